@@ -167,7 +167,7 @@ def _multiple(written: str) -> tuple[str, int]:
 
 def _check_layers(snapshot: Snapshot, layers: Iterable[str]) -> None:
     refuse_unread(visibility.unread(snapshot, "layers"))
-    built = tree.build(snapshot.topologies, snapshot.nodes)
+    built = tree.tree_of(snapshot)
     if isinstance(built, tree.NoTree):
         raise RefusedError(sentences.no_tree(built.fault))
     for layer in layers:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 _MIB = 1 << 20
-_BETWEEN_LOOKS = _MIB
+_BETWEEN_LOOKS = 4 * _MIB
 
 
 class Bounds(Struct, frozen=True):

@@ -25,6 +25,7 @@ Need: TypeAlias = Literal[
     "traces",
     "doctor",
     "fit",
+    "manifests",
 ]
 
 

@@ -29,6 +29,7 @@ from kubectl_koord.cluster.objects.kubernetes import (
     provisioning,
     resource_claims,
     resource_slices,
+    runtime_classes,
     storage,
     volcano,
 )
@@ -241,6 +242,15 @@ VOLCANO_QUEUE = Kind(
 LIMIT_RANGE = Kind(
     "LimitRange", admission.LimitRange, _CORE, "limitranges", pair, "fit", admission.readable_range, narrows=True
 )
+RUNTIME_CLASS = Kind(
+    "RuntimeClass",
+    runtime_classes.RuntimeClass,
+    "/apis/node.k8s.io/v1",
+    "runtimeclasses",
+    bare_name,
+    "manifests",
+    runtime_classes.readable,
+)
 EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
 PRIORITY_CLASS = Kind(
     "PriorityClass",
@@ -303,6 +313,8 @@ OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *ELSEWHERE_KINDS))
 """The kinds that a cluster need not serve: where it does not, there are none of them."""
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
+MANIFEST_KINDS = _needed_by("manifests")
+"""What is read besides for pods of manifests: what is added to them by what they say."""
 RECORDED_KINDS = tuple(name for name in KINDS if name != EVENT.name)
 """What a snapshot holds: all that any question reads, whatever the cluster has; and events, of some reasons."""
 REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *ELSEWHERE_KINDS)}

@@ -1,6 +1,6 @@
 """A Snapshot from wherever the user points: the live cluster, files, or the embedded demo cluster."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -57,8 +57,8 @@ _OF_TREE = {NETWORK_TOPOLOGY.name, NODE.name}
 EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Node]], None]
 """Takes what the topology tree is made of, which is there long before the pods are."""
 
-Join: TypeAlias = Callable[[Collector, str], None]
-"""Adds to a cluster what is not in it, as if it had been made at this moment."""
+Join: TypeAlias = Callable[[Collector, str, Collection[Gap]], None]
+"""Adds to a cluster what is not in it, as if it had been made at this moment; and is told what could not be read."""
 
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
@@ -101,7 +101,7 @@ def live(  # noqa: PLR0913 - each names one thing
     found = read(transport, requests(kinds), namespace, collector, early, told.namespace)
     gaps = absorb(found, collector)
     if join:
-        join(collector, now())
+        join(collector, now(), gaps)
     more = more_kinds(kinds, collector)
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)

@@ -82,9 +82,12 @@ def without_terminating(view: View) -> View:
 
 @memoised
 def terminating(view: View) -> tuple[RunningPod, ...]:
-    """Return the running pods that terminate."""
-    occupants = [pod for name in view.names() for pod in view.occupants(name)]
-    return tuple([pod for pod in occupants if isinstance(pod, RunningPod) and pod.terminating])
+    """Return the running pods that terminate; of a what-if only those on nodes with other occupants are looked for."""
+    base, occupants = view.layers()
+    found = [pod for pod in terminating(base) if pod.node not in occupants] if base is not None else []
+    held = (occupants.get(name, ()) for name in (view.names() if base is None else occupants))
+    found += [pod for pods in held for pod in pods if isinstance(pod, RunningPod) and pod.marks.terminating]
+    return tuple(found)
 
 
 def offered(first: Attempt) -> tuple[int, ...]:
@@ -235,7 +238,10 @@ def funnel(simulation: Simulation, first: Attempt) -> Funnel:
     for one in refused:
         lost[obstacle(one.reason)] += one.nodes
     ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
-    return Funnel(len(names), ranked, len(names) - lost.total(), tuple(_stages(len(names), refused, first)))
+    stages = tuple(_stages(len(names), refused, first))
+    own = first.trigger.requirements
+    is_alike = all(pod.requirements is own or pod.requirements == own for pod in simulation.subject.pending)
+    return Funnel(len(names), ranked, len(names) - lost.total(), stages, "" if is_alike else first.trigger.key)
 
 
 def _refused(simulation: Simulation, first: Attempt) -> Iterable[Refused]:

@@ -1,11 +1,12 @@
 """The pending gangs by cause."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.values import quantity
-from kubectl_koord.reports.jobs.pending import CauseGroup, WhyReport
-from kubectl_koord.wording.words import main_amounts
+from kubectl_koord.reports.jobs.pending import CauseGroup, PodShape, WhyReport
+from kubectl_koord.wording.words import main_amounts, requests
 
 _ORDER = {"no": 0, "unknown": 1, "yes": 2}
 
@@ -42,6 +43,15 @@ def asked_for(pods: Iterable[PendingPod]) -> tuple[dict[str, str], str]:
         for resource, amount in pod.requirements.requests:
             totals[resource] = totals.get(resource, 0) + amount
     return _spelled(totals), main_amounts(totals)
+
+
+def shapes(pods: Iterable[PendingPod]) -> tuple[PodShape, ...]:
+    """Return pods by what they request, the most first."""
+    found = Counter(pod.requirements.requests for pod in pods)
+    return tuple(
+        PodShape(number, requests(needs), {name: quantity.spell(name, amount) for name, amount in needs})
+        for needs, number in found.most_common()
+    )
 
 
 def _sum(parts: Iterable[Mapping[str, str]]) -> dict[str, int]:

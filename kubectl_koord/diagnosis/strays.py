@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.engine.gangs import all_gangs, group_of, topology_requirements
-from kubectl_koord.engine.tree import NoTree, Tree, build
+from kubectl_koord.engine.tree import NoTree, Tree, tree_of
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import DomainName
 from kubectl_koord.reports.migrations import Migration
@@ -23,7 +23,7 @@ def left_domains(snapshot: Snapshot, moving: Iterable[Migration]) -> Mapping[str
             by_group.setdefault(gang.group, []).append(one)
     if not any(one.to for jobs in by_group.values() for one in jobs):
         return {}
-    tree = build(snapshot.topologies, snapshot.nodes)
+    tree = tree_of(snapshot)
     if isinstance(tree, NoTree):
         return {}
     return {job: left for jobs in by_group.values() for job, left in _of_group(snapshot, tree, jobs)}

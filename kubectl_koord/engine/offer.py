@@ -60,6 +60,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         counts: Counts,
         on_node: Callable[[str], NodeSlots],
         refused: Callable[[], Iterable[Refused]] | None = None,
+        partly: Callable[[], Iterable[Refused]] | None = None,
     ) -> None:
         """Take what is known.
 
@@ -68,12 +69,14 @@ class Offer(Memo, Mapping[str, NodeSlots]):
             counts: how many pods each of them takes.
             on_node: tells also why it takes no more.
             refused: tells why nodes take none, of all these at once; None where they are asked one by one.
+            partly: tells the same of nodes that take some, where `refused` is there.
 
         """
         self.names = names
         self.counts = counts
         self.refused = None if refused is None else cache(lambda: tuple(refused()))
         self._on_node = on_node
+        self._partly = partly or self._one_by_one
         self._known: dict[str, NodeSlots] = {}
 
     @classmethod
@@ -123,8 +126,11 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
         if self.refused is None:
             return tuple(Refused(reason, 1) for reason in self.refusals.values())
+        return (*self.refused(), *self._partly())
+
+    def _one_by_one(self) -> Iterable[Refused]:
         partly = (self[name].rejection for name in self.counts)
-        return (*self.refused(), *(Refused(reason, 1) for reason in partly if reason is not None))
+        return (Refused(reason, 1) for reason in partly if reason is not None)
 
     @cached_property
     def refusals(self) -> Mapping[str, Reason]:

@@ -3,7 +3,7 @@
 Mirrors `PlacePods` in coscheduling/core/network_topology_solver.go.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -172,7 +172,7 @@ def gather(
     requirements: TopologyRequirements,
     nodes: Offer,
     rules: Rules,
-    scores: Mapping[str, int] | None = None,
+    scores: Callable[[], Mapping[str, int]] = dict,
 ) -> PlacementPlan:
     """Return where the pods go, given the slots of each node, and the slots of every domain.
 
@@ -183,17 +183,21 @@ def gather(
         requirements: what the gang asks for.
         nodes: offer slots by node; a node that is left out offers none.
         rules: the version's rules.
-        scores: by node; preemption passes its costs (a higher score wins a tie).
+        scores: returns them by node, where a domain has room; preemption passes its costs (a higher one wins a tie).
 
     """
     multiples = {layer: n for layer, n in requirements.multiples.items() if n > 1} if rules.pod_count_multiple else {}
     slots = _slots_in(nodes, Identity(tree), tuple(multiples.items()))
     start = start_set(tree, requirements)
-    existing = sums(tree, _existing(view, pods, nodes, rules))
-    order = _Order(tree, rules, slots, existing, sums(tree, scores or {}))
     desired = len(pods)
-    enough = sorted(candidates(tree, start, slots, desired), key=lambda index: order.key(index, fewer_first=True))
-    assignments, chosen = _first_that_fits(order, enough, pods, multiples)
+    enough = candidates(tree, start, slots, desired)
+    assignments: dict[str, str] | None = None
+    chosen: Domain | None = None
+    if enough:
+        existing = sums(tree, _existing(view, pods, nodes, rules))
+        order = _Order(tree, rules, slots, existing, sums(tree, scores()))
+        ranked = sorted(enough, key=lambda index: order.key(index, fewer_first=True))
+        assignments, chosen = _first_that_fits(order, ranked, pods, multiples)
     raw = sums(tree, nodes.counts) if multiples else slots
     return PlacementPlan(tree, requirements, desired, start, slots, raw, nodes, assignments, chosen)
 

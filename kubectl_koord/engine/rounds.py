@@ -72,8 +72,13 @@ class Outcome(Struct, frozen=True):
         return tuple(victim for preemption in self.rounds for victim in preemption.victims)
 
 
-def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int = MOST_ROUNDS) -> Iterator[Outcome]:
-    """Yield one outcome per kind of trigger and per open order, the likeliest first."""
+def outcomes(
+    job: Job, view: View, *, preemption: bool = True, most_rounds: int | None = MOST_ROUNDS
+) -> Iterator[Outcome]:
+    """Yield one outcome per kind of trigger and per open order, the likeliest first.
+
+    Where `most_rounds` is None the first attempts are not followed: victims, and their order, do not matter then.
+    """
     kinds = (
         triggers(job)
         if preemption
@@ -81,7 +86,7 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
     )
     for trigger in kinds:
         for member_order, first in _firsts(job, view, trigger):
-            if first.placement is not None or not preemption:
+            if first.placement is not None or not preemption or most_rounds is None:
                 yield Outcome(trigger, first, (), None, _runs(job, first), first.plan_fails)
                 continue
             for victim_order in _victim_orders(view, first):
@@ -133,12 +138,13 @@ def _member_orders(job: Job, view: View) -> tuple[MemberOrder, ...]:
     )
 
 
-def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
-    """Return the orders worth trying: one for each different set of costs that nodes could have.
+def _victim_orders(view: View, failed: Attempt) -> Iterator[VictimOrder]:
+    """Yield the orders worth trying: one for each different set of costs that nodes could have.
 
     Nodes differ in their orders: each of the first few whose cost is open is also tried as the
     cheapest where the others cost most, and the reverse.
     """
+    yield by_name
     considered = failed.considered(view)
 
     def costs(victim_order: VictimOrder) -> Mapping[str, int]:
@@ -146,13 +152,13 @@ def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
 
     low, high = costs(lowest_priority_first), costs(highest_priority_first)
     if low == high:
-        return (by_name,)
+        return
     unsure = [name for name in sorted(considered) if low[name] != high[name]][:MOST_BRANCHES]
     singled_out = [single_out(name, cheap=cheap) for name in unsure for cheap in (True, False)]
     distinct: dict[tuple[int, ...], VictimOrder] = {}
     for victim_order in (*VICTIM_ORDERS, *(singled_out if len(unsure) > 1 else ())):
         distinct.setdefault(tuple(costs(victim_order).values()), victim_order)
-    return tuple(distinct.values())
+    yield from islice(distinct.values(), 1, None)
 
 
 def follow(

@@ -7,15 +7,23 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.engine.columns import NodeSet, base_with_most, every_node, first_of, members, named
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    base_with_most,
+    first_of,
+    members,
+    named,
+    position_of,
+    set_of,
+    singles,
+)
 from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.fit.check import Check
-from kubectl_koord.engine.fit.numa.amplified import amplified_nodes
-from kubectl_koord.engine.fit.resources import room_on
+from kubectl_koord.engine.fit.resources import room_on, running_out
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
+from kubectl_koord.engine.passing import counted_singly, passing, refused, taking
 from kubectl_koord.engine.reasons.nodes import Refused
-from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
 from kubectl_koord.model.values.memo import recently
@@ -68,20 +76,63 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
     lasting = tuple(check for check in prepared.checks if check.depends_on != "pods")
     others = tuple(check for check in prepared.checks if check.depends_on == "pods")
     room = _counts(view, first.requirements, lasting)
-    passing = _passing(view, first, others, named(view, room))
-    members_alone = structs.replace(alone, checks=others)
+    left = passing(view, first, others, taking(view, first.requirements, lasting))
     pods = [pod for run in runs for pod in run]
 
     def on_node(name: str) -> NodeSlots:
         return _one_by_one(view.state(name), pods, alone)
 
-    def slots(name: str) -> int:
-        if len(runs) > 1:
-            return on_node(name).slots
-        return _one_by_one(view.state(name), pods[: room[name]], members_alone).slots if len(pods) > 1 else 1
+    none = partial(refused, view, first, prepared.checks)
+    if len(runs) > 1:
+        counts = Counts((name, on_node(name).slots) for name in members(view, left))
+        return Offer(view.names(), counts, on_node, none)
+    parts = _most_beside(view, pods, structs.replace(alone, checks=others), room, left)
+    most = {name: number for names, number in parts for name in names}
+    counts = Counts((name, min(room[name], most[name])) for name in members(view, left))
 
-    counts = Counts((name, slots(name)) for name in members(view, passing))
-    return Offer(view.names(), counts, on_node, partial(_refused, view, first, prepared.checks))
+    def partly() -> Iterator[Refused]:
+        for names, number in parts:
+            by_others = [name for name in names if number < min(room[name], len(pods))]
+            by_room = [name for name in names if room[name] <= number and room[name] < len(pods)]
+            asked = (*((name, 1) for name in by_room), *((name, len(by_others)) for name in by_others[:1]))
+            yield from _refusing((on_node(name), nodes) for name, nodes in asked)
+
+    return Offer(view.names(), counts, on_node, none, partly)
+
+
+def _most_beside(
+    view: View, pods: Sequence[PendingPod], others: Prepared, room: Mapping[str, int], nodes: NodeSet
+) -> Sequence[tuple[Sequence[str], int]]:
+    """Return how many of these pods, which are alike, nodes take by the filters that look at who is there.
+
+    Of nodes that are alike in that one is asked, about as many as there is room for on the roomiest.
+    """
+    parts = [nodes]
+    for check in others.checks if len(pods) > 1 else ():
+        parts = [part for whole in parts for part in check.taking_alike(view, pods[0], whole) if part]
+    found = []
+    for names in (tuple(members(view, part)) for part in parts if part):
+        roomy = min(len(pods), max(map(room.__getitem__, names)))
+        number = _one_by_one(view.state(names[0]), pods[:roomy], others).slots if roomy > 1 else 1
+        found.append((names, number))
+    return found
+
+
+def _running_out(view: View, nodes: NodeSet, prepared: Prepared) -> Iterator[NodeSet]:
+    """Yield a set of nodes that take some pods in parts, by what runs out there."""
+    known, singly = position_of(view), counted_singly(view, prepared.checks)
+    yield from singles(nodes & singly)
+    plain, each = nodes & ~singly, prepared.trigger.requirements.requests
+    positions: dict[tuple[bool, ...], list[int]] = {}
+    for name, runs_out in zip(members(view, plain), running_out(view, plain, each), strict=True):
+        positions.setdefault(runs_out, []).append(known[name])
+    for runs_out, held in positions.items():
+        part = set_of(view, held)
+        yield from (part,) if any(runs_out[1:]) else singles(part)
+
+
+def _refusing(found: Iterable[tuple[NodeSlots, int]]) -> Iterator[Refused]:
+    return (Refused(node.rejection, nodes) for node, nodes in found if node.rejection is not None)
 
 
 def _alike(view: View, most: int, prepared: Prepared) -> Offer:
@@ -99,13 +150,18 @@ def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: t
     def on_node(name: str) -> NodeSlots:
         return all_in if every[name] >= most else _without_limit(view.state(name), one)
 
-    return Offer(view.names(), counts, on_node, partial(_refused_alike, view, requirements, checks))
+    def partly() -> Iterator[Refused]:
+        nodes = named(view, (name for name, count in every.items() if count < most))
+        parts = _running_out(view, nodes, one)
+        return _refusing((on_node(first_of(view, part)), part.bit_count()) for part in parts)
+
+    return Offer(view.names(), counts, on_node, partial(_refused_alike, view, requirements, checks), partly)
 
 
 @recently(_MOST_KINDS)
 def _refused_alike(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> tuple[Refused, ...]:
     """Return why nodes take not even one pod of these requirements, which gangs of any size share."""
-    return tuple(_refused(view, any_pod_of(requirements), checks))
+    return tuple(refused(view, any_pod_of(requirements), checks))
 
 
 @recently(_MOST_KINDS)
@@ -119,6 +175,8 @@ def _counts(view: View, requirements: PodRequirements, checks: tuple[Check, ...]
     if base is None:
         return _by_column(view, one)
     before = _counts(base, requirements, checks)
+    if not view.touched():
+        return before
     now = {name: _without_limit(view.state(name), one).slots for name in view.touched() if name in view.names()}
     if any(count and name not in before for name, count in now.items()):
         both = ((name, now.get(name, before[name])) for name in view.names())
@@ -129,34 +187,12 @@ def _counts(view: View, requirements: PodRequirements, checks: tuple[Check, ...]
 
 def _by_column(view: View, prepared: Prepared) -> Counts:
     """Return the same of all nodes at once: the filters in turn, then the room of nodes that pass."""
-    passing = _passing(view, prepared.trigger, prepared.checks, every_node(view))
-    each = prepared.trigger.requirements.requests
-    singular = passing & (reserved_nodes(view) | amplified_nodes(view))
-    counts = Counts(zip(members(view, passing), room_on(view, passing, each), strict=True))
-    counts.update((name, room_for(view.state(name), each, prepared)) for name in members(view, singular))
+    requirements, checks = prepared.trigger.requirements, prepared.checks
+    left, singly = taking(view, requirements, checks), counted_singly(view, checks)
+    each = requirements.requests
+    counts = Counts(zip(members(view, left), room_on(view, left, each), strict=True))
+    counts.update((name, room_for(view.state(name), each, prepared)) for name in members(view, left & singly))
     return counts
-
-
-def _passing(view: View, pod: PendingPod, checks: Iterable[Check], among: NodeSet) -> NodeSet:
-    """Return the nodes of a set that take a pod which asks for the same as the trigger."""
-    for check in checks:
-        if not among:
-            break
-        among &= ~check.refused(view, pod, among)
-    return among
-
-
-def _refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[Refused]:
-    """Yield why nodes take not even this pod, which asks for the same as the trigger."""
-    passing = every_node(view)
-    for check in checks:
-        refused = check.refused(view, pod, passing) if passing else 0
-        if not refused:
-            continue
-        passing &= ~refused
-        parts = check.alike(view, pod, refused)
-        found = ((check.reject(pod, view.state(first_of(view, one)), pod.requirements), one) for one in parts)
-        yield from (Refused(reason, part.bit_count()) for reason, part in found if reason is not None)
 
 
 def _without_limit(state: NodeState, prepared: Prepared) -> NodeSlots:

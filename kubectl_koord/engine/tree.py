@@ -6,6 +6,8 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.model.objects import Layer, NetworkTopology, Node
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import memoised
 
 NODE_LAYER = "NodeTopologyLayer"
 ROOT_LAYER = "ClusterTopologyLayer"
@@ -166,6 +168,12 @@ def find(topologies: Mapping[str, NetworkTopology]) -> NetworkTopology | NoTree:
     if DEFAULT_NAME in topologies:
         return topologies[DEFAULT_NAME]
     return NoTree(OtherName(tuple(sorted(topologies))) if topologies else NoTopology())
+
+
+@memoised
+def tree_of(snapshot: Snapshot) -> Tree | NoTree:
+    """Return the tree of a cluster as it is, or why there is none."""
+    return build(snapshot.topologies, snapshot.nodes)
 
 
 class _Growing:

@@ -156,6 +156,13 @@ class WideningPodSetting(_Unevaluated, frozen=True, gc=False):
     code: WideningCode
 
 
+class UnreadRuntimeClass(_Unevaluated, frozen=True, gc=False):
+    """A RuntimeClass that could not be read: it may add amounts, selectors and tolerations to pods that name it."""
+
+    may_admit: ClassVar[bool] = True
+    name: str
+
+
 NodeSettingCode: TypeAlias = Literal["load-estimates", "numa-topology-policy"]
 
 
@@ -165,7 +172,7 @@ class NodeSetting(_Unevaluated, frozen=True, gc=False):
     code: NodeSettingCode
 
 
-PodUnevaluated: TypeAlias = AttachedVolume | PodSetting | WideningPodSetting
+PodUnevaluated: TypeAlias = AttachedVolume | PodSetting | WideningPodSetting | UnreadRuntimeClass
 """What a pod's own spec may bring."""
 
 Unevaluated: TypeAlias = (

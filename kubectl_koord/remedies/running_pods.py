@@ -1,11 +1,11 @@
 """Running pods in the way: which may go, what they request of that which is short, and what their end harms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kubectl_koord.diagnosis import disruption
 from kubectl_koord.diagnosis.evidence import scarce
 from kubectl_koord.engine.attempts.attempt import Attempt
-from kubectl_koord.engine.preemption.victims import possible_victims
+from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, victims_by_node
 from kubectl_koord.engine.reasons.nodes import ClaimInUse, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.model.hardware.allocations import NOTHING
@@ -29,16 +29,17 @@ def removable(search: Search, node: str) -> tuple[RunningPod, ...]:
             for pod in search.view.occupants(node)
             if isinstance(pod, RunningPod)
             and pod.gang not in own
+            and not pod.marks.terminating
             and not disruption.comes_back_there(pod)
-            and not pod.terminating
         ]
     )
 
 
 def lower_priority(search: Search, node: str) -> tuple[RunningPod, ...]:
     """Return the pods of a node that may be freed and that the gang's priority lets it preempt."""
-    victims = {pod.key for pod in possible_victims(search.view, node, search.first.trigger)}
-    return tuple(pod for pod in removable(search, node) if pod.key in victims) if victims else ()
+    victims = victims_by_node(search.view, search.first.trigger.priority, NO_RESERVATIONS)[node]
+    keys = {victim.key for victim in victims if isinstance(victim, RunningPod)}
+    return tuple(pod for pod in removable(search, node) if pod.key in keys) if keys else ()
 
 
 def harmed(search: Search, pods: Sequence[RunningPod]) -> tuple[tuple[FreedPod, ...], tuple[BrokenGang, ...]]:
@@ -72,14 +73,14 @@ def _refusal(first: Attempt, node: str) -> Reason | PreFilterRefusal | None:
     return seat.reason if seat is not None and seat.node == node else first.rejections.get(node)
 
 
-def in_the_way(search: Search, by_node: Mapping[str, Sequence[RunningPod]]) -> Mapping[str, RunningPod]:
+def in_the_way(search: Search, pods_on: Callable[[str], Sequence[RunningPod]]) -> Mapping[str, RunningPod]:
     """Return by name the pods that hold what a planned node lacked, or a claim that no other may use meanwhile."""
     firsts = [slot_count.first for slot_count in search.slot_counts]
     seats = {first.failed_seat.node for first in firsts if first.failed_seat is not None}
-    found = [pod for name in seats for pod in by_node.get(name, ())]
+    found = [pod for name in seats for pod in pods_on(name)]
     if any(map(claim_names, search.members)):
         reasons = {reason for first in firsts for reason in first.rejections.values()}
         claims = {reason.claim for reason in reasons if isinstance(reason, ClaimInUse)}
-        every = (pod for pods in by_node.values() for pod in pods)
+        every = (pod for name in search.view.names() for pod in pods_on(name))
         found += [pod for pod in every if not claims.isdisjoint(claim_names(pod))]
     return {pod.key: pod for pod in found}

@@ -171,6 +171,11 @@ class Search:
         return self._tried[key]
 
     @property
+    def has_ended(self) -> bool:
+        """Whether nothing more can be found: no runs are left, and nothing that was tried works."""
+        return self.budget.runs <= 0 and not any(self._tried.values())
+
+    @property
     def counts_exactly(self) -> bool:
         """Whether counting slots finds all that helps: for pods of one kind that ask for nothing but room."""
         prepared = self.first.prepared
@@ -226,10 +231,11 @@ class Search:
 
     def outcome_after(self, edits: Sequence[Edit]) -> Outcome | None:
         """Return what the engine says once the edits are made, None where it is not asked any more."""
-        simulation = changed(self.simulation, edits)
-        if not self.budget.spend() or before_trying(simulation.subject, simulation.snapshot, simulation.tree):
+        if not self.budget.spend():
             return None
-        return next_attempt(simulation)[0] if simulation.subject.pending else None
+        simulation = changed(self.simulation, edits)
+        blockers = before_trying(simulation.subject, simulation.snapshot, simulation.tree)
+        return next_attempt(simulation)[0] if simulation.subject.pending and not blockers else None
 
 
 def _change(edit: Edit) -> Change:

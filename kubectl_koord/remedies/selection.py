@@ -33,7 +33,7 @@ class CountLimit:
 
 def options_by_node(
     slot_count: SlotCount,
-    gains: Mapping[str, int],
+    gains: Iterable[tuple[str, int]],
     pods_on: Callable[[str], Sequence[RunningPod]],
     costs: PodCosts,
     limit: CountLimit,
@@ -41,7 +41,7 @@ def options_by_node(
     """Return for each node what its pods bring, the cheapest of them for each number of slots, up to all it gains."""
     now = slot_count.slots(slot_count.view)
     found = {}
-    for name, most in gains.items():
+    for name, most in gains:
         found_here: list[FreedPods] = []
         best = 0
         for subset in _subsets(slot_count, name, pods_on(name), costs):

@@ -1,17 +1,20 @@
 """The slots of a gang as one attempt counts them: what is short where, and what a change would bring."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.attempts.attempt import Attempt, needed
+from kubectl_koord.engine.columns import members
 from kubectl_koord.engine.offer import Counts
+from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
 from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import ReservedRoom, RunningPod
+from kubectl_koord.model.pods import ReservedRoom, Resources, RunningPod
 from kubectl_koord.simulation.simulation import Simulation
 
 
@@ -42,6 +45,7 @@ class SlotCount:
         self.members = in_index_order(simulation.subject.pending)
         self._runs = runs_of(self.members)
         self._slots: dict[View, Counts] = {}
+        self._most: dict[Resources, int] = {}
 
     def shorts(self) -> Iterator[Shortage]:
         """Yield the places that lack slots, those that lack the fewest first."""
@@ -75,9 +79,30 @@ class SlotCount:
             self._slots[view] = offer_slots(view, view.names(), self.members, self.first.prepared).counts
         return self._slots[view]
 
+    @cached_property
     def empty_slots(self) -> Counts:
-        """Return the slots by node with no pods there, no node cordoned and no pod nominated."""
+        """The slots by node with no pods there, no node cordoned and no pod nominated."""
         return evidence.slots_in(evidence.empty_view(self.view), self.simulation, self.first)
+
+    def most_on(self, name: str) -> int:
+        """Return a bound of the slots that a node has whoever goes: what it has of each resource, used or not."""
+        if name in self._reserved:
+            return len(self.members)
+        allocatable = self.view.node(name).allocatable
+        if allocatable not in self._most:
+            self._most[allocatable] = self._bound(dict(allocatable))
+        return self._most[allocatable]
+
+    def _bound(self, there: Mapping[str, int]) -> int:
+        """Return how many members go on a node with so much, where one after the other they are alike; else any do."""
+        each = self.first.prepared.trigger.requirements.requests
+        most = min((there.get(resource, 0) // amount for resource, amount in each if amount), default=len(self.members))
+        return min(most, len(self.members)) if len(self._runs) == 1 or not most else len(self.members)
+
+    @cached_property
+    def _reserved(self) -> frozenset[str]:
+        """The nodes on which what is reserved may be given back."""
+        return frozenset(members(self.view, reserved_nodes(self.view)))
 
     def slots_without(self, node: str, pods: Sequence[RunningPod | ReservedRoom]) -> int:
         """Return the gang's slots on a node once some of its pods are gone."""

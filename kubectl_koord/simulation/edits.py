@@ -173,7 +173,7 @@ def _with_more(simulation: Simulation, more: Iterable[Node]) -> Simulation:
     nodes = {name: added[name] if name in added else view.node(name) for name in sorted([*view.names(), *added])}
     occupants = {name: view.occupants(name) for name in view.names()}
     snapshot = structs.replace(simulation.snapshot, nodes=nodes)
-    grown = View(snapshot, nodes, occupants, quotas=view.quotas)
+    grown = View(structs.replace(view.snapshot, nodes=nodes), nodes, occupants, quotas=view.quotas)
     return structs.replace(simulation, snapshot=snapshot, view=grown, tree=tree.build(snapshot.topologies, nodes))
 
 

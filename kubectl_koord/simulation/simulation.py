@@ -110,7 +110,7 @@ class Simulation(Scenario, frozen=True):
 
 def cluster_of(snapshot: Snapshot) -> Scenario:
     """Return the cluster as it is."""
-    return Scenario(snapshot, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
+    return Scenario(snapshot, of(snapshot), tree.tree_of(snapshot))
 
 
 def simulate(snapshot: Snapshot, subject: Subject) -> Simulation:
@@ -152,13 +152,13 @@ def every_outcome(
     view: View | None = None,
     *,
     preemption: bool = True,
-    most_rounds: int = MOST_ROUNDS,
+    most_rounds: int | None = MOST_ROUNDS,
     alone: bool = False,
 ) -> Iterator[Outcome]:
     """Yield the outcomes as they are computed, those that come to the same included.
 
     Reservations that go before the subject are placed first, those too that find room only in this variant;
-    `alone` leaves them out.
+    `alone` leaves them out. `most_rounds` is as in `outcomes`.
     """
     snapshot = simulation.snapshot
     known = rules(snapshot.config.version)

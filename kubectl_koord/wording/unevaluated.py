@@ -24,6 +24,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadLoad,
     UnreadQuotas,
     UnreadReservations,
+    UnreadRuntimeClass,
     UnreadStorage,
     UnreadTopologies,
     UnreadVolume,
@@ -111,6 +112,8 @@ def _name(item: Unevaluated) -> str:
             return f"resource claims ({kind} objects could not all be read)"
         case AttachedVolume(name):
             return f"attached volume {name}"
+        case UnreadRuntimeClass(name):
+            return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
         case PodSetting(code) | WideningPodSetting(code):
             return _POD_SETTINGS[code]
         case NodeSetting(code):

@@ -103,6 +103,11 @@ def requests(needs: Resources) -> str:
     return amounts(ranked(needs))
 
 
+def requests_of_each(kinds: Sequence[Resources]) -> str:
+    """Return what pods of one or several kinds ask for: `8 GPU or 2 CPU`."""
+    return " or ".join(requests(needs) for needs in kinds)
+
+
 def ranked(needs: Resources) -> list[tuple[str, int]]:
     """Return what a pod asks for in the order in which people name it: cards, CPU, the rest by name."""
     return sorted(needs, key=lambda need: (not accelerators.family(need[0]), need[0] != "cpu", need[0]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apiserver import ApiServer
+from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
 
 SHAPE = ("fit", "--demo", "--pods", "4", "--request", "nvidia.com/gpu=8", "--must-gather", "SpineLayer")
@@ -101,3 +101,17 @@ def test_a_live_cluster_is_read_with_what_the_api_server_fills_in(koord: Run, se
     assert json.loads(done.out)["gangs"][0]["gang"] == "default/shape"
     asked = {request.path.partition("?")[0] for request in server.log}
     assert {"/apis/scheduling.k8s.io/v1/priorityclasses", "/api/v1/limitranges"} <= asked
+    assert "/apis/node.k8s.io/v1/runtimeclasses" not in asked
+
+
+def test_a_runtime_class_that_may_not_be_read_leaves_it_open_whether_a_pod_fits(
+    koord: Run, server: ApiServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {runtimeClassName: kata}\n")
+    assert koord("fit", "-f", str(file)).err.endswith("Pod p: RuntimeClass 'kata': none such was read\n")
+    for status, reason in ((403, "Forbidden"), (404, "NotFound")):
+        server.rules[:] = [Rule(".*/runtimeclasses", status, reason)]
+        done = koord("fit", "-f", str(file))
+        why = "it depends on RuntimeClass kata (RuntimeClass objects could not be read), which is not evaluated"
+        assert (done.code, done.out.partition(".\n")[0]) == (2, f"Cannot tell whether default/p fits: {why}")

@@ -1,11 +1,15 @@
 """Objects that go: what is left is what would have been read without them."""
 
+import gc
+import weakref
 from typing import Any
 
 import msgspec
 import pytest
 
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.collecting.listing import ListingCollector
+from kubectl_koord.cluster.collecting.summing import SummingCollector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -86,3 +90,20 @@ def test_pods_to_come_share_shapes_anew_when_the_old_ones_are_let_go() -> None:
     assert a.requirements == b.requirements
     assert a.requirements is not b.requirements
     assert b.requirements is c.requirements
+
+
+@pytest.mark.parametrize("kind", [Collector, ListingCollector, SummingCollector])
+def test_what_only_the_collector_has_is_given_back_without_a_garbage_collection(kind: type[Collector]) -> None:
+    gc.disable()
+    try:
+        collector = kind()
+        part = collector.part()
+        for name in ("Node", "PodGroup"):
+            part.add(name, written(name))
+        collector.merge(part)
+        assert seen(collector).nodes
+        kept = weakref.ref(collector), weakref.ref(part)
+        del collector, part
+        assert [one() for one in kept] == [None, None]
+    finally:
+        gc.enable()

@@ -97,6 +97,7 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode", "VolumeAttachment")
     assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
     assert kinds.FIT_KINDS == ("PriorityClass", "LimitRange")
+    assert kinds.MANIFEST_KINDS == ("RuntimeClass",)
     assert kinds.CLAIM_KINDS == ("ResourceClaim", "DeviceClass", "ResourceSlice")
     assert kinds.MIGRATION_KINDS == ("PodMigrationJob",)
     of_volcano = ("PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh")

@@ -8,6 +8,7 @@ from kubectl_koord.diagnosis import evidence
 from kubectl_koord.diagnosis.evidence import by_node
 from kubectl_koord.engine.reasons import nodes
 from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.reports.jobs.pending import Funnel, NodeReason
 from kubectl_koord.simulation.simulation import next_attempt, simulate
@@ -34,6 +35,16 @@ def test_many_nodes_that_are_asked_at_once_answer_as_each_by_itself(monkeypatch:
     assert slots() == [1, 0, 2]
     monkeypatch.setattr(evidence, "_MOST_ASKED", 2)
     assert slots() == [1, 0, 2]
+
+
+def test_pods_that_terminate_are_those_that_a_what_if_leaves_there() -> None:
+    drawing = THREE.with_running("one", on="n1", terminating=True).with_running("two", on="n3", terminating=True)
+    view = of(drawing.with_running("stays", on="n3").with_running("lost", on="gone", terminating=True))
+    one, two = evidence.terminating(view)
+    assert [one.name, two.name] == ["one", "two"]
+    assert evidence.terminating(view.without([one])) == (two,)
+    assert evidence.terminating(view.with_pods({"n2": [one]})) == (one, two, one)
+    assert evidence.terminating(evidence.empty_view(view)) == ()
 
 
 def test_pods_in_the_way_are_named_the_largest_first() -> None:

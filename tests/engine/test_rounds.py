@@ -109,6 +109,15 @@ def test_a_job_that_needs_too_many_rounds_is_not_followed_on() -> None:
     assert (len(outcome.rounds), outcome.last, outcome.runs) == (1, None, None)
 
 
+def test_where_nothing_is_followed_there_is_each_first_attempt_and_no_more() -> None:
+    drawing = cluster("s0: b0[n1:16]").with_gang("job", 1, 4, priority=9).with_running("low", on="n1", cpu=16)
+    drawing = drawing.with_pod("job-1", gang="job", cpu=4, priority=8)
+    followed, alone = courses_of(drawing), courses_of(drawing, most_rounds=None)
+    assert [outcome.first for outcome in alone] == [outcome.first for outcome in followed]
+    assert [len(outcome.rounds) for outcome in followed] == [1, 1]
+    assert [(outcome.rounds, outcome.last) for outcome in alone] == [((), None), ((), None)]
+
+
 def test_two_nodes_may_be_met_in_different_orders() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, priority=9)
     for name, on, priority in (("a", "n1", 2), ("b", "n1", 4), ("c", "n2", 3), ("d", "n2", 5)):

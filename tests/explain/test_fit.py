@@ -10,7 +10,7 @@ from kubectl_koord.explain.jobs.fit import fit
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import GangAnnotations, HostPort
 from kubectl_koord.model.quotas import QuotaSettings
-from kubectl_koord.model.unevaluated import PodSetting
+from kubectl_koord.model.unevaluated import PodSetting, UnreadRuntimeClass
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport
@@ -192,6 +192,12 @@ def test_what_is_not_evaluated_leaves_it_open() -> None:
     assert (report.verdict, found.fits, found.how_many) == ("unknown", "unknown", None)
     said = "Cannot tell whether default/job fits: it depends on default StorageClass for a volume claim"
     assert page(report).startswith(said)
+
+
+@pytest.mark.parametrize("pods", [2, 9])
+def test_what_may_add_requests_and_tolerations_leaves_both_answers_open(pods: int) -> None:
+    found = only(asked(cluster(TREE).with_gang("job", pods, cpu=8, unevaluated=(UnreadRuntimeClass("kata"),))))
+    assert (found.fits, found.cause and found.cause.code) == ("unknown", "not-evaluated")
 
 
 @pytest.mark.parametrize("kind", ["PriorityClass", "LimitRange"])

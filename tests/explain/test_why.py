@@ -9,7 +9,7 @@ from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.edits import SetTopology
-from kubectl_koord.reports.jobs.pending import Cause, Funnel, NodeReason, SlotRow, WhatIf
+from kubectl_koord.reports.jobs.pending import Cause, Funnel, NodeReason, PodShape, SlotRow, WhatIf
 from tests.build import BLOCK, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, short, why_of
 
 WORKED = cluster(
@@ -190,16 +190,29 @@ def test_a_member_that_no_node_takes_is_named_though_others_find_a_place() -> No
     report = why_of(drawing)
     message = "no node fits default/job-2 (16 CPU): insufficient CPU (2 nodes)."
     assert report.cause == Cause("no-feasible-node", message, ("default/job-2",))
-    assert report.funnel == Funnel(2, (("insufficient CPU", 2),), 0, (("with 16 CPU free", 0),))
+    assert report.funnel == Funnel(2, (("insufficient CPU", 2),), 0, (("with 16 CPU free", 0),), "default/job-2")
 
 
 def test_a_member_that_some_node_would_take_alone_is_short_of_capacity() -> None:
     drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n2", cpu=1)
     drawing = drawing.with_gang("job", 1, 12, minimum=2).with_pod("job-1", gang="job", cpu=8)
     report = why_of(drawing)
-    message = "only 1 of its 2 pods fit at the same time, 2 must (8 CPU each)."
+    message = "only 1 of its 2 pods fit at the same time, 2 must (12 CPU or 8 CPU each)."
     assert report.cause == Cause("insufficient-capacity", message, ("default/job-1",))
-    assert report.funnel == Funnel(2, (("insufficient CPU", 1),), 1, (("with 8 CPU free", 1),))
+    assert report.funnel == Funnel(2, (("insufficient CPU", 1),), 1, (("with 8 CPU free", 1),), "default/job-1")
+
+
+def test_what_pods_of_different_sizes_request_is_told_of_all_of_them() -> None:
+    drawing = cluster("s0: b0[n1 n2]; s1: b1[n3]").with_group("job", 4).with_members(["job-0"], "job", cpu=2)
+    drawing = drawing.with_members(["job-1", "job-2", "job-3"], "job", cpu=7)
+    report = why_of(drawing)
+    message = "its 4 pods (7 CPU or 2 CPU) do not fit even in an empty cluster; waiting does not help."
+    assert (report.cause and report.cause.message) == message
+    assert report.shapes == (PodShape(3, "7 CPU", {"cpu": "7"}), PodShape(1, "2 CPU", {"cpu": "2"}))
+    assert report.funnel == Funnel(3, (), 3, pod="default/job-0")
+    busy = drawing.with_nodes(node("n4")).with_running("other", on="n4", cpu=8)
+    ran = why_of(busy.with_group("job", 1).with_running("job-9", on="n1", cpu=1, gang="default/job"))
+    assert (ran.cause and ran.cause.message) == "3 of its 4 pending pods fit (7 CPU or 2 CPU each)."
 
 
 def test_a_member_that_goes_where_another_is_may_wait_for_that_one() -> None:

@@ -196,5 +196,14 @@ def test_multiples_do_not_say_where_nodes_are_added_for_pods_that_are_tried_one_
     assert ways(drawing, "add-nodes")[0] == WayOut("add-nodes", "Add 1 node like bare", edits=edits)
 
 
+def test_a_reservation_that_goes_first_takes_no_room_of_the_nodes_that_are_added() -> None:
+    way = WayOut("add-nodes", "Add 1 node like n1", edits=(AddNode("n1-new-1", "n1"),))
+    assert ways(cluster("s0: b0[n1 n2]").with_gang("job", 2, 8).with_reserve_pod("want", 8), "add-nodes") == (way,)
+    full = cluster("s0: b0[n1]").with_running("low", "n1", 8).with_gang("job", 1, 8, priority=0)
+    edits = (AddNode("n1-new-1", "n1"), AddNode("n1-new-2", "n1"))  # where it finds no room yet, it takes one
+    way = WayOut("add-nodes", "Add 2 nodes like n1", edits=edits)
+    assert ways(full.with_reserve_pod("want", 8, app="x"), "add-nodes") == (way,)
+
+
 def test_where_no_node_takes_even_one_pod_none_is_added() -> None:
     assert ways(cluster("s0: b0[n1]").with_gang("job", 1, 9), "add-nodes") == ()

@@ -1,12 +1,17 @@
 """Remedies at the cost of running pods: each whole, as it is offered."""
 
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec import structs
 
+from kubectl_koord.diagnosis import evidence
+from kubectl_koord.engine.fit import Prepared
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.model.pods import PendingPod, PodTerm
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.remedies import selection
@@ -265,6 +270,42 @@ def test_what_may_be_counted_is_a_number_of_its_own(monkeypatch: pytest.MonkeyPa
     assert freed(SPREAD) == [("b",)]
     monkeypatch.setattr(pods, "_MOST_COUNTED", 2)
     assert freed(SPREAD) == [("b",)]
+
+
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Return the nodes that are looked at together, as they come."""
+    found: list[tuple[str, ...]] = []
+
+    def slots_among(
+        view: View, names: tuple[str, ...], members: Sequence[PendingPod], prepared: Prepared
+    ) -> Mapping[str, int]:
+        found.append(names)
+        return evidence.slots_among(view, names, members, prepared)
+
+    monkeypatch.setattr(pods, "evidence", SimpleNamespace(slots_among=slots_among))
+    return found
+
+
+def test_no_more_nodes_are_looked_at_than_may_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = cluster("s0: b0[n1 n2 n3 n4]").with_gang("job", 2, 8, priority=5, never_preempts=True)
+    for number in range(1, 5):
+        drawing = drawing.with_running(f"p{number}", on=f"n{number}", cpu=1)
+    assert freed(drawing) == [("p1", "p2")]
+    monkeypatch.setattr(pods, "_LOOKED_AT_ONCE", 1)
+    monkeypatch.setattr(pods, "_MOST_COUNTED", 2)
+    found = looked_at(monkeypatch)
+    assert freed(drawing) == [("p1", "p2")]
+    assert found == [("n1",), ("n2",)]
+
+
+def test_nodes_that_are_too_small_whoever_goes_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = cluster("s0: b0[n1:2 n2:8]").with_gang("job", 1, 6, priority=5, never_preempts=True)
+    drawing = drawing.with_running("small", on="n1", cpu=2).with_running("large", on="n2", cpu=8)
+    found = looked_at(monkeypatch)
+    assert freed(drawing) == [("large",)]
+    assert found == [("n2",)]
+    assert freed(drawing.with_gang("job", 1, 9)) == []
+    assert found == [("n2",)]
 
 
 def test_where_too_much_would_be_compared_what_brings_most_for_each_pod_is_taken_first(

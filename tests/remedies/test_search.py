@@ -54,6 +54,21 @@ def test_a_spent_budget_offers_nothing_rather_than_what_is_not_proven() -> None:
     assert [list(family(search(drawing, 0))) for family in families] == [[]] * len(families)
 
 
+def test_nothing_is_counted_that_could_not_be_proven_any_more() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1", cpu=8).with_gang("job", 1, 8)
+    spent = search(drawing, 0)
+    assert list(pods.free_any(spent)) == []
+    assert (spent.budget.tried, "slot_counts" in vars(spent)) == ({"free-pods"}, False)
+
+
+def test_what_worked_with_the_last_run_is_still_offered() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1", cpu=8).with_gang("job", 1, 8)
+    last = search(drawing, 1)
+    freeing = (DeletePod("default/low", "n1"),)
+    assert (last.has_ended, last.works(freeing), last.budget.runs, last.has_ended) == (False, True, 0, False)
+    assert [way.edits for way in pods.free_any(last)] == [freeing]
+
+
 @pytest.mark.parametrize(("nodes", "runs"), [(1, 1500), (1000, 400), (1_000_000, 40)])
 def test_the_budget_is_a_number_that_shrinks_as_the_cluster_grows(nodes: int, runs: int) -> None:
     assert SearchBudget(nodes).runs == runs

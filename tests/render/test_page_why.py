@@ -4,7 +4,7 @@ from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.reports.capacity.quota import Share
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import Cause, SlotRow, WhatIf
+from kubectl_koord.reports.jobs.pending import Cause, Funnel, PodShape, SlotRow, WhatIf
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 
@@ -178,6 +178,20 @@ def test_a_layer_that_is_not_in_the_topology_is_shown_as_it_is() -> None:
 def test_where_no_nodes_were_counted_the_last_line_tells_what_each_pod_requests() -> None:
     last = text(replace(WHY, funnel=None), style=PIPE).splitlines()[-1]
     assert "Each pod requests 8 CPU" in last
+
+
+def test_where_pods_differ_the_last_line_tells_how_many_request_what_and_whom_nodes_were_counted_for() -> None:
+    shapes = (PodShape(3, "8 CPU", {"cpu": "8"}), PodShape(1, "2 CPU", {"cpu": "2"}))
+    last = "its pods request 8 CPU (3 pods) or 2 CPU (1 pod)"
+    assert WHY.funnel is not None
+    counted = replace(WHY, shapes=shapes, funnel=replace(WHY.funnel, pod="default/job-3"), domains=())
+    page = text(counted, style=PIPE)
+    assert "9 of 12 nodes fit job-3: 1 cordoned, 2 insufficient CPU." in page
+    assert f"12 nodes, 11 not cordoned, 9 with 8 CPU free; {last};" in page.splitlines()[-1]
+    everywhere = replace(counted, funnel=Funnel(12, (), 12, pod="default/job-3"))
+    assert f"12 nodes, all with room for job-3; {last};" in text(everywhere, style=PIPE).splitlines()[-1]
+    uncounted = text(replace(counted, funnel=None), style=PIPE).splitlines()[-1]
+    assert "Its pods request 8 CPU (3 pods) or 2 CPU (1 pod);" in uncounted
 
 
 def test_what_slots_leave_out_stands_right_below_them() -> None:

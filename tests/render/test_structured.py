@@ -70,6 +70,7 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "migrations",
         "reservations",
         "volcano",
+        "shapes",
     ]
     assert {"layer", "name", "offerSlots", "short"} <= set(parsed["domains"][0])
     assert list(parsed["cause"]) == ["code", "message", "pods"]

@@ -12,6 +12,7 @@ from kubectl_koord.reports.edits import (
     DeletePod,
     Edit,
     MovePod,
+    ReleaseReservation,
     SetMinimum,
     SetRequest,
     SetTopology,
@@ -107,6 +108,12 @@ def test_edits_of_several_kinds_are_all_made() -> None:
     assert [simulation.view.occupants(name) for name in after.nodes] == [after.running.get(n, ()) for n in after.nodes]
     assert not simulation.view.node("n2").unschedulable
     assert [pod.key for pod in simulation.subject.pending] == ["default/job-0"]
+
+
+def test_a_reservation_that_is_deleted_does_not_come_back_with_another_node() -> None:
+    held = GANG.with_reservation("held", "n3", 4)
+    view = changed(simulate(held, held.subject("job")), (ReleaseReservation("held"), AddNode("n4", "n1"))).view
+    assert (tuple(view.names()), view.snapshot.reservations, view.occupants("n3")) == (("n1", "n2", "n3", "n4"), (), ())
 
 
 def test_a_lone_pod_may_ask_for_less() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.model.unevaluated import AttachedVolume, NodeSetting, PodSetting, Unevaluated
+from kubectl_koord.model.unevaluated import AttachedVolume, NodeSetting, PodSetting, Unevaluated, UnreadRuntimeClass
 from kubectl_koord.wording.unevaluated import unevaluated_names
 
 
@@ -18,6 +18,7 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
                 " that pods set themselves)"
             ),
         ),
+        ((UnreadRuntimeClass("kata"),), "RuntimeClass kata (RuntimeClass objects could not be read)"),
     ],
 )
 def test_settings_of_nodes_are_named_together_and_last(items: tuple[Unevaluated, ...], names: str) -> None:

@@ -4,7 +4,7 @@ from kubectl_koord.cli.options import Globals
 from kubectl_koord.cluster.stored import offline
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.tree import NoTree, build
+from kubectl_koord.engine.tree import NoTree, tree_of
 from kubectl_koord.model.snapshot import Snapshot
 
 _STDIN = "-"
@@ -35,7 +35,7 @@ def _snapshot(chosen: Globals) -> Snapshot:
 
 def _domains(snapshot: Snapshot, *, full: bool) -> list[str]:
     """Return the domains between the cluster and the nodes, in full as `LAYER/NAME`."""
-    tree = build(snapshot.topologies, snapshot.nodes)
+    tree = tree_of(snapshot)
     if isinstance(tree, NoTree):
         return []
     found = [tree.domains[index] for index in tree.inner if tree.domains[index].name]

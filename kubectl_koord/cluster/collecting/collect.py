@@ -64,10 +64,6 @@ class Collector:
         self.crd_version: str | None = None
         self.looked_in = ""
         self.recording: Recording | None = None
-        self._take: dict[str, Callable[[Any], None]] = {
-            kinds.NODE.name: self._take_node,
-            kinds.POD.name: self._take_pod,
-        }
         self._stores: dict[str, tuple[Store, ...]] = {
             **{name: (values,) for name, values in self._values.items()},
             kinds.NODE.name: (self.values(kinds.NODE), self._node_annotations),
@@ -94,7 +90,7 @@ class Collector:
             return
         self.kinds.add(kind)
         self._seen[kind] = self._seen.get(kind, 0) + len(written)
-        take = self._take.get(kind) or partial(self._keep, kinds.KINDS[kind])
+        take = self._taker(kind)
         for one in written:
             try:
                 take(one)
@@ -128,6 +124,15 @@ class Collector:
         for kind, stores in self._stores.items():
             for mine, theirs in zip(stores, part._stores[kind], strict=True):  # noqa: SLF001
                 mine.update(theirs)
+
+    def _taker(self, kind: str) -> Callable[[Any], None]:
+        """Return what takes an object of a kind.
+
+        It is no field: a collector that holds methods of its own would stay until a garbage collection, which never is.
+        """
+        if kind == kinds.POD.name:
+            return self._take_pod
+        return self._take_node if kind == kinds.NODE.name else partial(self._keep, kinds.KINDS[kind])
 
     def _keep(self, kind: Kind[Any, Any], written: Any) -> None:  # noqa: ANN401
         key = kind.key(written.metadata)

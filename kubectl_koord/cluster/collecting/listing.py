@@ -1,5 +1,8 @@
 """A collector for the lists of a live cluster: what of a pod is alike in many is decoded once."""
 
+from collections.abc import Callable
+from typing import Any
+
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import POD
 from kubectl_koord.cluster.objects.pods.listed import ListedPods, whole
@@ -16,11 +19,13 @@ class ListingCollector(Collector):
         super().__init__(pool, seen)
         self.wire_types = self.wire_types | {POD.name: ListedPod}
         self._listed = ListedPods(self._pool)
-        self._take[POD.name] = self._take_listed
 
     def part(self) -> "ListingCollector":
         """Return an empty collector for a part of this cluster."""
         return ListingCollector(self._pool, self._seen)
+
+    def _taker(self, kind: str) -> Callable[[Any], None]:
+        return self._take_listed if kind == POD.name else super()._taker(kind)
 
     def _take_listed(self, written: ListedPod) -> None:
         taken = self._listed.pod(written)

@@ -1,6 +1,7 @@
 """A collector for who asks of pods no more than what is taken up on each node."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import structs
@@ -23,7 +24,6 @@ class SummingCollector(Collector):
         self.wire_types = self.wire_types | {POD.name: PlacedPod}
         self._rooms = Rooms()
         self._places: defaultdict[str, Place] = defaultdict(Place)
-        self._take[POD.name] = self._take_placed
 
     def part(self) -> "SummingCollector":
         """Return an empty collector for a part of this cluster."""
@@ -38,6 +38,9 @@ class SummingCollector(Collector):
     def snapshot(self, **terms: Any) -> Snapshot:  # noqa: ANN401
         """Return what was taken, as `Collector` does."""
         return structs.replace(super().snapshot(**terms), running=by_node(self._places))
+
+    def _taker(self, kind: str) -> Callable[[Any], None]:
+        return self._take_placed if kind == POD.name else super()._taker(kind)
 
     def _take_placed(self, written: PlacedPod) -> None:
         node = written.spec.node_name

@@ -75,12 +75,12 @@ def _claim_of(volume: Volume, pod: str) -> str:
     return f"{pod}-{volume.name}" if volume.ephemeral is not None else ""
 
 
-def pending_pod(pod: Pod, without_class: bool, pool: PodPool) -> PendingPod:  # noqa: FBT001
+def pending_pod(pod: Pod, unevaluated: Iterable[PodUnevaluated], pool: PodPool) -> PendingPod:
     """Return the pod as it would wait.
 
     Args:
         pod: what is written of it.
-        without_class: whether a volume of it was left out.
+        unevaluated: what cannot be told of what is filled in.
         pool: what pods share.
 
     Raises:
@@ -91,7 +91,7 @@ def pending_pod(pod: Pod, without_class: bool, pool: PodPool) -> PendingPod:  # 
     named = [one for one in claims if one.resource_claim_name is not None]
     pod.spec = structs.replace(pod.spec, resource_claims=named or None)
     found = pending(pod, pool)
-    more: list[PodUnevaluated] = [PodSetting("default-storage-class")] if without_class else []
+    more = [*unevaluated]
     if len(named) < len(claims):
         more.append(PodSetting("resource-claim-template"))  # its claims would be made with the pod
     if not more:

@@ -1,7 +1,7 @@
 """Manifests as what they would be in the cluster: pending pods and PodGroups, added to what was read of it."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, whole_name
 from kubectl_koord.cluster.manifests import documents
-from kubectl_koord.cluster.manifests.completed import Overrides, completed
+from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, completed
 from kubectl_koord.cluster.manifests.documents import Document
 from kubectl_koord.cluster.manifests.families import FAMILIES
 from kubectl_koord.cluster.manifests.names import Names
@@ -23,6 +23,8 @@ from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeCla
 from kubectl_koord.cluster.objects.pods.fields import Container, Pod, ResourceRequirements
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.model.unevaluated import PodSetting
 from kubectl_koord.model.values.quantity import QuantityError
 from kubectl_koord.simulation.submitted import Submitted
 
@@ -42,6 +44,7 @@ _TAKEN = (
     kinds.RESOURCE_CLAIM,
     kinds.PRIORITY_CLASS,
     kinds.LIMIT_RANGE,
+    kinds.RUNTIME_CLASS,
 )
 
 
@@ -147,8 +150,13 @@ class Manifests:
             suspended=tuple(self._suspended),
         )
 
-    def join(self, collector: Collector, moment: str) -> None:
+    def join(self, collector: Collector, moment: str, gaps: Collection[Gap] = ()) -> None:
         """Add everything to a cluster, in place of objects of the same name and of pods that workloads have there.
+
+        Args:
+            collector: the cluster.
+            moment: when the pods are made.
+            gaps: what could not be read of the cluster.
 
         Raises:
             KoordError: naming the object of which a value cannot be read, or whose PriorityClass is not there.
@@ -159,15 +167,16 @@ class Manifests:
                 collector.add(kind.name, written)
             except KoordError as problem:
                 raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None
+        admission = Admission(collector, self._overrides, {gap.kind for gap in gaps})
         self._profiles = scheduler.profiles(collector.scheduler().parsed or {})
         collector.forget_pods_of(
             {(one.meta.namespace or "", f"{one.kind}/{one.meta.name}") for one in self._workloads if one.made}
         )
         for workload in sorted(self._workloads, key=lambda one: one.spec is None):  # pods keep their names
             if workload.spec is not None:
-                self._join_pod(collector, workload, workload.spec, moment)
+                self._join_pod(admission, workload, workload.spec, moment)
             elif workload.made is not None:
-                self._join_made(collector, workload, workload.made(), moment)
+                self._join_made(admission, workload, workload.made(), moment)
 
     def _take(self, document: Document) -> None:
         try:
@@ -220,18 +229,19 @@ class Manifests:
             raise KoordError(f"{title}: more than {MOST_PODS:,} pods in all")
         return pods
 
-    def _join_pod(self, collector: Collector, workload: _Workload, written: TemplateSpec, moment: str) -> None:
+    def _join_pod(self, admission: Admission, workload: _Workload, written: TemplateSpec, moment: str) -> None:
         meta = workload.meta
-        spec = completed(collector, self._overrides, workload.title, meta, written)
+        made = completed(admission, workload.title, meta, written)
         own = structs.replace(
             meta, deletion_timestamp=None, creation_timestamp=meta.creation_timestamp or moment, resource_version=None
         )
-        self._keep(collector, workload, Pod(own, spec), ())
+        self._keep(admission.collector, workload, own, made, ())
 
-    def _join_made(self, collector: Collector, workload: _Workload, made: Made, moment: str) -> None:
+    def _join_made(self, admission: Admission, workload: _Workload, made: Made, moment: str) -> None:
         in_operators_group = False
         for one in made.sets:
-            in_operators_group |= self._join_set(collector, workload, one, moment, made)
+            in_operators_group |= self._join_set(admission, workload, one, moment, made)
+        collector = admission.collector
         meta = workload.meta
         key = whole_name(meta)
         if made.is_suspended:
@@ -241,7 +251,7 @@ class Manifests:
             collector.add(kinds.POD_GROUP.name, gangs.PodGroup(own, gangs.PodGroupSpec(min_member=made.minimum)))
             (self._of_others if made.of_another else self._assumed).append(key)
 
-    def _join_set(self, collector: Collector, workload: _Workload, one: Set, moment: str, made: Made) -> bool:
+    def _join_set(self, admission: Admission, workload: _Workload, one: Set, moment: str, made: Made) -> bool:
         """Add the pods of a set; return whether they are in the PodGroup that the operator makes."""
         labels = {**(one.template.metadata.labels or {}), **one.labels}
         meta = Meta(
@@ -258,24 +268,26 @@ class Manifests:
         if joins:
             meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
         filler = one.scheduler or (self._profiles[0] if joins else "")  # an operator that makes PodGroups fills in both
-        spec = completed(
-            collector, self._overrides, workload.title, meta, one.template.spec, filler, one.priority_class
-        )
+        pod = completed(admission, workload.title, meta, one.template.spec, Filler(filler, one.priority_class))
         for name in one.names():
             is_taken = f"{meta.namespace}/{name}" in self._pods  # by a pod of another workload
             own = f"{name}-{workload.kind.lower()}" if is_taken else name
-            self._keep(collector, workload, Pod(structs.replace(meta, name=own), spec), one.claims)
+            self._keep(admission.collector, workload, structs.replace(meta, name=own), pod, one.claims)
         return joins and one.count > 0
 
-    def _keep(self, collector: Collector, workload: _Workload, pod: Pod, claims: Iterable[Any]) -> None:
+    def _keep(
+        self, collector: Collector, workload: _Workload, meta: Meta, done: Completed, claims: Iterable[Any]
+    ) -> None:
+        pod = Pod(meta, done.spec)
         try:
-            made, unknown = own_volumes(pod, claims, collector.values(kinds.VOLUME_CLAIM), self._classless)
+            made, without_class = own_volumes(pod, claims, collector.values(kinds.VOLUME_CLAIM), self._classless)
         except msgspec.ValidationError as problem:
             raise KoordError(f"{workload.title}: the claim template of an ephemeral volume: {problem}") from None
         for claim in made:
             collector.add(kinds.VOLUME_CLAIM.name, claim)
+        classless = (PodSetting("default-storage-class"),) if without_class else ()
         try:
-            value = pending_pod(pod, unknown, self._pool)
+            value = pending_pod(pod, (*classless, *done.unevaluated), self._pool)
         except QuantityError as problem:
             raise KoordError(f"{workload.title}: {problem}") from None
         collector.keep_pod(value)

@@ -18,6 +18,7 @@ class TemplateSpec(PodSpec, omit_defaults=True, rename="camel"):
     """spec of a pod template."""
 
     priority_class_name: str | None = None
+    runtime_class_name: str | None = None
 
 
 class TemplateMeta(Struct, gc=False):

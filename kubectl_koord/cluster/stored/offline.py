@@ -1,6 +1,7 @@
 """A Snapshot of files, of a recorded cluster, or of the embedded demo cluster."""
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from importlib import resources
 
 from msgspec import structs
@@ -53,13 +54,12 @@ def _recorded(
     join: Join | None,
 ) -> Snapshot:
     if join:
-        join(collector, recording.moment)
+        join(collector, recording.moment, _gaps(recording, {*kinds}))
     wanted = {*kinds, *more_kinds(kinds, collector)}
     for kind in KINDS.keys() - wanted:
         collector.forget(kind)
     collector.crd_version = recording.crd_version
-    gaps = [gap for gap in recording.gaps if gap.kind in wanted]
-    gaps += [_not_held(kind) for kind in KINDS if kind in wanted.difference(recording.kinds or wanted)]
+    gaps = _gaps(recording, wanted)
     snapshot = collector.snapshot(
         moment=recording.moment,
         source="file",
@@ -72,6 +72,13 @@ def _recorded(
         return snapshot
     there = structs.replace(installation(collector), whole=recording.kinds is not None)
     return structs.replace(snapshot, gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)), installation=there)
+
+
+def _gaps(recording: Recording, wanted: AbstractSet[str]) -> list[Gap]:
+    """Return what could not be read of these kinds, and what was not."""
+    gaps = [gap for gap in recording.gaps if gap.kind in wanted]
+    read = wanted if recording.kinds is None else recording.kinds
+    return gaps + [_not_held(kind) for kind in KINDS if kind in wanted and kind not in read]
 
 
 def _not_held(kind: str) -> Gap:
@@ -95,7 +102,7 @@ def _whole(
 ) -> Snapshot:
     gaps = not_in_input(collector)  # what is joined is not in the input
     if join:
-        join(collector, moment)
+        join(collector, moment, gaps)
     snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
     there = structs.replace(installation(collector), whole=False)
     return structs.replace(snapshot, installation=there) if installed else snapshot

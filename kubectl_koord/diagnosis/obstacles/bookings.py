@@ -10,15 +10,16 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.hardware.numa import NO_NUMA
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.simulation.simulation import Simulation, next_attempt
 from kubectl_koord.wording import bookings as words
 
-_FEWEST = 2  # pods that can have the same
 _WHOLE = {"koordinator.sh/gpu-core": 100, "koordinator.sh/gpu-memory-ratio": 100, "koordinator.sh/rdma": 100}
 _WHOLE |= {"koordinator.sh/fpga": 100}
 
@@ -42,12 +43,31 @@ def _wants_devices(subject: Subject) -> bool:
     return any(is_device(resource) for pod in subject.pending for resource, _ in pod.requirements.requests)
 
 
+@memoised
+def _nodes_that_share(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the nodes on which a CPU or device is booked more than once; where the same is booked they are alike."""
+    known: dict[tuple[int, ...], bool] = {}
+    found = []
+    for node, pods in snapshot.running.items():
+        booked = [held for pod in pods if (held := pod.allocations) is not NOTHING]
+        key = tuple(map(id, booked))
+        if key not in known:
+            known[key] = _is_shared(booked)
+        if known[key]:
+            found.append(node)
+    return tuple(sorted(found))
+
+
+def _is_shared(booked: Iterable[Allocations]) -> bool:
+    """Tell whether any CPU or device is booked more than once."""
+    cpus = [number for held in booked if held.cpus is not None for number in held.cpus.cpus]
+    devices = [(one.type, one.minor) for held in booked for one in held.devices]
+    return len({*cpus, *devices}) < len(cpus) + len(devices)
+
+
 def _cpus_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
-    for node in sorted(snapshot.running):
+    for node in _nodes_that_share(snapshot):
         bound = [(pod, cpus.cpus) for pod in snapshot.running[node] if (cpus := pod.allocations.cpus) is not None]
-        every = [numbers for _, numbers in bound]
-        if len(bound) < _FEWEST or len(set().union(*every)) == sum(map(len, every)):
-            continue
         holders: dict[int, list[str]] = {}
         for pod, numbers in bound:
             for cpu in numbers:
@@ -60,12 +80,9 @@ def _cpus_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
 
 
 def _devices_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
-    for node in sorted(snapshot.running):
-        pods = [pod for pod in snapshot.running[node] if pod.allocations.devices]
-        if len(pods) < _FEWEST:
-            continue
+    for node in _nodes_that_share(snapshot):
         holders: dict[tuple[str, int], list[RunningPod]] = {}
-        for pod in pods:
+        for pod in snapshot.running[node]:
             for one in pod.allocations.devices:
                 holders.setdefault((one.type, one.minor), []).append(pod)
         totals = _totals(snapshot.nodes.get(node))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kubectl_koord.diagnosis.obstacles import reservations
+from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.preemption.victims import possible_victims
 from kubectl_koord.engine.reasons.nodes import MetricExpired, Overloaded
@@ -23,6 +24,14 @@ def notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Iterator[Not
     if killed:
         yield Notice("daemon-set-victims", daemons_come_back(sorted(killed)))
     yield from reservations.in_vain(found)
+
+
+def may_surprise(simulation: Simulation) -> bool:
+    """Tell whether it matters whom preemption ends: pods of DaemonSets or reservations are below the subject."""
+    snapshot, own = simulation.snapshot, priority(simulation.subject)
+    return any(room.priority < own for room in snapshot.reserved) or any(
+        pod.requirements.of_daemon_set and pod.priority < own for pods in snapshot.running.values() for pod in pods
+    )
 
 
 def _overloaded(simulation: Simulation, first: Attempt) -> Iterator[str]:

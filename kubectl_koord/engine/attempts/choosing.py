@@ -86,6 +86,6 @@ def _places(asked: Resources, free: Mapping[str, int], most: int) -> int:
 
 
 def _free_share(state: NodeState) -> tuple[int, int]:
-    totals = dict(state.node.allocatable)
-    shares = [1000 * state.free.get(r, 0) // total for r, total in totals.items() if total and r != "pods"]
+    free = state.free
+    shares = [1000 * free.get(r, 0) // total for r, total in state.node.allocatable if total and r != "pods"]
     return min(shares, default=0), sum(shares)

@@ -64,12 +64,12 @@ def fillings(view: View, prepared: Prepared) -> Callable[[str], Filling | None]:
     """
     if not prepared.counts_only_room or prepared.trigger.resource_claims:
         return lambda _: None
-    kind = _kind(view.snapshot, prepared.trigger.requirements, prepared.checks)
+    kind = kind_prepared(view.snapshot, prepared.trigger.requirements, prepared.checks)
     nominated = prepared.nominated
     return lambda name: None if name in nominated else view.of_node(name, Filling, kind)
 
 
 @recently(_MOST_KINDS)
-def _kind(_: Snapshot, requirements: PodRequirements, checks: tuple[Check, ...]) -> Identity[Prepared]:
+def kind_prepared(_: Snapshot, requirements: PodRequirements, checks: tuple[Check, ...]) -> Identity[Prepared]:
     """Return what pods of a kind are prepared with: the one object for all of them."""
     return Identity(Prepared(any_pod_of(requirements), checks))

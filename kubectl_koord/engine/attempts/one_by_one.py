@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
+from msgspec import structs
+
 from kubectl_koord.engine.attempts.attempt import (
     Attempt,
     FailedSeat,
@@ -16,14 +18,15 @@ from kubectl_koord.engine.attempts.attempt import (
     triggers,
 )
 from kubectl_koord.engine.attempts.choosing import MemberOrder
-from kubectl_koord.engine.attempts.filling import fillings
-from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve
+from kubectl_koord.engine.attempts.filling import fillings, kind_prepared
+from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve, unbookable
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, LazyNames, NodeSlots, Offer
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.engine.slots import offer_slots, places, slots_on
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, claim_names
+from kubectl_koord.model.values.memo import Identity
 
 _MOST_LOOKED_AT = 64
 
@@ -153,18 +156,16 @@ def _never(job: Job) -> tuple[PendingPod, ...]:
     return tuple(pod for pod in job.pods if pod.key in job.never)
 
 
-class _Asked:
-    """What is known of nodes for one kind of pods, while members take their places."""
+class _Turns:
+    """In which order nodes come for one kind of pods, while members take their places."""
 
     def __init__(self) -> None:
         self._late: dict[str, None] = {}
         self._taken: set[str] = set()
-        self._refusals: dict[str, Reason | None] = {}
 
     def take(self, name: str) -> None:
-        """Forget a node that another member took."""
+        """Note that another member took a node."""
         self._taken.add(name)
-        self._refusals.pop(name, None)
 
     def in_turn(self, names: Collection[str]) -> list[str]:
         """Return these nodes; those that members took since one of this kind was tried come last."""
@@ -174,18 +175,23 @@ class _Asked:
         self._taken.clear()
         return [*(name for name in names if name not in self._late), *(name for name in self._late if name in names)]
 
-    def not_bookable(self, pod: PendingPod, states: Iterable[NodeState], prepared: Prepared) -> Mapping[str, Reason]:
-        """Return which of the nodes cannot be booked for the pod, and why."""
-        found: dict[str, Reason] = {}
-        for state in states:
-            name = state.node.name
-            if name not in self._refusals:
-                booked = reserve(pod, state, prepared)
-                self._refusals[name] = None if isinstance(booked, PendingPod) else booked
-            reason = self._refusals[name]
-            if reason is not None:
-                found[name] = reason
-        return found
+
+def _not_bookable(view: View, pod: PendingPod, names: Iterable[str], prepared: Prepared) -> Mapping[str, Reason]:
+    """Return which of the nodes cannot be booked for the pod, and why; pods that ask for the same ask each node once.
+
+    What volumes they ask for makes no difference: those are found by then.
+    """
+    if pod.resource_claims:
+        asked = ((name, unbookable(pod, view.state(name), prepared)) for name in names)
+    else:
+        books = tuple(check for check in prepared.checks if check.depends_on == "books")
+        kind = kind_prepared(view.snapshot, structs.replace(pod.requirements, claims=(), ephemeral=()), books)
+        asked = ((name, view.of_node(name, _unbookable_of_kind, kind)) for name in names)
+    return {name: reason for name, reason in asked if reason is not None}
+
+
+def _unbookable_of_kind(state: NodeState, kind: Identity[Prepared]) -> Reason | None:
+    return unbookable(kind.value.trigger, state, kind.value)
 
 
 def _one_by_one(job: Job, view: View, trigger: PendingPod, member_order: MemberOrder) -> Attempt:
@@ -199,7 +205,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, member_order: MemberO
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     placement: dict[str, str] = {}
     unbookable: dict[str, Reason] = {}
-    asked: dict[Kind, _Asked] = {}
+    turns: dict[Kind, _Turns] = {}
     now = view
     for position, pod in enumerate(queue):
         prepared = job.prepared(pod, now)
@@ -211,10 +217,10 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, member_order: MemberO
         if aborted or not offer.counts:
             return Attempt(pod, prepared, None, None, offer, waiting, left, unbookable=unbookable, aborted=aborted)
         lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)
-        before = asked.setdefault(kind_of(job, pod), _Asked()) if lasting else _Asked()
-        feasible = [now.state(name) for name in before.in_turn(offer.counts)]
+        order = turns.setdefault(kind_of(job, pod), _Turns()) if lasting else _Turns()
+        feasible = [now.state(name) for name in order.in_turn(offer.counts)]
         if prepared.may_fail_to_reserve:
-            unbookable |= before.not_bookable(pod, feasible, prepared)
+            unbookable |= _not_bookable(now, pod, offer.counts, prepared)
         state = member_order.choose(preferred(feasible, prepared), pod, unbookable)
         name = state.node.name
         booked = reserve(pod, state, prepared)
@@ -225,7 +231,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, member_order: MemberO
         waiting[name] = (*waiting.get(name, ()), booked)
         placement[pod.key] = name
         now = view.with_pods(waiting)
-        for of_kind in asked.values():
+        for of_kind in turns.values():
             of_kind.take(name)
         if is_enough(job, placement):
             return Attempt(trigger, job.prepared(trigger, view), None, placement, {}, unbookable=unbookable)

@@ -225,6 +225,17 @@ def reserve(pod: PendingPod, state: NodeState, prepared: Prepared) -> PendingPod
     return structs.replace(pod, allocations=booked)
 
 
+def unbookable(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
+    """Return why a node that takes the pod has nothing to book for it, None where it has."""
+    booked = NOTHING
+    for check in prepared.checks:
+        found = check.bookable(pod, state, booked)
+        if not isinstance(found, Allocations):
+            return found
+        booked = found
+    return None
+
+
 def placed(pod: PendingPod, state: NodeState, prepared: Prepared) -> PendingPod | Reason | PreFilterRefusal:
     """Return the pod as it is placed on the node, with all that is booked for it, or why it is not."""
     return prepared.refusal or rejection(pod, state, prepared) or reserve(pod, state, prepared)

@@ -61,6 +61,12 @@ class Check(Protocol):
     def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return a set of nodes that refuse the pod in parts: within each the reasons are worded the same."""
 
+    def taking_alike(self, view: View, pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
+        """Return a set of nodes that take the pod in parts: each node of a part takes as many like it, one by one."""
+
+    def counted_singly(self, view: View) -> NodeSet:
+        """Return the nodes on which more than what is free for strangers tells how many pods there is room for."""
+
     def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
         """Return how many pods that take up `each` a node takes by this filter, None where room does not limit it."""
 
@@ -84,6 +90,9 @@ class Check(Protocol):
 
         """
 
+    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return as `reserve`, as far as those after this one read what it books: which CPUs it is, none does."""
+
     def preference(self, state: NodeState) -> tuple[int, int]:
         """Return how much a node is preferred to others that take the pod, the lowest most."""
 
@@ -100,6 +109,14 @@ class Stateless:
     def alike(self, _view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return each node of the set by itself."""
         return singles(refused)
+
+    def taking_alike(self, _view: View, _pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
+        """Return each node of the set by itself."""
+        return singles(taking)
+
+    def counted_singly(self, _view: View) -> NodeSet:
+        """Return none."""
+        return 0
 
     def most(self, _state: NodeState, _trigger: PodRequirements, _each: Resources) -> int | None:
         """Tell that room does not limit it."""
@@ -120,6 +137,10 @@ class Stateless:
     def reserve(self, _pod: PendingPod, _state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book nothing more."""
         return booked
+
+    def bookable(self: Check, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return all that is booked."""
+        return self.reserve(pod, state, booked)
 
     def preference(self, _state: NodeState) -> tuple[int, int]:
         """Prefer none."""

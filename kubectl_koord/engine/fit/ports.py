@@ -1,9 +1,11 @@
 """Host ports (plugins/nodeports)."""
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
@@ -11,6 +13,7 @@ from kubectl_koord.engine.reasons.nodes import (
     Reason,
 )
 from kubectl_koord.engine.reservations import drawable
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, PodRequirements
 
 
@@ -33,6 +36,10 @@ class Ports(Stateless, Struct, frozen=True):
             if any(_clash(port, held) for held in ports):
                 return PortTaken(port.port)
         return None
+
+    def taking_alike(self, _view: View, _pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
+        """Return the set whole: the first such pod takes the ports from the next."""
+        return (taking,)
 
 
 def _clash(one: HostPort, other: HostPort) -> bool:

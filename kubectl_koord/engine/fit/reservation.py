@@ -26,8 +26,8 @@ from kubectl_koord.engine.reservations import (
     NOTHING_SAID,
     Matched,
     drawable,
+    nodes_with,
     owners_on,
-    reserved_nodes,
     room_for_strangers,
     used_up,
 )
@@ -119,9 +119,13 @@ class ReservationFit(Stateless, Struct, frozen=True):
         return BeyondReservation(_listed(of_node)) if of_node else None
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod, asking those on which anything is reserved."""
-        asked = among & reserved_nodes(view)
+        """Return the nodes of a set that refuse the pod, asking those with a reservation that matches."""
+        asked = among & self.counted_singly(view)
         return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
+
+    def counted_singly(self, view: View) -> NodeSet:
+        """Return the nodes with a reservation that matches."""
+        return nodes_with(view, self.of.drawable)
 
     def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
         """Return how many pods the best reservation takes together with the node, or the node alone."""

@@ -1,6 +1,7 @@
 """Resources and pod places (plugins/noderesources)."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from itertools import repeat
 from operator import floordiv, sub
 from typing import ClassVar, TypeVarTuple
@@ -9,11 +10,12 @@ from msgspec import Struct
 
 from kubectl_koord.engine.columns import (
     NodeSet,
+    classes,
     every_node,
+    grouped,
     members,
     occupants_of,
     position_of,
-    singles,
     which,
 )
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
@@ -24,9 +26,19 @@ from kubectl_koord.engine.reasons.nodes import (
     Reason,
     TooManyPods,
 )
-from kubectl_koord.engine.reservations import NO_RESERVATIONS, Drawable, drawable, reserved_nodes, room_with, used_up
+from kubectl_koord.engine.reservations import (
+    NO_RESERVATIONS,
+    Drawable,
+    drawable,
+    nodes_used_up,
+    nodes_with,
+    reserved_nodes,
+    room_with,
+    used_up,
+)
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods, PendingPod, PodRequirements, Resources
 from kubectl_koord.model.values.memo import memoised
 
@@ -56,26 +68,35 @@ class NodeResources(Stateless, Struct, frozen=True):
             allocatable = dict(state.node.allocatable)
             oversized = any(amount > allocatable.get(resource, 0) for resource, amount, _ in short)
             return Insufficient(tuple(short), oversized and self.rules.oversized_is_unresolvable, no_place)
-        return TooManyPods(dict(state.node.allocatable).get("pods", 0)) if no_place else None
+        return TooManyPods(_allowed(state.node)) if no_place else None
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
         """Return the nodes of a set that refuse the pod."""
-        reserved = among & reserved_nodes(view)
-        plain = among & ~reserved
+        apart = among & self.counted_singly(view)
+        plain = among & ~apart
         fitting = at_least(view, plain, 1, PLACES)
         for resource, amount in pod.requirements.requests:
             fitting = at_least(view, fitting, amount, FREE, resource)
-        return plain & ~fitting | which(view, lambda name: self._is_short(view.state(name), pod.requirements), reserved)
+        return plain & ~fitting | which(view, lambda name: self._is_short(view.state(name), pod.requirements), apart)
 
     def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by what is short; nodes on which anything is reserved by themselves."""
-        reserved = refused & reserved_nodes(view)
-        plain = refused & ~reserved
+        """Return the set by what is short, or by how many pods are allowed where that is all."""
+        apart = refused & self.counted_singly(view)
+        full = plain = refused & ~apart
         parts = [plain] if plain else []
-        having = [at_least(view, plain, amount, FREE, resource) for resource, amount in pod.requirements.requests]
-        for enough in (*having, at_least(view, plain, 1, PLACES)):
+        for resource, amount in pod.requirements.requests:
+            enough = at_least(view, plain, amount, FREE, resource)
             parts = [part for whole in parts for part in (whole & enough, whole & ~enough) if part]
-        return (*parts, *singles(reserved))
+            full &= enough
+        placed = at_least(view, plain, 1, PLACES)
+        short = [part for whole in parts for part in (whole & placed, whole & ~placed) if part and not part & full]
+        by_limit = [part for nodes in classes(view, _allowed).values() if (part := nodes & full)]
+        by_itself = grouped(view, apart, lambda state: _as_worded(self.reject(pod, state, pod.requirements)))
+        return (*short, *by_limit, *by_itself)
+
+    def counted_singly(self, view: View) -> NodeSet:
+        """Return the nodes on which a reservation is given back to the trigger, or counts beside its owner."""
+        return nodes_with(view, self.reservations) | nodes_used_up(view, self.once)
 
     def _is_short(self, state: NodeState, trigger: PodRequirements) -> bool:
         return how_many(trigger.requests, trigger.requests, *self._room(state)) < 1
@@ -91,13 +112,35 @@ class NodeResources(Stateless, Struct, frozen=True):
         return room_with(state, self.reservations.uids, used_up(state, self.once))
 
 
+def _allowed(node: Node) -> int:
+    return dict(node.allocatable).get("pods", 0)
+
+
+def _as_worded(reason: Reason | None) -> Hashable:
+    """Return what is said of a reason: which resources are short, and not by how much."""
+    if not isinstance(reason, Insufficient):
+        return reason
+    return (*(resource for resource, _, _ in reason.short), reason.pods_too)
+
+
 def room_on(view: View, nodes: NodeSet, each: Resources) -> Iterator[int]:
     """Yield how many pods that take up `each` there is room for on each node of a set, without any reservation."""
-    counts = iter(numbers_of(view, nodes, PLACES))
+    return reduce(partial(map, min), _rooms(view, nodes, each))
+
+
+def running_out(view: View, nodes: NodeSet, each: Resources) -> Iterator[tuple[bool, ...]]:
+    """Yield what runs out first as pods that take up `each` go onto each node of a set: pod places, or which resources.
+
+    The places come first, then the resources of which any is taken up.
+    """
+    return (tuple(one == min(rooms) for one in rooms) for rooms in zip(*_rooms(view, nodes, each), strict=True))
+
+
+def _rooms(view: View, nodes: NodeSet, each: Resources) -> Iterator[Iterator[int]]:
+    """Yield how many pods there are places for on each node, then how many there is enough for of each resource."""
+    yield iter(numbers_of(view, nodes, PLACES))
     for resource, amount in ((resource, amount) for resource, amount in each if amount):
-        of_resource = numbers_of(view, nodes, FREE, resource)
-        counts = map(min, counts, map(floordiv, of_resource, repeat(amount)))
-    return counts
+        yield map(floordiv, numbers_of(view, nodes, FREE, resource), repeat(amount))
 
 
 def _free_on(state: NodeState, resource: str) -> int:

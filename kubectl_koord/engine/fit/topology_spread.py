@@ -145,6 +145,20 @@ class TopologySpread(Stateless, Struct, frozen=True, dict=True):
             refused &= ~one
         return [part for part in parts if part]
 
+    def taking_alike(self, view: View, pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
+        """Return the set by how many pods are counted for the node's values already, and whether it counts itself."""
+        if view is not self.view:
+            return Stateless.taking_alike(self, view, pod, taking)
+        parts = [taking]
+        for counts in self._counts:
+            values: dict[int, list[str]] = {}
+            for value, number in counts.by_value.items():
+                values.setdefault(number, []).append(value)
+            counted = [counts.counted & with_values(view, counts.constraint.key, held) for held in values.values()]
+            found = (*counted, every_node(view) & ~counts.counted)
+            parts = [part for whole in parts for one in found if (part := whole & one)]
+        return parts
+
     def _refusing(self, pod: PendingPod) -> Iterable[NodeSet]:
         """Yield for each constraint the nodes without its key, and those whose value has too many pods."""
         for counts in self._counts:

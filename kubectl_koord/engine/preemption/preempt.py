@@ -5,7 +5,8 @@ members of plain gangs that are not counted against each other, and slots that s
 victims are given back.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -70,7 +71,7 @@ def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = b
         return Preemption(eligible=True, reason="no-victims")
     # Nodes that are not considered are emptied too, and not looked at: attempts share what is computed of the rest.
     emptied = without_victims(now, failed.trigger, spared)
-    costs = node_costs(now, possible, failed.trigger, victim_order, spared)
+    costs = partial(node_costs, now, possible, failed.trigger, victim_order, spared)
     if job.topology is not None:
         return _gathered(job, job.topology, emptied, failed, considered, possible, costs)
     return _pod_by_pod(emptied, failed, considered, possible, costs)
@@ -103,7 +104,7 @@ def _gathered(
     failed: Attempt,
     considered: Sequence[str],
     possible: Mapping[str, tuple[Room, ...]],
-    costs: Mapping[str, int],
+    costs: Callable[[], Mapping[str, int]],
 ) -> Preemption:
     ordered = in_index_order(failed.left)
     slots = _slots(emptied, Identity(failed), Identity(considered))
@@ -134,7 +135,7 @@ def _pod_by_pod(
     failed: Attempt,
     considered: Sequence[str],
     possible: Mapping[str, tuple[Room, ...]],
-    costs: Mapping[str, int],
+    costs: Callable[[], Mapping[str, int]],
 ) -> Preemption:
     """Nominate each member to the cheapest node that takes it alone (`placeToSchedulePods`).
 
@@ -154,7 +155,8 @@ def _pod_by_pod(
             feasible = [name for name in feasible if name in taking]
             if not feasible:
                 return Preemption(eligible=True, reason="not-helpful")
-            chosen = min(feasible, key=lambda name: (costs.get(name, 0), name))
+            by_cost = costs()
+            chosen = min(feasible, key=lambda name: (by_cost.get(name, 0), name))
         assignments[pod.key] = chosen
         by_node.setdefault(chosen, []).append(pod)
     states = {name: emptied.state(name).copy() for name in by_node}

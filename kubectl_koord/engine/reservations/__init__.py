@@ -9,7 +9,16 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, occupants_of, set_of, which
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    base_with_most,
+    differing,
+    every_node,
+    occupants_of,
+    position_of,
+    set_of,
+    which,
+)
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.reservations.owners import is_owner
 from kubectl_koord.engine.rules import Rules, rules
@@ -78,6 +87,18 @@ def drawable(view: View, pod: PendingPod) -> Drawable:
     if not view.snapshot.reservations or pod.reserves is not None or not _in_reach(view.snapshot, pod):
         return NO_RESERVATIONS
     return _drawable(view, pod)
+
+
+def nodes_with(view: View, mine: Drawable) -> NodeSet:
+    """Return the nodes on which any of these reservations holds room."""
+    known = position_of(view)
+    return set_of(view, (known[name] for name in mine.by_node if name in known)) & reserved_nodes(view)
+
+
+@memoised
+def nodes_used_up(view: View, once: frozenset[str]) -> NodeSet:
+    """Return the nodes with reservations for one owner only whose owner has its place, and is not bound yet."""
+    return which(view, lambda name: used_up(view.state(name), once), reserved_nodes(view)) if once else 0
 
 
 @memoised

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.diagnosis.obstacles import cards
 from kubectl_koord.diagnosis.obstacles.cards import Counted
-from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
+from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.objects import Node
@@ -38,7 +38,7 @@ def devices(snapshot: Snapshot, names: Collection[str] = (), domain: str = "") -
         return DevicesReport(
             "unknown", basis, warnings, (), asked=asked, domain=domain, message=could_not_be_read(unread)
         )
-    tree = build(snapshot.topologies, snapshot.nodes)
+    tree = tree_of(snapshot)
     view = of(snapshot)
     nodes = tuple(names) or (nodes_in(tree, domain) if domain else tuple(view.names()))
     counted = {name: cards.counted(view, name) for name in nodes}
@@ -60,7 +60,7 @@ def devices(snapshot: Snapshot, names: Collection[str] = (), domain: str = "") -
 
 def domain_names(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the names of the domains between the cluster and the nodes, in the order of the tree."""
-    tree = build(snapshot.topologies, snapshot.nodes)
+    tree = tree_of(snapshot)
     if isinstance(tree, NoTree):
         return ()
     return tuple(dict.fromkeys(domain.name for domain in tree.domains if domain.name and domain.layer != NODE_LAYER))

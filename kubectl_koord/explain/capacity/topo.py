@@ -12,7 +12,7 @@ from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import Subject
-from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
+from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import NodePods
@@ -43,7 +43,7 @@ def topo(
     With `whole` the cards are counted, too, that are whole and free as Device objects say.
     """
     view = of(snapshot)
-    tree = tree or build(snapshot.topologies, snapshot.nodes)
+    tree = tree or tree_of(snapshot)
     kinds = (
         coverage.kinds_needed(subject, snapshot) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
     )

@@ -1,6 +1,5 @@
 """Whether pods that do not exist yet would be placed: what `why-pending` and `preempt` answer once they do."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
@@ -12,10 +11,9 @@ from kubectl_koord.explain.jobs.preempt import preempt
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.quantity import spell
 from kubectl_koord.reports.codes import ActionCode, CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits, PodShape
+from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
 from kubectl_koord.reports.jobs.pending import Cause, WhyReport
 from kubectl_koord.reports.jobs.preemption import PreemptReport, Victim
 from kubectl_koord.reports.ways_out import WayOut
@@ -24,7 +22,6 @@ from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.submitted import Submitted, of_other_schedulers, subjects_of, taken_over
 from kubectl_koord.wording.answers import fit as sentences
 from kubectl_koord.wording.basis import could_not_be_read
-from kubectl_koord.wording.words import requests
 
 _OF_ADMISSION = ("PriorityClass", "LimitRange")
 _NEVER: frozenset[CauseCode] = frozenset(
@@ -187,15 +184,7 @@ def _gang(
         alternatives=report.alternatives,
         counted_to=copies.MOST_COPIES if count else 0,
         other_scheduler=scheduler,
-        shapes=_shapes(subject),
-    )
-
-
-def _shapes(subject: Subject) -> tuple[PodShape, ...]:
-    found = Counter(pod.requirements.requests for pod in subject.pending)
-    return tuple(
-        PodShape(pods, requests(needs), {name: spell(name, amount) for name, amount in needs})
-        for needs, pods in found.most_common()
+        shapes=report.shapes,
     )
 
 

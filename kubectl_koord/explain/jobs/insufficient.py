@@ -1,6 +1,7 @@
 """The cause of an attempt that fails: what is too small, or how many slots or nodes are missing."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from msgspec import structs
 
@@ -15,7 +16,7 @@ from kubectl_koord.engine.reasons.claims import ClaimReason
 from kubectl_koord.engine.reasons.prefilter import PodRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
-from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.jobs.pending import Cause, Lack, PlanFailure
 from kubectl_koord.simulation.edits import wanting_room_alone
@@ -119,8 +120,12 @@ def _surely_fits(simulation: Simulation) -> bool:
 def _fits_empty(simulation: Simulation) -> bool:
     repels = any(pod.requirements.pod_anti_affinity for pod in simulation.subject.pending)
     alone = wanting_room_alone(simulation, for_others=repels)  # else nobody sees a difference in who waits
-    empty = alone.answered_alone(evidence.roomy_view(simulation.view))
-    return any(outcome.placed_at_once or outcome.first.over_quota for outcome in empty)
+    empty = evidence.roomy_view(simulation.view)
+    unlimited = alone.answered_alone(evidence.unlimited_view(simulation.view))
+    if any(outcome.placed_at_once for outcome in unlimited):
+        return True  # a quota that refuses such pods is no want of room
+    outcomes = alone.answered_alone(empty) if empty.quotas else ()
+    return any(outcome.placed_at_once or outcome.first.over_quota for outcome in outcomes)
 
 
 def _too_large(simulation: Simulation, first: Attempt) -> Cause:
@@ -128,7 +133,8 @@ def _too_large(simulation: Simulation, first: Attempt) -> Cause:
     is_planned = first.plan is not None
     never = never_tried(simulation.subject, simulation.snapshot) if not is_planned else ()  # a plan has a slot for each
     layer = simulation.must_gather if is_planned else ""
-    message = sentences.never_fits(len(pods) - len(never), first.trigger.requirements.requests, layer)
+    tried = [pod for pod in pods if pod.key not in never]
+    message = sentences.never_fits(len(tried), _requested(tried), layer)
     return about_pods("never-fits", message, pods)
 
 
@@ -160,13 +166,18 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
         reasons = evidence.asked(simulation, refused).reasons
         message = sentences.no_node_fits(name, refused.requirements.requests, reasons)
         return Cause("no-feasible-node", message, (refused.key,))
-    each = first.trigger.requirements.requests
+    each = _requested(subject.pending)
     placed = sum(len(pods) for pods in first.waiting.values())
     number = len(subject.pending)
     if isinstance(subject, GangSubject) and subject.group.is_satisfied():
         return about_pods("insufficient-capacity", sentences.some_fit(placed, number, each), first.left)
     minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
     return about_pods("insufficient-capacity", sentences.too_few_fit(placed, number, minimum, each), first.left)
+
+
+def _requested(pods: Iterable[PendingPod]) -> tuple[Resources, ...]:
+    """Return what pods request each, what most of them do first."""
+    return tuple(needs for needs, _ in Counter(pod.requirements.requests for pod in pods).most_common())
 
 
 def _fits_nowhere(simulation: Simulation, first: Attempt) -> PendingPod | None:

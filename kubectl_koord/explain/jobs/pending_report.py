@@ -78,6 +78,7 @@ def report_of(
         scheduler_says=says,
         waiting=waiting,
         waiting_for=waiting_for,
+        shapes=overview.shapes(pending),
         waiting_since=min((pod.created for pod in pending), default=""),
         migrations=moving,
         reservations=reservations,

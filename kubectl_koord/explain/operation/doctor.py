@@ -12,7 +12,7 @@ from kubectl_koord.diagnosis.doctor.installation import of_installation
 from kubectl_koord.diagnosis.doctor.quotas import of_quotas
 from kubectl_koord.diagnosis.doctor.topology import of_topology
 from kubectl_koord.engine.gangs import all_gangs
-from kubectl_koord.engine.tree import build
+from kubectl_koord.engine.tree import tree_of
 from kubectl_koord.model.installation import Right
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Verdict
@@ -30,7 +30,7 @@ def doctor(snapshot: Snapshot, rights: Mapping[str, Right] | None = None) -> Doc
         rights: by kind what must be allowed to read it, and which commands do.
 
     """
-    tree = build(snapshot.topologies, snapshot.nodes)
+    tree = tree_of(snapshot)
     findings = (
         *of_installation(snapshot),
         *of_configuration(snapshot),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from kubectl_koord.diagnosis import coverage, migrations, visibility
-from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
+from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.explain.place import contents
 from kubectl_koord.explain.place.drain import drain
 from kubectl_koord.explain.place.waiting import waiting
@@ -47,7 +47,7 @@ class _Shared(TypedDict, total=False):
 def node_report(snapshot: Snapshot, name: str) -> NodeReport:
     """Return what there is to know of a node that there is."""
     node = snapshot.nodes[name]
-    tree = build(snapshot.topologies, snapshot.nodes)
+    tree = tree_of(snapshot)
     above: tuple[DomainName, ...] = ()
     if isinstance(tree, Tree) and name in tree.leaf:
         domains = (tree.domains[index] for index in tree.ancestors(tree.parents[tree.leaf[name]]))

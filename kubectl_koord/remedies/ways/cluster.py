@@ -136,7 +136,10 @@ def tolerating(search: Search) -> Iterator[WayOut]:
 
 
 def _taints(search: Search) -> list[tuple[Taint, int]]:
-    taints = Counter(reason.taint for reason in search.first.rejections.values() if isinstance(reason, Untolerated))
+    taints: Counter[Taint] = Counter()
+    for one in search.first.refused:
+        if isinstance(one.reason, Untolerated):
+            taints[one.reason.taint] += one.nodes
     ranked = sorted(taints.items(), key=lambda item: (-item[1], item[0].key, item[0].value, item[0].effect))
     return [(taint, nodes) for taint, nodes in ranked if not taint.key.startswith(_OF_KUBERNETES)][:_MOST_TAINTS]
 
@@ -154,6 +157,8 @@ def _toleration(search: Search, taint: Taint) -> str:
 def add_nodes(search: Search) -> Iterator[WayOut]:
     """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
     search.budget.tried.add("add-nodes")
+    if search.has_ended:
+        return
     places: dict[Domain | None, tuple[Shortage, list[tuple[str, int]]]] = {}
     for slot_count in search.slot_counts:
         for short in _growing(slot_count):
@@ -194,7 +199,7 @@ def _roomiest(slot_count: SlotCount, short: Shortage) -> list[tuple[str, int]]:
     With multiples it counts in which domain below a node is added: then the best of each of the few best. Where the
     pods are tried one by one it does not, whatever the spec of another gang of the group says.
     """
-    empty = slot_count.empty_slots()
+    empty = slot_count.empty_slots
     ranked = sorted(((name, empty[name]) for name in short.nodes if empty[name]), key=lambda item: (-item[1], item[0]))
     plan = slot_count.first.plan
     if plan is None or not slot_count.multiples:

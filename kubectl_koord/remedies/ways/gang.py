@@ -203,10 +203,10 @@ def _lowered(gang: Gang, minimum: int) -> str:
 def smaller_request(search: Search) -> Iterator[WayOut]:
     """Yield, for each resource that is short, the largest request with which it would start, if no tiny one."""
     short = {
-        resource: amount
-        for reason in search.first.rejections.values()
-        if isinstance(reason, Insufficient)
-        for resource, amount, _ in reason.short
+        resource
+        for one in search.first.refused
+        if isinstance(one.reason, Insufficient)
+        for resource, _, _ in one.reason.short
     }
     for resource in sorted(short, key=lambda name: (not accelerators.family(name), name != "cpu", name)):
         pods = search.simulation.subject.pending
@@ -235,7 +235,7 @@ def _largest_request(search: Search, resource: str, now: int) -> int:
     def fits(number: int) -> bool:
         return search.works((_capped(search, resource, number * step),))
 
-    guess = min(_divided(search, resource, now) // step, top)
+    guess = 0 if search.has_ended else min(_divided(search, resource, now) // step, top)
     if guess > 0 and fits(guess) and (guess == top or not fits(guess + 1)):
         return guess * step
     return largest(top, fits) * step

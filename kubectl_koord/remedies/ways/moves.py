@@ -25,6 +25,8 @@ def move_one(search: Search) -> Iterator[WayOut]:
 
     None with resource claims: where their devices could be had anew is not looked at.
     """
+    if search.has_ended:
+        return
     moved = 0
     for pod, short in _blocking(search):
         if pod.requirements.has_resource_claims:
@@ -66,11 +68,12 @@ def _blocking(search: Search) -> Iterator[tuple[RunningPod, Shortage]]:
 
 
 def _blocking_one(search: Search, slot_count: SlotCount) -> Iterator[tuple[RunningPod, Shortage]]:
-    empty, now = slot_count.empty_slots(), slot_count.slots(slot_count.view)
+    now = slot_count.slots(slot_count.view)
     left = _MOST_COUNTED
     for short in slot_count.shorts():
         for name in short.nodes if left > 0 else ():
-            if empty[name] - now[name] >= short.missing:
+            may_gain = slot_count.most_on(name) - now[name] >= short.missing
+            if may_gain and slot_count.empty_slots[name] - now[name] >= short.missing:
                 pods = removable(search, name)
                 left -= len(pods)
                 gains = ((pod, slot_count.slots_without(name, [pod]) - now[name]) for pod in pods)

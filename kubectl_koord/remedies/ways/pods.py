@@ -1,9 +1,9 @@
 """Remedies that end running pods: as few as may be of lower priority, or of any."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import accumulate, chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
@@ -23,10 +23,15 @@ from kubectl_koord.wording.remedies import ways_out as sentences
 if TYPE_CHECKING:
     from kubectl_koord.engine.tree import Domain
 
+_PodsOn: TypeAlias = Callable[[str], Sequence[RunningPod]]
+_Gain: TypeAlias = tuple[str, int]
+"""A node, and how many slots it gains."""
+
 _MOST_PLACES = 3
 _MOST_TRIED = 16
 _MOST_COUNTED = 6_000
 _CELLS_A_COUNT = 4
+_LOOKED_AT_ONCE = 64
 _MOST_IN_COMMAND = 20
 _MOST_FREED, _MOST_FREED_AT_ANY_PRIORITY = 200, 20
 
@@ -64,38 +69,38 @@ class _Plan(Struct, frozen=True):
         return sum(len(piece.pods) for piece in self.chosen)
 
 
-def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most: int, kind: str) -> Iterator[WayOut]:
-    by_node = {name: pods for name in search.view.names() if (pods := pods_on(name))}
-    if not by_node:
+def _freed(search: Search, choose: Callable[[str], tuple[RunningPod, ...]], most: int, kind: str) -> Iterator[WayOut]:
+    pods_on = cache(choose)
+    if not any(map(pods_on, search.view.names())):
         return
     search.budget.tried.add("free-pods")
+    if search.has_ended:
+        return
     costs = PodCosts(search.simulation)
     found: dict[Domain | None, tuple[Cost, Shortage, tuple[RunningPod, ...]]] = {}
     for slot_count in search.slot_counts:
-        plans = (plan for plan in _plans(slot_count, by_node, costs) if plan.number <= most)
+        plans = (plan for plan in _plans(slot_count, pods_on, costs) if plan.number <= most)
         for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
             pods = _proven(search, plan, most)
             at, cost = plan.short.named, costs.together(pods)
             if pods and (at not in found or cost < found[at][0]):
                 found[at] = (cost, plan.short, pods)
-    for short, pods in _single(search, by_node, costs):
+    for short, pods in _single(search, pods_on, costs):
         at, cost = short.named, costs.together(pods)
         found[at] = min((cost, short, pods), found.get(at, (cost, short, pods)), key=lambda item: item[0])
     for _, short, pods in sorted(found.values(), key=lambda item: item[0])[:_MOST_PLACES]:
         yield _free(search, short, pods, kind)
 
 
-def _single(
-    search: Search, by_node: Mapping[str, Sequence[RunningPod]], costs: PodCosts
-) -> Iterator[tuple[Shortage, tuple[RunningPod, ...]]]:
+def _single(search: Search, pods_on: _PodsOn, costs: PodCosts) -> Iterator[tuple[Shortage, tuple[RunningPod, ...]]]:
     """Yield the pod of the least cost that is enough alone, where counting may miss it: a few are tried.
 
     Those that hold what is in the way go before all others.
     """
     if search.counts_exactly:
         return
-    holding = in_the_way(search, by_node)
-    every = chain.from_iterable(by_node.values())
+    holding = in_the_way(search, pods_on)
+    every = chain.from_iterable(map(pods_on, search.view.names()))
     others = (pod for pod in every if pod.key not in holding) if holding else every
     few = islice(chain(costs.ranked(holding.values()), costs.ranked(others)), _MOST_TRIED)
     places: dict[str, Shortage] = {}
@@ -108,26 +113,45 @@ def _single(
             return
 
 
-def _plans(slot_count: SlotCount, by_node: Mapping[str, Sequence[RunningPod]], costs: PodCosts) -> Iterator[_Plan]:
+def _plans(slot_count: SlotCount, pods_on: _PodsOn, costs: PodCosts) -> Iterator[_Plan]:
     """Yield plans for the places nearest to enough, as many as may be computed."""
     limit = CountLimit(_MOST_COUNTED)
     for short in slot_count.shorts():
-        gains = _gains(slot_count, short, by_node)
-        if sum(gains.values()) >= short.missing:
-            pieces = options_by_node(slot_count, gains, lambda name: by_node.get(name, ()), costs, limit)
+        gains = _gains(slot_count, short, pods_on)
+        enough = _enough(gains, short.missing)
+        if enough:
+            pieces = options_by_node(slot_count, chain(enough, gains), pods_on, costs, limit)
             yield _Plan(short, pieces, fewest(pieces, short.missing))
-            limit.number -= len(gains) * short.missing // _CELLS_A_COUNT
+            limit.number -= len(pieces) * short.missing // _CELLS_A_COUNT
         if limit.number <= 0:
             return
 
 
-def _gains(slot_count: SlotCount, short: Shortage, by_node: Mapping[str, Sequence[RunningPod]]) -> Mapping[str, int]:
-    """Return how many slots the nodes of a place gain once all these pods are gone, of those that gain any."""
+def _enough(gains: Iterator[_Gain], missing: int) -> list[_Gain]:
+    """Return the first nodes that gain enough together, none where all of them do not."""
+    taken, left = [], missing
+    for one in gains:
+        taken.append(one)
+        left -= one[1]
+        if left <= 0:
+            return taken
+    return []
+
+
+def _gains(slot_count: SlotCount, short: Shortage, pods_on: _PodsOn) -> Iterator[_Gain]:
+    """Yield how many slots the nodes of a place gain once all these pods are gone, of those that gain any.
+
+    A few nodes are looked at at once, as more than enough are seldom wanted; none where not even empty ones are enough.
+    """
     view, now = slot_count.view, slot_count.slots(slot_count.view)
-    there = [name for name in short.nodes if name in by_node]
-    emptied = view.without([pod for name in there for pod in by_node[name]])
-    then = evidence.slots_among(emptied, there, slot_count.members, slot_count.first.prepared)
-    return {name: then[name] - now[name] for name in there if then[name] > now[name]}
+    open_to = [name for name in short.nodes if slot_count.most_on(name) > now[name]]
+    if sum(slot_count.most_on(name) - now[name] for name in open_to) < short.missing:
+        return
+    there = (name for name in open_to if pods_on(name))
+    while some := tuple(islice(there, _LOOKED_AT_ONCE)):
+        emptied = view.without([pod for name in some for pod in pods_on(name)])
+        then = evidence.slots_among(emptied, some, slot_count.members, slot_count.first.prepared)
+        yield from ((name, then[name] - now[name]) for name in some if then[name] > now[name])
 
 
 def _proven(search: Search, plan: _Plan, most: int) -> tuple[RunningPod, ...]:

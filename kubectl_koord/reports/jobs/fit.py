@@ -8,20 +8,12 @@ from msgspec import Struct
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Basis, Notice, Verdict
 from kubectl_koord.reports.disruption import BrokenGang
-from kubectl_koord.reports.jobs.pending import Cause, SlotRow, WhyAlternative
+from kubectl_koord.reports.jobs.pending import Cause, PodShape, SlotRow, WhyAlternative
 from kubectl_koord.reports.jobs.preemption import Victim
 from kubectl_koord.reports.ways_out import WayOut
 
 Fits: TypeAlias = Literal["now", "by-preemption", "not-now", "never", "unknown"]
 """`never`: waiting does not help, as the gang or the cluster has to be changed first."""
-
-
-class PodShape(Struct, frozen=True, rename="camel"):
-    """Pods that request the same: how many, and what each requests, in words and as exact quantities."""
-
-    pods: int
-    requests: str
-    resources: Mapping[str, str]
 
 
 class FitGang(Struct, frozen=True, rename="camel"):

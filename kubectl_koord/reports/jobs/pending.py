@@ -89,16 +89,26 @@ class SchedulerSays(Struct, frozen=True, rename="camel"):
     texts: tuple[SaidText, ...] = ()
 
 
+class PodShape(Struct, frozen=True, rename="camel"):
+    """Pods that request the same: how many, and what each requests, in words and as exact quantities."""
+
+    pods: int
+    requests: str
+    resources: Mapping[str, str]
+
+
 class Funnel(Struct, frozen=True, rename="camel"):
     """How many nodes are left after each reason took its share; `nodes` is all of them.
 
-    `stages` goes through the filters in their order: a wording and how many nodes pass up to there.
+    Where pods differ, that is for the one `pod` that is tried first, empty where they are alike. `stages` goes through
+    the filters in their order: a wording and how many nodes pass up to there.
     """
 
     nodes: int
     lost: tuple[tuple[str, int], ...]
     left: int
     stages: tuple[tuple[str, int], ...] = ()
+    pod: str = ""
 
 
 class NodeReason(Struct, frozen=True, rename="camel"):
@@ -132,7 +142,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     `quota_holders` are the quotas that use, above their minimums, what the refusing one lacks.
     `node` is where a lone pod is that is not pending, empty for a finished one. `defined_by` is what makes the gang:
     a `PodGroup`, `pods` by their annotations, empty for none of both. `migrations` and `reservations` are those that
-    concern any pod of the group. `volcano` is what Volcano wrote, where it schedules the gang.
+    concern any pod of the group. `volcano` is what Volcano wrote, where it schedules the gang. `shapes` are the pending
+    pods by what they request, the most first; `requests` is that of one.
     """
 
     verdict: Verdict
@@ -167,6 +178,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     migrations: tuple[Migration, ...] = ()
     reservations: tuple[GangReservation, ...] = ()
     volcano: VolcanoGang | None = None
+    shapes: tuple[PodShape, ...] = ()
 
 
 class CauseGroup(Struct, frozen=True, rename="camel"):

@@ -10,7 +10,7 @@ from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.evidence import lost_nodes, multiples
 from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from kubectl_koord.wording.words import count, layer_noun, listed, requests
+from kubectl_koord.wording.words import count, layer_noun, listed, requests, requests_of_each
 
 CAUSE_COMES_FIRST = "fix the cause first; whether that is enough is unknown."
 DEPENDS_ON_MEMORY = (
@@ -77,10 +77,11 @@ def forgotten(minimum: int) -> str:
     return f"the scheduler forgot that the gang ran: it waits for {minimum} new pods, which never come."
 
 
-def never_fits(pods: int, each: Resources, layer: str) -> str:
+def never_fits(pods: int, each: Sequence[Resources], layer: str) -> str:
     """Return that pods fit in no empty domain of a layer; where the layer is empty, not in the empty cluster."""
     fit = "does not fit" if pods == 1 else "do not fit"
-    return f"its {count(pods, 'pod')} ({requests(each)}) {fit} even in an empty {_place(layer)}; waiting does not help."
+    who = f"its {count(pods, 'pod')} ({requests_of_each(each)})"
+    return f"{who} {fit} even in an empty {_place(layer)}; waiting does not help."
 
 
 def _place(layer: str) -> str:
@@ -168,14 +169,14 @@ def no_node_fits(pod: str, each: Resources, refused: Iterable[Refused]) -> str:
     return f"no node fits {pod or 'it'} ({requests(each)}): {lost_nodes(refused)}."
 
 
-def some_fit(placed: int, pods: int, each: Resources) -> str:
+def some_fit(placed: int, pods: int, each: Sequence[Resources]) -> str:
     """Return how many fit of the pods that are bound one by one."""
-    return f"{placed} of its {pods} pending pods fit ({requests(each)} each)."
+    return f"{placed} of its {pods} pending pods fit ({requests_of_each(each)} each)."
 
 
-def too_few_fit(placed: int, pods: int, minimum: int, each: Resources) -> str:
+def too_few_fit(placed: int, pods: int, minimum: int, each: Sequence[Resources]) -> str:
     """Return how many fit of the pods of which a minimum must be bound together."""
-    return f"only {placed} of its {pods} pods fit at the same time, {minimum} must ({requests(each)} each)."
+    return f"only {placed} of its {pods} pods fit at the same time, {minimum} must ({requests_of_each(each)} each)."
 
 
 def waits_for_victims(pods: Sequence[str], overdue: str) -> str:

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.manifests.completed import Overrides
 from kubectl_koord.cluster.manifests.read import Manifests
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.simulation.submitted import Submitted
 
 MOMENT = "2026-11-20T10:00:00Z"
@@ -20,7 +20,12 @@ Submit = Callable[..., Joined]
 def submit(tmp_path: Path) -> Submit:
     """Join a manifest with a cluster, of which objects are given; both are values or texts."""
 
-    def submitted(manifest: Any, *cluster: Any, overrides: Overrides = Overrides()) -> Joined:  # noqa: ANN401, B008
+    def submitted(
+        manifest: Any,  # noqa: ANN401
+        *cluster: Any,  # noqa: ANN401
+        overrides: Overrides = Overrides(),  # noqa: B008
+        gaps: Collection[Gap] = (),
+    ) -> Joined:
         from kubectl_koord.cluster.stored import files  # noqa: PLC0415
 
         path = tmp_path / "job.yaml"
@@ -30,7 +35,7 @@ def submit(tmp_path: Path) -> Submit:
         collector = Collector()
         if cluster:
             files.take("cluster", json.dumps({"kind": "List", "items": cluster}).encode(), collector)
-        manifests.join(collector, MOMENT)
+        manifests.join(collector, MOMENT, gaps)
         return collector.snapshot(moment=MOMENT, source="file"), manifests.submitted()
 
     return submitted

@@ -223,6 +223,7 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "DeviceClass",
         "ResourceSlice",
         "LimitRange",
+        "RuntimeClass",
         "Event",
     )
 

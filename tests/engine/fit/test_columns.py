@@ -13,17 +13,28 @@ from kubectl_koord.engine.fit import prepare, rejection_as_is
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.numbers import at_least, numbers_of
+from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.preemption.victims import without_victims
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import offer_slots
+from kubectl_koord.engine.slots import _on_node, offer_slots
 from kubectl_koord.engine.view import View, of
-from kubectl_koord.messages.refusals import of_reason
+from kubectl_koord.messages.refusals import counted, of_reason
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.hardware.devices import DeviceHint, DeviceOptions
 from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, NUMAPolicy, PodNUMA, Zone
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, Resources, RunningPod, Spread
+from kubectl_koord.model.pods import (
+    HostPort,
+    PendingPod,
+    PodRequirements,
+    PodTerm,
+    Resources,
+    RunningPod,
+    Spread,
+    any_pod_of,
+)
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement
+from kubectl_koord.wording.evidence import lost_nodes
 from tests.build import BLOCK_KEY, SPINE_KEY, Drawing, card, cluster, devices, having, holding, pending, running
 from tests.engine.fit.device_share.world import ROOM, tree
 
@@ -177,6 +188,31 @@ def test_nodes_offer_what_those_that_are_asked_one_by_one_offer(asked: str) -> N
     assert dict(offer.counts) == {name: 1 for name, reason in found.items() if reason is None}
     assert offer.refusals == {name: reason for name, reason in found.items() if reason is not None}
     assert sum(one.nodes for one in offer.reasons) == len(offer.refusals)
+
+
+@pytest.mark.parametrize("asked", [*ASKING, "a port", "a reservation"])
+def test_nodes_take_and_refuse_gangs_as_those_that_are_asked_one_by_one(asked: str) -> None:
+    more = {"a port": {"ports": (HostPort(80),)}, "a reservation": {"labels": (("app", "web"),)}}
+    pods = [pending(f"p{number}", **(ASKING | more)[asked]) for number in range(4)]
+    base = of(drawn(5, 24))
+    for view in variants(base, pods[0]):
+        prepared = prepare(pods[0], view, rules("1.8"))
+        offer = offer_slots(view, view.names(), pods, prepared)
+        found = {name: _on_node(view.state(name), (pods,), prepared) for name in view.names()}
+        assert offer == found
+        assert dict(offer.counts) == {name: node.slots for name, node in found.items() if node.slots}
+        assert counted(offer.reasons) == counted(Offer.of(found).reasons)
+        assert lost_nodes(offer.reasons) == lost_nodes(Offer.of(found).reasons)
+
+
+def test_nodes_that_are_full_are_told_apart_by_how_many_pods_they_allow() -> None:
+    nodes = (Node(f"n{allowed}", (("cpu", 4000), ("pods", allowed))) for allowed in range(3))
+    there = {"n1": (running("default/a", "n1"),), "n2": (running("default/b", "n2"), running("default/c", "n2"))}
+    view = of(structs.replace(cluster().with_nodes(*nodes), running=there))
+    pod = any_pod_of(PodRequirements(requests=(("cpu", 1000),)))
+    offer = offer_slots(view, view.names(), (pod,), prepare(pod, view, rules("1.8")))
+    limits = [f"pod limit {allowed} reached (1 node)" for allowed in range(3)]
+    assert lost_nodes(offer.reasons) == f"{limits[0]}, {limits[1]} and {limits[2]}"
 
 
 def free(state: NodeState, more: int) -> int:

@@ -28,14 +28,14 @@ def command(
 ) -> None:
     """Show what runs in a domain, what is free, which pending gangs could use it, and what a drain would do."""
     from kubectl_koord.cluster import kinds
-    from kubectl_koord.engine.tree import NoTree, build
+    from kubectl_koord.engine.tree import NoTree, tree_of
     from kubectl_koord.explain.place.report import domain_report, domains_named, full_name, full_names
 
     session: Session = context.obj
     session.everything = everything
     asked = name_given(name)
     snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.MIGRATION_KINDS))
-    tree = build(snapshot.topologies, snapshot.nodes)
+    tree = tree_of(snapshot)
     found = domains_named(tree, asked)
     if isinstance(tree, NoTree) or not found:
         session.unknown_name(snapshot, "tree", "domain", asked, full_names(tree))

@@ -8,14 +8,14 @@ from kubectl_koord.cli.options import ALL_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.collecting.collect import Collector
     from kubectl_koord.cluster.manifests.read import Manifests
     from kubectl_koord.cluster.source import Join
     from kubectl_koord.model.objects import Node
-    from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.model.snapshot import Gap, Snapshot
     from kubectl_koord.reports.jobs.fit import FitReport, Fits
     from kubectl_koord.simulation.submitted import Submitted
 
@@ -92,7 +92,9 @@ def command(
             snapshot, submitted = _shaped(session, manifests, pods, request or (), must_gather)
         else:
             manifests.read(_files(session, files or ()))
-            snapshot, submitted = _read(session, manifests.join), manifests.submitted()
+            from kubectl_koord.cluster import kinds
+
+            snapshot, submitted = _read(session, manifests.join, kinds.MANIFEST_KINDS), manifests.submitted()
     if not submitted.pods:
         left_out = (
             f": {', '.join(submitted.skipped)} left out, as no pods are known of them" if submitted.skipped else ""
@@ -112,10 +114,10 @@ def _files(session: "Session", names: "Sequence[str]") -> "Sequence[str]":
     return files_of(names, recursive=session.options.recursive)
 
 
-def _read(session: "Session", join: "Join") -> "Snapshot":
+def _read(session: "Session", join: "Join", more: "Sequence[str]" = ()) -> "Snapshot":
     from kubectl_koord.cluster import kinds
 
-    return session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.FIT_KINDS), join=join)
+    return session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.FIT_KINDS, *more), join=join)
 
 
 def _shaped(
@@ -126,9 +128,9 @@ def _shaped(
 
     _requests((), written)  # a mistake is told before anything is read
 
-    def join(collector: "Collector", moment: str) -> None:
+    def join(collector: "Collector", moment: str, gaps: "Collection[Gap]") -> None:
         manifests.add_shape(_SHAPE, pods, _requests(collector.nodes.values(), written), must_gather)
-        manifests.join(collector, moment)
+        manifests.join(collector, moment, gaps)
 
     snapshot = _read(session, join)
     submitted = manifests.submitted()

@@ -9,7 +9,7 @@ NOTHING = b"null"
 _ABSENT = Raw(NOTHING)
 
 
-class ListedMeta(Struct, gc=False, rename="camel"):
+class ListedMeta(Struct, gc=False, omit_defaults=True, rename="camel"):
     """metadata of a Pod."""
 
     name: str = ""
@@ -31,7 +31,7 @@ class ListedContainer(Struct, gc=False, omit_defaults=True, rename="camel"):
     restart_policy: str | None = None
 
 
-class ListedSpec(Struct, gc=False, rename="camel"):
+class ListedSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec of a Pod."""
 
     node_name: str | None = None

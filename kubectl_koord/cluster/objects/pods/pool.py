@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
+from itertools import pairwise
 from sys import intern
 
 import msgspec
@@ -9,27 +10,54 @@ import msgspec
 from kubectl_koord.cluster.objects.fields import pod_devices
 from kubectl_koord.cluster.objects.fields.pool import SharedValues
 from kubectl_koord.cluster.objects.pods import numa, reservations
-from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
-from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
+from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, Volume
+from kubectl_koord.cluster.objects.pods.requirements import (
+    NO_QOS,
+    QOS_LABELS,
+    Qos,
+    other_fields,
+    qos_of,
+    requirements,
+    tying_volumes,
+    with_volumes,
+)
 from kubectl_koord.model import pods
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
-from kubectl_koord.model.quotas import QUOTA_LABELS, QuotaLabels
+from kubectl_koord.model.quotas import PREEMPTIBLE_LABEL, QUOTA_LABELS, QuotaLabels
 from kubectl_koord.model.values.packed import PackedLabels
 
 _BOOKED = frozenset((pod_devices.ALLOCATED, reservations.ALLOCATED, numa.STATUS))
 _MOST = 1 << 11
 _JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
+_NOT_PREEMPTIBLE = "scheduling.koordinator.sh/disable-preemptible"
+_TELLING = frozenset((_JOB_LABEL, _NOT_PREEMPTIBLE, PREEMPTIBLE_LABEL, *QOS_LABELS))
 
 _encode = msgspec.msgpack.Encoder().encode
+_NIL = _encode(None)  # a byte that is in no text
 
 
 class PodLabels(msgspec.Struct, frozen=True, gc=False):
     """What a set of labels says of a pod."""
 
-    labels: pods.AnyLabels
-    job: str
-    protected: bool
-    qos: Qos
+    labels: pods.AnyLabels = ()
+    job: str = ""
+    protected: bool = False
+    qos: Qos = NO_QOS
+
+
+_SILENT = PodLabels()
+
+
+class _Named:
+    """The sets of labels of the same names: whether any of them tells something of a pod, and what was seen of them."""
+
+    __slots__ = ("found", "in_order", "names", "tell")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.in_order = all(one <= other for one, other in pairwise(names))
+        self.tell = not _TELLING.isdisjoint(names)
+        self.found: dict[bytes, PodLabels] = {}
 
 
 class PodPool(SharedValues):
@@ -47,7 +75,7 @@ class PodPool(SharedValues):
         self.details = details
         self._requirements: dict[pods.PodRequirements, pods.PodRequirements] = {}
         self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
-        self._pod_labels: dict[tuple[str, ...], dict[bytes, PodLabels]] = {}
+        self._named: dict[tuple[str, ...], _Named] = {}
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._quota_labels: dict[QuotaLabels, QuotaLabels] = {}
         self._unlabelled: dict[PodLabels, PodLabels] = {}
@@ -71,6 +99,11 @@ class PodPool(SharedValues):
         """Return the same of a bound pod, for whoever knows that no such pod was seen lately."""
         meta = pod.metadata
         return self._new(pod, pod_devices.read_of(meta.annotations, meta.labels, waits=False), None)
+
+    def tied(self, wanted: pods.PodRequirements, volumes: list[Volume]) -> pods.PodRequirements:
+        """Return requirements with those of volumes, the one object for all equal ones."""
+        new = with_volumes(wanted, volumes)
+        return self._requirements.setdefault(new, new)
 
     def _new(self, pod: Pod, devices: pod_devices.Key, use: reservations.Use | None) -> pods.PodRequirements:
         new = requirements(pod)
@@ -99,18 +132,20 @@ class PodPool(SharedValues):
     def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
         """Return what a pod's labels say, one object for all equal ones."""
         labels = written or {}
-        if not self.details:
-            return self._said((), labels)
         names = tuple(labels)
-        alike = self._pod_labels.get(names)
-        if alike is None:
-            alike = self._pod_labels[tuple(map(intern, names))] = {}
+        named = self._named.get(names)
+        if named is None:
+            names = tuple(map(intern, names))
+            named = self._named[names] = _Named(names)
+        if not self.details:
+            return self._said((), labels) if named.tell else _SILENT
         key = _encode(list(labels.values()))
-        found = alike.get(key)
+        found = named.found.get(key)
         if found is None:
-            if len(alike) >= _MOST:  # pods with the same labels follow each other in lists
-                alike.clear()
-            found = alike[key] = self._said(self._packed(labels, key), labels)
+            if len(named.found) >= _MOST:  # pods with the same labels follow each other in lists
+                named.found.clear()
+            packed = self._packed(named, labels, key)
+            found = named.found[key] = self._said(packed, labels) if named.tell else PodLabels(packed)
         return found
 
     def _said(self, kept: pods.AnyLabels, labels: Mapping[str, str | None]) -> PodLabels:
@@ -119,16 +154,17 @@ class PodPool(SharedValues):
         new = PodLabels(kept, intern(labels.get(_JOB_LABEL) or ""), _is_protected(labels), qos)
         return new if kept else self._unlabelled.setdefault(new, new)
 
-    def _packed(self, labels: Mapping[str, str | None], content: bytes) -> pods.AnyLabels:
+    def _packed(self, named: "_Named", labels: Mapping[str, str | None], content: bytes) -> pods.AnyLabels:
         """Return labels in the order of their names, in which API servers write them."""
         if not labels:
             return ()
-        names = tuple(labels)
-        if None in labels.values() or sorted(names) != list(names):
+        names = named.names
+        if not named.in_order or (_NIL in content and None in labels.values()):
             labels = {name: value or "" for name, value in sorted(labels.items())}
             names, content = tuple(labels), _encode(list(labels.values()))
+            names = self._names.setdefault(names, names)
         quota = tuple(map(labels.get, QUOTA_LABELS))
-        return PackedLabels(self._names.setdefault(names, names), content, self._quota_labels.setdefault(quota, quota))
+        return PackedLabels(names, content, self._quota_labels.setdefault(quota, quota))
 
 
 def _without_node(spec: PodSpec) -> bytes:
@@ -156,7 +192,4 @@ def _is_protected(labels: Mapping[str, str | None]) -> bool:
 
     Mirrors `IsPodPreemptible` and `IsPodNonPreemptible` in apis/extension.
     """
-    return (
-        labels.get("scheduling.koordinator.sh/disable-preemptible") == "true"
-        or labels.get("quota.scheduling.koordinator.sh/preemptible") == "false"
-    )
+    return labels.get(_NOT_PREEMPTIBLE) == "true" or labels.get(PREEMPTIBLE_LABEL) == "false"

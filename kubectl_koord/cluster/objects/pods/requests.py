@@ -34,11 +34,16 @@ def requests(spec: PodSpec) -> pods.Resources:
     Mirrors `PodRequests` in k8s.io/component-helpers/resource/helpers.go.
 
     """
-    return _asked(spec)[0]
+    return requests_and_limits(spec)[0]
 
 
-def _asked(spec: PodSpec) -> tuple[pods.Resources, pods.Resources]:
-    """Return the pod's requests and limits."""
+def requests_and_limits(spec: PodSpec) -> tuple[pods.Resources, pods.Resources]:
+    """Return what the pod takes up on a node, and its limits.
+
+    Raises:
+        QuantityError: when an amount is none.
+
+    """
     parts = PodSpec(containers=spec.containers, init_containers=spec.init_containers, overhead=spec.overhead)
     return _sums(msgspec.json.encode(parts))
 
@@ -85,17 +90,13 @@ def _of(container: Container, which: Callable[[ResourceRequirements], Amounts | 
     return amounts(which(container.resources)) if container.resources else {}
 
 
-def expected_use(spec: PodSpec, kind: str) -> tuple[ExpectedUse, ...]:
+@lru_cache(_MOST)
+def expected_use(requests: pods.Resources, limits: pods.Resources, kind: str) -> tuple[ExpectedUse, ...]:
     """Return what LoadAwareScheduling estimates the CPU (milli) and memory (bytes) of a pod of a priority class from.
 
     The larger of request and limit, of the resources of its priority class. Mirrors `estimatedUsedByResource` in
     plugins/loadaware/estimator/default_estimator.go.
     """
-    return _expected(*_asked(spec), kind)
-
-
-@lru_cache(_MOST)
-def _expected(requests: pods.Resources, limits: pods.Resources, kind: str) -> tuple[ExpectedUse, ...]:
     requested, limited = dict(requests), dict(limits)
     found = []
     for resource, least in _LEAST_USE.items():

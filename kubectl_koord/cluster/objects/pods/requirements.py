@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+from msgspec import structs
+
 from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_selector, node_terms
 from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.pods import numa
@@ -15,7 +17,7 @@ from kubectl_koord.cluster.objects.pods.fields import (
     PodSpec,
     Volume,
 )
-from kubectl_koord.cluster.objects.pods.requests import expected_use, priority_class, requests
+from kubectl_koord.cluster.objects.pods.requests import expected_use, priority_class, requests_and_limits
 from kubectl_koord.model import pods
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
@@ -31,12 +33,16 @@ _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
 }
 UNEVALUATED = frozenset(_UNEVALUATED_ANNOTATIONS)
 _ATTACHED = ("gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
+QOS_LABELS = ("koordinator.sh/priority-class", "koordinator.sh/qosClass")
 Qos: TypeAlias = tuple[str | None, str | None]
+"""The values of `QOS_LABELS`, None for each that is missing."""
+NO_QOS: Qos = (None, None)
 
 
 def qos_of(labels: Mapping[str, str | None]) -> Qos:
     """Return what a pod's labels say of its priority and QoS class."""
-    return labels.get("koordinator.sh/priority-class"), labels.get("koordinator.sh/qosClass")
+    priority, qos = QOS_LABELS
+    return labels.get(priority), labels.get(qos)
 
 
 def other_fields(pod: Pod) -> tuple[object, ...]:
@@ -79,38 +85,44 @@ def requirements(pod: Pod) -> pods.PodRequirements:
     spec = pod.spec
     affinity = spec.affinity or Affinity()
     kind = priority_class(pod)
-    volumes = tying_volumes(spec.volumes or [])
-    return pods.PodRequirements(
-        requests=requests(spec),
+    asked = requests_and_limits(spec)
+    found = pods.PodRequirements(
+        requests=asked[0],
         selector=shared(tuple(sorted((spec.node_selector or {}).items()))),
         affinity=_node_terms(affinity.node_affinity),
         tolerations=shared(
-            tuple(
-                shared(selectors.Toleration(key=t.key, operator=t.operator, value=t.value, effect=t.effect))
-                for t in spec.tolerations or ()
-            )
+            tuple([selectors.Toleration(t.key, t.operator, t.value, t.effect) for t in spec.tolerations or ()])
         ),
         ports=tuple(host_ports(spec)),
         spread=tuple(_spread(pod)),
         pod_affinity=pod_terms(affinity.pod_affinity),
         pod_anti_affinity=pod_terms(affinity.pod_anti_affinity),
-        claims=tuple(
-            volume.persistent_volume_claim.claim_name
-            for volume in volumes
-            if volume.persistent_volume_claim is not None
-        ),
-        ephemeral=tuple(volume.name for volume in volumes if volume.ephemeral is not None),
-        expected=expected_use(spec, kind),
+        expected=expected_use(*asked, kind),
         is_prod=kind == "koord-prod",
-        of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
-        sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
-        unevaluated=tuple(dict.fromkeys(_unevaluated(pod, volumes))),
+        of_daemon_set="DaemonSet" in [owner.kind for owner in pod.metadata.owner_references or ()],
+        sidecars="Always" in [container.restart_policy for container in spec.init_containers or ()],
+        unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
         has_resource_claims=bool(spec.resource_claims),
         numa=numa.asked(
             pod.metadata.annotations or {},
             (pod.metadata.labels or {}).get("koordinator.sh/qosClass"),
             kind,
         ),
+    )
+    return with_volumes(found, tying_volumes(spec.volumes or []))
+
+
+def with_volumes(wanted: pods.PodRequirements, volumes: list[Volume]) -> pods.PodRequirements:
+    """Return requirements with those of volumes that can tie the pod to nodes."""
+    if not volumes:
+        return wanted
+    return structs.replace(
+        wanted,
+        claims=tuple(
+            [one.persistent_volume_claim.claim_name for one in volumes if one.persistent_volume_claim is not None]
+        ),
+        ephemeral=tuple([one.name for one in volumes if one.ephemeral is not None]),
+        unevaluated=tuple(dict.fromkeys((*_unevaluated_volumes(volumes), *wanted.unevaluated))),
     )
 
 
@@ -161,9 +173,8 @@ def pod_terms(affinity: PodAffinity | None) -> tuple[pods.PodTerm, ...]:
     )
 
 
-def _unevaluated(pod: Pod, volumes: Iterable[Volume]) -> Iterable[PodUnevaluated]:
+def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
     spec = pod.spec
-    yield from _unevaluated_volumes(volumes)
     if spec.resources and spec.resources.requests:
         yield WideningPodSetting("pod-level-resources")
     if any(_names_selected(affinity) for affinity in _pod_affinities(spec)):

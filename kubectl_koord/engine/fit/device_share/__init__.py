@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, singles
+from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, first_of, singles, which
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import AllocationScope, Devices, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, DeviceWays, books_of, ways_of
@@ -27,12 +27,13 @@ from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import InvalidDevices
 from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
+from kubectl_koord.model.hardware.devices import DeviceLayout, DeviceOptions
 from kubectl_koord.model.hardware.numa import policy_of
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.values.memo import Identity, memoised, recently
 
 __all__ = [
     "AllocationScope",
@@ -46,6 +47,8 @@ __all__ = [
     "seen_devices",
     "topology_hints",
 ]
+
+_MOST_REQUESTS = 16
 
 
 class DeviceShare(ByClass, Struct, frozen=True):
@@ -72,16 +75,46 @@ class DeviceShare(ByClass, Struct, frozen=True):
         policy = policy_of(state.node.numa, trigger.numa)
         if policy and (policy != "BestEffort" or self.filters_best_effort):
             return None  # NodeNUMAResource has chosen zones that have the devices
-        layout = state.node.devices.layout if state.node.devices is not None else None
-        if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
-            return self._refusal(state)  # who had a device of that type there decides
-        if state.rooms or self.request.wants_functions:
-            return self._refusal(state)  # who may draw on what is reserved decides, or who has had a virtual function
+        layout = self._deciding_layout(state)
+        if layout is None:
+            return self._refusal(state)
         answers = _answers(self.snapshot.value, self.request)
         key, kept = alike(state, layout)
         if key not in answers:
             answers[key] = kept, self._refusal(state)
         return answers[key][1]
+
+    def _deciding_layout(self, state: NodeState) -> DeviceLayout | None:
+        """Return the devices of a node that decide with what is booked of them; None where more than that does.
+
+        That is who had a device of a type that it has none of, who may draw on what is reserved, or who has had a
+        virtual function.
+        """
+        layout = state.node.devices.layout if state.node.devices is not None else None
+        if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
+            return None
+        return None if state.rooms or self.request.wants_functions else layout
+
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, asking one of each class, once for all that ask for the same.
+
+        Of a what-if only nodes that differ are asked.
+        """
+        base = base_with_most(view)
+        if base is not None:
+            changed = differing(view)
+            asked = among & changed
+            now = which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
+            return self.refused(base, pod, among & ~changed) | now
+        known = _known(view, self, pod.requirements.devices, pod.requirements.numa.policy)
+        found = 0
+        for one in self.classes(view, pod):
+            if asked := one & among:
+                if one not in known:
+                    state = view.state(first_of(view, asked))
+                    known[one] = self.reject(pod, state, pod.requirements) is not None
+                found |= asked if known[one] else 0
+        return found
 
     def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
         """Return all nodes in classes."""
@@ -116,7 +149,17 @@ class DeviceShare(ByClass, Struct, frozen=True):
         return self.defers or (joint is not None and joint.scope == "SamePCIe" and len(joint.types) > 1)
 
     def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Book the devices that suit best."""
+        """Book the devices that suit best: what is booked is one value for nodes that are alike."""
+        layout = self._deciding_layout(state) if booked is NOTHING else None
+        if layout is None:
+            return self._reserved(state, booked)
+        answers = _bookings(self.snapshot.value, self.request)
+        key, kept = alike(state, layout)
+        if key not in answers:
+            answers[key] = kept, self._reserved(state, booked)
+        return answers[key][1]
+
+    def _reserved(self, state: NodeState, booked: Allocations) -> Allocations | Reason:
         snapshot = self.snapshot.value
         zones = None if booked.numa_nodes is None else frozenset(booked.numa_nodes)
         place = place_of(self.request, state, snapshot, zones, self.mine)
@@ -124,6 +167,10 @@ class DeviceShare(ByClass, Struct, frozen=True):
             return booked
         found = allocate(self.request, place.reserving(booked.reservation, snapshot.config.device_strategy))
         return structs.replace(booked, devices=found) if isinstance(found, tuple) else found
+
+    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return the same where it may fail; no filter after this one reads which devices it is."""
+        return self.reserve(pod, state, booked) if self.may_fail_to_reserve() else booked
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevices | None:
@@ -201,9 +248,21 @@ def _plans_secondaries(snapshot: Snapshot) -> bool:
     return any(one is not None and one.layout.plans_secondaries for one in devices)
 
 
+@recently(_MOST_REQUESTS)
+def _known(_view: View, _check: DeviceShare, _options: DeviceOptions | None, _policy: str) -> dict[NodeSet, bool]:
+    """Return where it is kept which classes of nodes refuse pods with these settings: empty at first."""
+    return {}
+
+
 @memoised
 def _answers(_snapshot: Snapshot, _request: PodDeviceRequest) -> dict[object, tuple[object, Reason | None]]:
     """Return where the answers for a request are kept, for as long as the snapshot is: empty at first."""
+    return {}
+
+
+@memoised
+def _bookings(_snapshot: Snapshot, _request: PodDeviceRequest) -> dict[object, tuple[object, Allocations | Reason]]:
+    """Return where what is booked for a request is kept, likewise."""
     return {}
 
 

@@ -167,6 +167,16 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
             refused &= ~one
         return [part for part in parts if part]
 
+    def taking_alike(self, view: View, pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
+        """Return the set by whether the pod keeps others like it away: who is there already does not."""
+        if view is not self.view:
+            return Stateless.taking_alike(self, view, pod, taking)
+        own, apart = self.pod, 0
+        for term in own.requirements.pod_anti_affinity:
+            if covers(term, own.namespace, own):
+                apart |= taking & ~set_of(view, labelled(view, term.key).get(None, ()))
+        return [part for part in (apart, taking & ~apart) if part]
+
     @cached_property
     def _refusing(self) -> tuple[NodeSet, NodeSet, NodeSet]:
         """The nodes on which affinity is not met, those that anti-affinity forbids, and those that others' forbids."""

@@ -62,13 +62,14 @@ def _waiting(snapshot: Snapshot) -> _ByReach:
 @memoised
 def repelling(view: View) -> _Repelling:
     """Return by node how many pods have which anti-affinity; a what-if counts only what differs."""
-    base = view.layers()[0]
+    base, changed = view.layers()
     if base is None:
         return _merged({}, {name: kinds for name in view.names() if (kinds := _kinds_on(view, name))})
-    now = {name: _kinds_on(view, name) for name in view.touched()}
-    if all(_kinds_on(base, name) == kinds for name, kinds in now.items()):
-        return repelling(base)
-    return _merged(repelling(base), now)
+    before, now = repelling(base), {name: _kinds_on(view, name) for name in changed}
+    having = {name for by_node in before.values() for name in by_node}
+    if all(_kinds_on(base, name) == kinds for name, kinds in now.items() if kinds or name in having):
+        return before
+    return _merged(before, now)
 
 
 def _merged(before: _Repelling, now: Mapping[str, Mapping[Kind, int]]) -> _Repelling:

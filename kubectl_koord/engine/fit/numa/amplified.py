@@ -47,6 +47,10 @@ class AmplifiedCPUs(Stateless, Struct, frozen=True):
         asked = among & amplified_nodes(view)
         return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
 
+    def counted_singly(self, view: View) -> NodeSet:
+        """Return the nodes that are amplified."""
+        return amplified_nodes(view)
+
     def most(self, state: NodeState, _trigger: PodRequirements, each: Resources) -> int | None:
         """Return how many pods the CPUs are enough for."""
         node = state.node.numa

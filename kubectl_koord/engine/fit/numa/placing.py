@@ -1,8 +1,8 @@
 """CPUs that are bound and zones that are chosen: whether a node has them for a pod, and which ones it gets."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -25,6 +25,7 @@ from kubectl_koord.model.hardware.numa import NodeNUMA, amplified, members
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values.memo import Identity
 
+_Numbers: TypeAlias = Callable[[Identity[NodeNUMA], Booked, Wants, Terms, Portion], tuple[int, ...]]
 _MOST_ANSWERS = 1 << 15
 _SCORED = ("cpu", "memory")
 
@@ -113,6 +114,15 @@ class Placing(Stateless, Struct, frozen=True):
 
         They are those of the reservation that the pod takes, or of the node (`allocateWithNominated`).
         """
+        return self._booking(pod, state, booked, _cpus)
+
+    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return the same without the numbers of the CPUs."""
+        return self._booking(pod, state, booked, lambda *_: ())
+
+    def _booking(
+        self, pod: PendingPod, state: NodeState, booked: Allocations, numbers: _Numbers
+    ) -> Allocations | Reason:
         node = state.node.numa or NOTHING_KNOWN
         terms = settled(node, self.wants)
         if not isinstance(terms, Terms):
@@ -128,7 +138,7 @@ class Placing(Stateless, Struct, frozen=True):
         if not isinstance(found, tuple):
             return found
         held, given = found
-        cpus = _cpus(Identity(node), held, self.wants, terms, given)
+        cpus = numbers(Identity(node), held, self.wants, terms, given)
         zones = None if affinity.zones is None else members(affinity.zones)
         return structs.replace(booked, cpus=CPUAllocation(cpus, given.amounts), numa_nodes=zones)
 

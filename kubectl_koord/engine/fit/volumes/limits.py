@@ -38,10 +38,8 @@ class Limits(Struct, frozen=True):
         One that no pod of the node uses counts beside the same one that the pod brings.
         """
         limits = dict(state.node.volume_limits)
-        if not limits:
-            return None
-        used = self._of_pods(state.occupants)
-        wanted = self._of_pods((pod,))
+        wanted = self._of_pods((pod,)) if limits else {}
+        used = self._of_pods(state.occupants) if not limits.keys().isdisjoint(wanted) else {}
         for driver, volumes in sorted(wanted.items()):
             own = used.get(driver, set())
             new = len(volumes - own)

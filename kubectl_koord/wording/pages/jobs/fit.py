@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
-from kubectl_koord.wording.pages.jobs.why import where
-from kubectl_koord.wording.words import count, layer_noun, listed
+from kubectl_koord.wording.pages.jobs.why import requested, where
+from kubectl_koord.wording.words import count, layer_noun
 
 _TOTALS: Mapping[Fits, tuple[str, str]] = {
     "now": ("fits now", "fit now"),
@@ -70,10 +70,6 @@ def victims(gang: FitGang) -> str:
 
 def facts(gang: FitGang) -> Iterator[str]:
     """Yield what was asked for, to stand in the last line."""
-    if len(gang.shapes) > 1:
-        each = [f"{one.requests} ({count(one.pods, 'pod')})" for one in gang.shapes]
-        yield f"Its pods request {listed(each, 'or')}"
-    else:
-        yield f"Each pod requests {gang.requests}"
+    yield requested(gang.shapes)
     if gang.must_gather:
         yield f"MustGather {gang.must_gather} (all pods in one {layer_noun(gang.must_gather)})"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_koord.reports.jobs.pending import Funnel, SlotRow, WhyAlternative, WhyReport
+from kubectl_koord.reports.jobs.pending import Funnel, PodShape, SlotRow, WhyAlternative, WhyReport
 from kubectl_koord.wording import quotas
 from kubectl_koord.wording.pages.common import NEXT_STEPS, and_more
-from kubectl_koord.wording.words import count, layer_noun, name_within
+from kubectl_koord.wording.words import count, layer_noun, listed, name_within
 
 _FEW_NODES = 3
 
@@ -60,12 +60,24 @@ def remarks(report: WhyReport) -> Iterator[str]:
     if report.also_wrong:
         yield f"Other problems: {', '.join(report.also_wrong)}."
     if report.funnel and report.funnel.lost and not report.domains:
-        yield _funnel(report.funnel)
+        yield _funnel(report, report.funnel)
 
 
-def _funnel(funnel: Funnel) -> str:
+def _funnel(report: WhyReport, funnel: Funnel) -> str:
     lost = ", ".join(f"{number} {why}" for why, number in funnel.lost)
-    return f"{funnel.left} of {count(funnel.nodes, 'node')} {'fits' if funnel.nodes == 1 else 'fit'}: {lost}."
+    pod = f" {name_within(report.gang, funnel.pod)}" if funnel.pod else ""
+    return f"{funnel.left} of {count(funnel.nodes, 'node')} {'fits' if funnel.nodes == 1 else 'fit'}{pod}: {lost}."
+
+
+def requested(shapes: Sequence[PodShape]) -> str:
+    """Return what each pod requests, or how many request what."""
+    if len(shapes) == 1:
+        return f"Each pod requests {shapes[0].requests}"
+    return f"Its pods request {_by_shape(shapes)}"
+
+
+def _by_shape(shapes: Sequence[PodShape]) -> str:
+    return listed([f"{one.requests} ({count(one.pods, 'pod')})" for one in shapes], "or")
 
 
 def next_steps(proven: int) -> str:
@@ -127,10 +139,13 @@ def _best(domains: Sequence[SlotRow]) -> str:
 def facts(report: WhyReport) -> Iterator[str]:
     """Yield what was counted and what was asked for, to stand in the last line."""
     if report.funnel:
-        stages = [f"{number} {passed}" for passed, number in report.funnel.stages]
-        yield ", ".join([count(report.funnel.nodes, "node"), *(stages or [f"all with room for {report.requests}"])])
-    elif report.requests:
-        yield f"Each pod requests {report.requests}"
+        pod = name_within(report.gang, report.funnel.pod) if report.funnel.pod else report.requests
+        stages = [f"{number} {passed}" for passed, number in report.funnel.stages] or [f"all with room for {pod}"]
+        yield ", ".join([count(report.funnel.nodes, "node"), *stages])
+        if len(report.shapes) > 1:
+            yield f"its pods request {_by_shape(report.shapes)}"
+    elif report.shapes:
+        yield requested(report.shapes)
     if report.must_gather:
         noun = layer_noun(report.must_gather)
         is_known = noun != report.must_gather and not (report.cause and report.cause.code == "unknown-layer")

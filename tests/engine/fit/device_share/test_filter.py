@@ -230,6 +230,20 @@ def test_members_of_a_plain_gang_take_cards_from_each_other_alike_or_not() -> No
     assert attempt_of(used(node_with(*cards(3)), 0, share=50).with_gang("job", 2, requests=requests)).placement
 
 
+def test_what_is_booked_is_one_value_for_nodes_that_are_alike() -> None:
+    alike = cluster("s0: b0[n1 n2 n3]")
+    layout = devices(*cards(2))
+    for name in ("n1", "n2", "n3"):
+        alike = alike.change(name, allocatable=ROOM, devices=layout)
+    taken = holding(0)
+    for name in ("n1", "n2"):
+        alike = alike.with_running(f"on-{name}", name, allocations=taken)
+    waiting = attempt_of(alike.with_gang("job", 5, requests=asking(gpu=1).requirements.requests)).waiting
+    booked = {name: [pod.allocations for pod in pods] for name, pods in waiting.items()}
+    assert booked == {"n1": [holding(1)], "n2": [holding(1)], "n3": [holding(0), holding(1)]}
+    assert booked["n1"][0] is booked["n2"][0]
+
+
 def test_devices_reserved_for_others_are_taken_and_what_their_owners_use_of_them_counts_once() -> None:
     room = node_with(*cards(2)).with_reserved("r", "n1", allocations=holding(0, reservation="uid"))
     assert refusal(room, asking(gpu=2)) == DevicesShort("gpu", 2, 1)
