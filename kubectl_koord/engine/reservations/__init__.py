@@ -13,7 +13,6 @@ from kubectl_koord.engine.columns import (
     NodeSet,
     base_with_most,
     differing,
-    every_node,
     occupants_of,
     position_of,
     set_of,
