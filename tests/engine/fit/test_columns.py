@@ -192,7 +192,10 @@ def test_nodes_offer_what_those_that_are_asked_one_by_one_offer(asked: str) -> N
 
 @pytest.mark.parametrize("asked", [*ASKING, "a port", "a reservation"])
 def test_nodes_take_and_refuse_gangs_as_those_that_are_asked_one_by_one(asked: str) -> None:
-    more = {"a port": {"ports": (HostPort(80),)}, "a reservation": {"labels": (("app", "web"),)}}
+    more: dict[str, dict[str, Any]] = {
+        "a port": {"ports": (HostPort(80),)},
+        "a reservation": {"labels": (("app", "web"),)},
+    }
     pods = [pending(f"p{number}", **(ASKING | more)[asked]) for number in range(4)]
     base = of(drawn(5, 24))
     for view in variants(base, pods[0]):
