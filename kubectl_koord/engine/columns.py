@@ -4,6 +4,7 @@ Nodes are in name order. In a set each node is a bit, the first node the highest
 What is asked of one node in a thousand nanoseconds is asked here of all in a few thousand.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from itertools import chain, compress
@@ -256,10 +257,10 @@ def _grouped(view: View, seen: Iterable[Hashable]) -> Mapping[Hashable, NodeSet]
 
 def _positions(seen: Iterable[T]) -> Mapping[T, list[int]]:
     """Return the positions of nodes by what is seen of each, in name order."""
-    positions: dict[T, list[int]] = {}
+    positions: dict[T, list[int]] = defaultdict(list)
     for position, one in enumerate(seen):
-        positions.setdefault(one, []).append(position)
-    return positions
+        positions[one].append(position)
+    return dict(positions)
 
 
 @of_nodes

@@ -30,6 +30,8 @@ Ts = TypeVarTuple("Ts")
 
 _STEP = 128
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
+_MANY = 2 / 3
+"""From such a share of the nodes on all are asked."""
 _MOST_AMOUNTS = 3
 """Of so many amounts each node is looked at."""
 
@@ -38,11 +40,15 @@ class Number(Generic[*Ts]):
     """A number of a node that is computed of its state, and of all nodes of a view without any state of theirs."""
 
     def __init__(
-        self, of_state: Callable[[NodeState, *Ts], int], everywhere: Callable[[View, *Ts], Sequence[int]]
+        self,
+        of_state: Callable[[NodeState, *Ts], int],
+        everywhere: Callable[[View, *Ts], Sequence[int]],
+        share: float = _MANY,
     ) -> None:
-        """Take both ways, which must come to the same."""
+        """Take both ways, which must come to the same, and from which share of the nodes on all of them cost less."""
         self.of_state = of_state
         self.everywhere = everywhere
+        self.share = share
 
     def __call__(self, state: NodeState, *args: *Ts) -> int:
         """Return the number of one node."""
@@ -85,6 +91,7 @@ class _Column:
         self._view, self._below = view, below
         self._number: Callable[[NodeState], int] = lambda state: number(state, *args)
         self._everywhere = partial(number.everywhere, view, *args) if isinstance(number, Number) else None
+        self._share = number.share if isinstance(number, Number) else _MANY
         self._known: dict[str, int] = {}
         self._every: Sequence[int] | None = None
         self._amounts: set[int] = set()
@@ -125,7 +132,7 @@ class _Column:
 
     def _is_worth_it(self, among: NodeSet) -> bool:
         number = len(self._view.names())
-        return self._every is not None or 3 * among.bit_count() >= 2 * number or 2 * len(self._known) >= number
+        return self._every is not None or among.bit_count() >= self._share * number or 2 * len(self._known) >= number
 
     def _one(self, name: str) -> int:
         known = self._known.get(name)

@@ -53,7 +53,7 @@ def lost(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -
 def _lost(view: View, pod: PendingPod, checks: Iterable[Check]) -> tuple[NodeSet, ...]:
     left, found = every_node(view), []
     for check in checks:
-        found.append(check.refused(view, pod, left))
+        found.append(_refused_of(left, view, pod, check))
         left &= ~found[-1]
     return tuple(found)
 
@@ -69,8 +69,13 @@ def taking(view: View, requirements: PodRequirements, checks: tuple[Check, ...])
 def passing(view: View, pod: PendingPod, checks: Iterable[Check], among: NodeSet) -> NodeSet:
     """Return the nodes of a set that take a pod which asks for the same as the trigger."""
     for check in checks:
-        among &= ~check.refused(view, pod, among)
+        among &= ~_refused_of(among, view, pod, check)
     return among
+
+
+def _refused_of(nodes: NodeSet, view: View, pod: PendingPod, check: Check) -> NodeSet:
+    """Return those of the nodes that a filter refuses: of none it need not look at any."""
+    return check.refused(view, pod, nodes) if nodes else 0
 
 
 def refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[Refused]:
@@ -83,7 +88,7 @@ def refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[Re
             refusing = known[id(check)] & left
             yield from _reasons_alike(view, pod.requirements, check, refusing) if refusing else ()
         else:
-            refusing = check.refused(view, pod, left)
+            refusing = _refused_of(left, view, pod, check)
             yield from _reasons(view, pod, check, refusing)
         left &= ~refusing
 

@@ -87,14 +87,6 @@ class UsageOverTime(Struct, frozen=True, gc=False):
     used: Resources
 
 
-class MeasuredPod(Struct, frozen=True, gc=False, array_like=True):
-    """The pod of a `PodUsage`, without what was measured of it."""
-
-    namespace: str
-    name: str
-    is_prod: bool = False
-
-
 class PackedAmounts(Packed, frozen=True, gc=False):
     """Amounts of resources for each of several things: as many numbers as resources, 0 for what is missing."""
 
@@ -108,18 +100,27 @@ class PackedAmounts(Packed, frozen=True, gc=False):
 
 
 class PodUsages(Packed, frozen=True, gc=False):
-    """What was measured of the pods of a node."""
+    """What was measured of the pods of a node: their names, their namespaces, which are prod, and amounts."""
 
     used: PackedAmounts
 
-    def pods(self) -> list[MeasuredPod]:
-        """Return the pods, without what was measured of them: that is less to read."""
-        return _measured_pods(self.content)
+    def namespaces(self) -> dict[str, str]:
+        """Return the namespaces of the pods by name, without what was measured of them: that is less to read."""
+        found = _measured_pods(self.content)
+        return dict(zip(found.names, found.namespaces, strict=True))
 
     def __iter__(self) -> Iterator[PodUsage]:
         """Yield what was measured of each."""
-        for pod, used in zip(self.pods(), self.used, strict=True):
-            yield PodUsage(pod.namespace, pod.name, used, pod.is_prod)
+        found = _measured_pods(self.content)
+        return map(PodUsage, found.namespaces, found.names, self.used, found.prod)
+
+
+class _MeasuredPods(Struct, frozen=True, gc=False, array_like=True):
+    """The lists of `PodUsages`."""
+
+    names: list[str]
+    namespaces: list[str]
+    prod: list[bool]
 
 
 class UsagesOverTime(Struct, frozen=True, gc=False):
@@ -136,7 +137,7 @@ class UsagesOverTime(Struct, frozen=True, gc=False):
 
 _encode = msgspec.msgpack.Encoder().encode
 _numbers = msgspec.msgpack.Decoder(list[int]).decode
-_measured_pods = msgspec.msgpack.Decoder(list[MeasuredPod]).decode
+_measured_pods = msgspec.msgpack.Decoder(_MeasuredPods).decode
 
 
 def packed_amounts(resources: tuple[str, ...], numbers: Iterable[int]) -> PackedAmounts | None:
@@ -145,16 +146,19 @@ def packed_amounts(resources: tuple[str, ...], numbers: Iterable[int]) -> Packed
     return None if content is None else PackedAmounts(content, resources)
 
 
-def measured_pods(pods: Iterable[tuple[str, str, bool]], used: PackedAmounts) -> PodUsages:
-    """Return what was measured of pods; of each its namespace, its name, and whether it was reported as a prod pod."""
-    return PodUsages(_encode(tuple(pods)), used)
+def measured_pods(names: list[str], namespaces: list[str], prod: list[bool], used: PackedAmounts) -> PodUsages:
+    """Return what was measured of pods; of each its name, its namespace, and whether it was reported as a prod pod."""
+    return PodUsages(_encode(_MeasuredPods(names, namespaces, prod)), used)
 
 
 def pod_usages(usages: Iterable[PodUsage]) -> tuple[PodUsage, ...] | PodUsages:
     """Return what was measured of pods, as bytes if it can be: few nodes are asked for it."""
     found = tuple(usages)
     used = _together([one.used for one in found])
-    return measured_pods([(one.namespace, one.name, one.is_prod) for one in found], used) if used else found
+    if used is None:
+        return found
+    names, namespaces = [one.name for one in found], [one.namespace for one in found]
+    return measured_pods(names, namespaces, [one.is_prod for one in found], used)
 
 
 def usages_over_time(usages: Iterable[UsageOverTime]) -> tuple[UsageOverTime, ...] | UsagesOverTime:

@@ -45,6 +45,8 @@ from kubectl_koord.model.values.memo import memoised
 Ts = TypeVarTuple("Ts")
 
 _NOTHING: Mapping[str, int] = {}
+_SOME = 1 / 8
+"""The share of the nodes whose states take as long to make as a column of what all have free."""
 
 
 class NodeResources(Stateless, Struct, frozen=True):
@@ -209,8 +211,8 @@ def _places_everywhere(view: View) -> Sequence[int]:
     return places
 
 
-FREE = Number(_free_on, _free_everywhere)
-PLACES = Number(_places_on, _places_everywhere)
+FREE = Number(_free_on, _free_everywhere, _SOME)
+PLACES = Number(_places_on, _places_everywhere, _SOME)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> NodeResources:

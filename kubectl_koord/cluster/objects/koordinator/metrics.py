@@ -101,12 +101,12 @@ def metric(written: NodeMetric) -> load.NodeMetric:
 
 def _pods(written: Iterable[PodMeasured]) -> tuple[load.PodUsage, ...] | load.PodUsages:
     found = [(one, amounts) for one in written if (amounts := _listed(one.pod_usage))]
-    pods = [(one.namespace, one.name, one.priority == "koord-prod") for one, _ in found]
+    names, namespaces = [one.name for one, _ in found], [one.namespace for one, _ in found]
+    prod = [one.priority == "koord-prod" for one, _ in found]
     used = _packed([amounts for _, amounts in found])
     if used is not None:
-        return load.measured_pods(pods, used)
-    every = zip(pods, [measured(amounts) for _, amounts in found], strict=True)
-    return load.pod_usages(load.PodUsage(home, name, used, is_prod) for (home, name, is_prod), used in every)
+        return load.measured_pods(names, namespaces, prod, used)
+    return load.pod_usages(map(load.PodUsage, namespaces, names, [measured(amounts) for _, amounts in found], prod))
 
 
 def _over_time(written: NodeMeasured) -> tuple[load.UsageOverTime, ...] | load.UsagesOverTime:

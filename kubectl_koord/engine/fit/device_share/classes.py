@@ -69,19 +69,18 @@ def _settings_of(node: Node) -> tuple[object, ...]:
 def _with_others(snapshot: Snapshot) -> frozenset[str]:
     """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
     reserved = ((room.node, [room.allocations]) for room in snapshot.reserved)
-    lacking: dict[tuple[int, int], bool] = {}
+    lacking: dict[tuple[int, ...], bool] = {}
     found: set[str] = set()
     for name, booked in chain(_booked_by_running(snapshot).items(), reserved):
         node = snapshot.nodes.get(name)
         if node is None:
             continue
         layout = node.devices.layout if node.devices is not None else _NO_DEVICES
-        for held in booked:
-            key = (id(layout), id(held))
-            if key not in lacking:
-                lacking[key] = not all(layout.of_type(one.type) for one in held.devices)
-            if lacking[key]:
-                found.add(name)
+        key = (id(layout), *map(id, booked))
+        if key not in lacking:
+            lacking[key] = not all(layout.of_type(one.type) for held in booked for one in held.devices)
+        if lacking[key]:
+            found.add(name)
     return frozenset(found)
 
 
@@ -101,8 +100,7 @@ def booked_devices(view: View) -> Sequence[tuple[int, ...]]:
     same: dict[tuple[int, ...], tuple[int, ...]] = {}
     found = []
     for name, there in zip(names_of(view), occupants_of(view), strict=True):
-        booked = known.get(name, ()) if there is running.get(name) else _booked(there)
-        ids = _ids_of(booked)
+        ids = _ids_of(known.get(name, ()) if there is running.get(name) else _booked(there)) if there else ()
         found.append(same.setdefault(ids, ids))
     return found
 
