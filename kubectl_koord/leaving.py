@@ -40,6 +40,7 @@ def on_signals(words: str = "") -> None:
     for number in _NUMBERS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))  # the launchers have it wait for us
 
 
 def say(words: str) -> None:

@@ -53,6 +53,9 @@ RESOURCES = (
     Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True, short=("pdb",)),
     Resource("v1", "LimitRange", "limitranges", namespaced=True),
     Resource("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", namespaced=False),
+    Resource(
+        "config.koordinator.sh/v1alpha1", "ClusterColocationProfile", "clustercolocationprofiles", namespaced=False
+    ),
     Resource("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", namespaced=False),
     Resource("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", "podgroups", namespaced=True),
     Resource("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "elasticquotas", namespaced=True),

@@ -1,10 +1,12 @@
 """Where the process begins: a signal ends it silently from here on, so this is the first module to be imported."""
 
+import gc
 import sys
 
 from kubectl_koord import leaving
 
 leaving.on_signals()
+gc.disable()  # what is imported is no garbage; where we stay for long, it is turned on again
 
 from kubectl_koord.cli import verbs  # noqa: E402 - a signal is taken care of before
 

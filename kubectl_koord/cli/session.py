@@ -79,7 +79,7 @@ class Session:
         `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
         """
         from kubectl_koord.cli.progress import Progress
-        from kubectl_koord.cluster import source
+        from kubectl_koord.cluster import source, spare
         from kubectl_koord.cluster.stored import offline
 
         gc.disable()  # reading makes millions of values and no cycles
@@ -97,7 +97,9 @@ class Session:
             if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             transport = self.live_transport()
-            return source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
+            snapshot = source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
+        spare.give_back()
+        return snapshot
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.

@@ -8,6 +8,7 @@ from typing import Any
 from kubectl_koord.cluster.kind import Kind, Need, bare_name, only_named, pair, whole_name
 from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import (
+    colocation,
     descheduler,
     devices,
     gangs,
@@ -25,6 +26,7 @@ from kubectl_koord.cluster.objects.kubernetes import (
     disruption,
     events,
     installation,
+    namespaces,
     nodes,
     provisioning,
     resource_claims,
@@ -251,6 +253,15 @@ RUNTIME_CLASS = Kind(
     "manifests",
     runtime_classes.readable,
 )
+NAMESPACE = Kind("Namespace", namespaces.Namespace, _CORE, "namespaces", bare_name, "manifests", namespaces.labels)
+COLOCATION_PROFILE: Kind[colocation.ColocationProfile, colocation.ColocationProfile] = Kind(
+    "ClusterColocationProfile",
+    colocation.ColocationProfile,
+    "/apis/config.koordinator.sh/v1alpha1",
+    "clustercolocationprofiles",
+    bare_name,
+    "manifests",
+)
 EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
 PRIORITY_CLASS = Kind(
     "PriorityClass",
@@ -309,7 +320,7 @@ MIGRATION_KINDS = _needed_by("migrations")
 """What is read besides where it is told which pods are being moved elsewhere."""
 ELSEWHERE_KINDS = (*MIGRATION_KINDS, *_needed_by("volcano"))
 """What is read besides where gangs are listed, or asked about: of pods that are moved, and of gangs of Volcano."""
-OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *ELSEWHERE_KINDS))
+OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *ELSEWHERE_KINDS, COLOCATION_PROFILE.name))
 """The kinds that a cluster need not serve: where it does not, there are none of them."""
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""

@@ -14,7 +14,7 @@ _namespace = attrgetter("namespace")
 class Sorted(NamedTuple):
     """Pods in name order, the running ones by node."""
 
-    running: dict[str, pods.NodePods]
+    running: pods.RunningPods
     waiting: tuple[pods.PendingPod, ...]
     finished: tuple[pods.FinishedPod, ...]
 
@@ -48,6 +48,7 @@ class _Line:
 
     def __init__(self) -> None:
         self.running: defaultdict[str, Place] = defaultdict(Place)
+        self.listed: list[pods.RunningPod] = []
         self.waiting: list[pods.PendingPod] = []
         self.finished: list[pods.FinishedPod] = []
         self._namespace = self._name = ""
@@ -68,6 +69,7 @@ class _Line:
         self._name = name
         if isinstance(pod, pods.RunningPod):
             self.running[pod.node].append(pod)
+            self.listed.append(pod)
         elif isinstance(pod, pods.PendingPod):
             self.waiting.append(pod)
         else:
@@ -79,6 +81,7 @@ class _Line:
         if self._is_in_order:
             return self
         line = _Line()
+        line.listed = self.listed
         for node, place in self.running.items():
             for pod in sorted(place.pods, key=_namespace):
                 line.running[node].append(pod)
@@ -88,8 +91,7 @@ class _Line:
 
     def every(self) -> Iterator[AnyPod]:
         """Yield all, in no order."""
-        for place in self.running.values():
-            yield from place.pods
+        yield from self.listed
         yield from self.waiting
         yield from self.finished
 
@@ -175,7 +177,7 @@ class PodStore:
                 self._line.append(self._by_name[key])
         self._is_shared = True  # the sums of what is given away must not change any more
         line = self._line.in_order()
-        return Sorted(by_node(line.running), tuple(line.waiting), tuple(line.finished))
+        return Sorted(pods.RunningPods(by_node(line.running), line.listed), tuple(line.waiting), tuple(line.finished))
 
     def _indexed(self) -> dict[tuple[str, str], AnyPod]:
         if self._by_name is None:

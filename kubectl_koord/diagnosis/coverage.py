@@ -126,7 +126,7 @@ def slots_incomplete(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:
 
 
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
-    for pod in pods:
+    for pod in _unlike(pods):
         yield from pod.requirements.unevaluated
         yield from _volumes(pod, snapshot)
         yield from open_claims(pod, snapshot)
@@ -145,6 +145,15 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
         yield UnreadReservations()
     if wanted:
         yield from snapshot.node_settings
+
+
+def _unlike(pods: Iterable[PendingPod]) -> Iterable[PendingPod]:
+    """Return one of the pods for each set of requirements, and all that have claims of their own."""
+    found: dict[int, PendingPod] = {}
+    for pod in pods:
+        own = pod.requirements.claims or pod.requirements.ephemeral or pod.resource_claims
+        found.setdefault(id(pod if own else pod.requirements), pod)
+    return found.values()
 
 
 def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
@@ -177,13 +186,14 @@ def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Uneval
     if not snapshot.sees("ElasticQuota"):
         yield UnreadQuotas()
         return
-    tree = quota_tree(snapshot)
+    tree, settings = quota_tree(snapshot), snapshot.config.quotas
+    if not (tree.has_faults or settings.hooks or settings.open_gates):
+        return
     limited = [pod for pod in pods if tree.may_refuse(pod)]
     for pod in limited:
         fault = tree.fault_of(pod)
         if fault is not None:
             yield OpenQuota(tree.name_of(pod), fault)
     if limited:
-        settings = snapshot.config.quotas
         yield from (QuotaSetting("hook-plugin", key) for key in settings.hooks)
         yield from (QuotaSetting("feature-gate", gate) for gate in settings.open_gates)

@@ -22,7 +22,7 @@ from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slo
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, ReservedRoom, Resources, RunningPod
+from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
 from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.edits import CORDON, opened, room_alone
@@ -198,13 +198,27 @@ def _in_the_way(
 def _on_node(view: View, name: str, first: Attempt) -> str:
     """Return what takes the room of a node, or why it refuses pods whatever pods are on it."""
     reason = first.rejections.get(name)
-    movable = [one for one in view.occupants(name) if isinstance(one, RunningPod | ReservedRoom)]
+    movable = [one for one in view.occupants(name) if not isinstance(one, PendingPod)]
     if reason is None or not movable or reason.unresolvable or isinstance(reason, Cordoned):
         return words.node_refuses(name, reason)
-    need = scarce(first.trigger.requirements.requests, reason)
-    using = [one for one in movable if any(resource in need for resource, _ in one.requirements.requests)] or movable
-    using.sort(key=lambda one: sum(amount for r, amount in one.requirements.requests if r in need), reverse=True)
+    need = frozenset(scarce(first.trigger.requirements.requests, reason))
+    known = _uses(view, need)
+    for one in movable:
+        if id(one.requirements) not in known:
+            asked_for = [amount for resource, amount in one.requirements.requests if resource in need]
+            known[id(one.requirements)] = sum(asked_for) if asked_for else None
+    using = [one for one in movable if known[id(one.requirements)] is not None] or movable
+    using.sort(key=lambda one: known[id(one.requirements)] or 0, reverse=True)
     return words.node_taken(name, using, need)
+
+
+@memoised
+def _uses(_view: View, _need: frozenset[str]) -> dict[int, int | None]:
+    """Return what is known of how much pods request of some resources, by the identity of what they share of it.
+
+    It is None where they request none.
+    """
+    return {}
 
 
 def scarce(requests: Resources, reason: Reason | PreFilterRefusal | None) -> set[str]:

@@ -19,7 +19,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
 from kubectl_koord.model.values.memo import recently
 
-_MOST_KINDS = 64
+_MOST_KINDS = 16
 """Of so many kinds of pods a view keeps which nodes pass."""
 
 

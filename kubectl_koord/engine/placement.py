@@ -3,7 +3,9 @@
 Mirrors `PlacePods` in coscheduling/core/network_topology_solver.go.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import compress
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -136,6 +138,25 @@ class _Order:
             self.tree.domains[index].name,
         )
 
+    def ranked(self, indices: Sequence[int], *, fewer_first: bool) -> Iterator[int]:
+        """Yield domains, at least one, in this order; the first is found without comparing all of them in full."""
+        key = partial(self.key, fewer_first=fewer_first)
+        first = min(self._ahead(indices, 1 if fewer_first else -1), key=key)
+        yield first
+        yield from sorted((index for index in indices if index != first), key=key)
+
+    def _ahead(self, indices: Sequence[int], sign: int) -> Sequence[int]:
+        """Return those of the domains, all of one layer, that are first by the pods and slots of their ancestors."""
+        least_first = [(-1, self.existing)] if self.rules.compares_ancestors and any(self.existing) else []
+        for factor, numbers in (*least_first, (sign, self.slots)):
+            line: Sequence[int] = indices
+            while len(indices) > 1 and min(line) >= 0:
+                least = min(factor * numbers[above] for above in line)
+                ahead = [factor * numbers[above] == least for above in line]
+                indices, line = list(compress(indices, ahead)), list(compress(line, ahead))
+                line = [self.tree.parents[above] for above in line] if self.rules.compares_ancestors else (-1,)
+        return indices
+
 
 def _distribute(
     order: _Order, index: int, wanted: int, multiples: Mapping[str, int], assignments: list[tuple[str, int]]
@@ -149,7 +170,7 @@ def _distribute(
         return most
     left = most
     assigned = 0
-    for child in sorted(domain.children, key=lambda child: order.key(child, fewer_first=False)):
+    for child in order.ranked(domain.children, fewer_first=False):
         if left == 0:
             break
         got = _distribute(order, child, left, multiples, assignments)
@@ -196,8 +217,7 @@ def gather(
     if enough:
         existing = sums(tree, _existing(view, pods, nodes, rules))
         order = _Order(tree, rules, slots, existing, sums(tree, scores()))
-        ranked = sorted(enough, key=lambda index: order.key(index, fewer_first=True))
-        assignments, chosen = _first_that_fits(order, ranked, pods, multiples)
+        assignments, chosen = _first_that_fits(order, enough, pods, multiples)
     raw = sums(tree, nodes.counts) if multiples else slots
     return PlacementPlan(tree, requirements, desired, start, slots, raw, nodes, assignments, chosen)
 
@@ -205,7 +225,7 @@ def gather(
 def _first_that_fits(
     order: _Order, enough: Sequence[int], pods: Sequence[PendingPod], multiples: Mapping[str, int]
 ) -> tuple[dict[str, str] | None, Domain | None]:
-    for index in enough:
+    for index in order.ranked(enough, fewer_first=True):
         assignments: list[tuple[str, int]] = []
         if _distribute(order, index, len(pods), multiples, assignments) >= len(pods):
             return _assign(pods, assignments), order.tree.domains[index]

@@ -30,7 +30,7 @@ from kubectl_koord.model.values.memo import recently
 
 _Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
 """Pods in index order: how many with equal requirements follow each other."""
-_MOST_KINDS = 64
+_MOST_KINDS = 16
 """Of so many kinds of pods a view keeps the slots."""
 
 
@@ -83,6 +83,8 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
         return _one_by_one(view.state(name), pods, alone)
 
     none = partial(refused, view, first, prepared.checks)
+    if len(pods) == 1:
+        return Offer(view.names(), Counts(dict.fromkeys(members(view, left), 1)), on_node, none, tuple)
     if len(runs) > 1:
         counts = Counts((name, on_node(name).slots) for name in members(view, left))
         return Offer(view.names(), counts, on_node, none)
@@ -90,12 +92,16 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
     most = {name: number for names, number in parts for name in names}
     counts = Counts((name, min(room[name], most[name])) for name in members(view, left))
 
+    by_room = structs.replace(alone, checks=lasting)
+
     def partly() -> Iterator[Refused]:
         for names, number in parts:
             by_others = [name for name in names if number < min(room[name], len(pods))]
-            by_room = [name for name in names if room[name] <= number and room[name] < len(pods)]
-            asked = (*((name, 1) for name in by_room), *((name, len(by_others)) for name in by_others[:1]))
-            yield from _refusing((on_node(name), nodes) for name, nodes in asked)
+            scarce = [name for name in names if room[name] < min(number, len(pods))]
+            both = [name for name in names if room[name] == number < len(pods)]
+            alike = [part for some in (scarce, both) for part in _running_out(view, named(view, some), by_room)]
+            asked = (*alike, named(view, by_others)) if by_others else alike
+            yield from _refusing((on_node(first_of(view, part)), part.bit_count()) for part in asked)
 
     return Offer(view.names(), counts, on_node, none, partly)
 
@@ -108,8 +114,8 @@ def _most_beside(
     Of nodes that are alike in that one is asked, about as many as there is room for on the roomiest.
     """
     parts = [nodes]
-    for check in others.checks if len(pods) > 1 else ():
-        parts = [part for whole in parts for part in check.taking_alike(view, pods[0], whole) if part]
+    for check in others.checks:
+        parts = [part for whole in parts for part in check.taking_alike(view, pods, whole) if part]
     found = []
     for names in (tuple(members(view, part)) for part in parts if part):
         roomy = min(len(pods), max(map(room.__getitem__, names)))
@@ -144,7 +150,8 @@ def _alike(view: View, most: int, prepared: Prepared) -> Offer:
 def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: tuple[Check, ...]) -> Offer:
     one = Prepared(any_pod_of(requirements), checks)
     every = _counts(view, requirements, checks)
-    counts = Counts(zip(every, map(min, every.values(), repeat(most)), strict=True))
+    number = map(min, every.values(), repeat(most)) if most > 1 else repeat(most)
+    counts = Counts(zip(every, number, strict=False))
     all_in = NodeSlots(most, None)
 
     def on_node(name: str) -> NodeSlots:

@@ -1,6 +1,6 @@
 """What LoadAwareScheduling goes by: what was measured of a node, and the thresholds that are set for it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -79,7 +79,7 @@ class PodUsage(Struct, frozen=True, gc=False):
     is_prod: bool = False
 
 
-class UsageOverTime(Struct, frozen=True, gc=False, array_like=True):
+class UsageOverTime(Struct, frozen=True, gc=False):
     """What a node used over so many seconds, in the sense of a type: `avg`, `p95`, ..."""
 
     type: str
@@ -87,53 +87,88 @@ class UsageOverTime(Struct, frozen=True, gc=False, array_like=True):
     used: Resources
 
 
-class PodUsages(Packed, frozen=True, gc=False):
-    """What was measured of the pods of a node: their names, namespaces, amounts, and which are prod, a list of each."""
+class MeasuredPod(Struct, frozen=True, gc=False, array_like=True):
+    """The pod of a `PodUsage`, without what was measured of it."""
 
-    def namespaces(self) -> dict[str, str]:
-        """Return the namespaces of the pods by name, without what was measured of them: that is less to read."""
-        found = _measured_pods(self.content)
-        return dict(zip(found.names, found.namespaces, strict=True))
+    namespace: str
+    name: str
+    is_prod: bool = False
+
+
+class PackedAmounts(Packed, frozen=True, gc=False):
+    """Amounts of resources for each of several things: as many numbers as resources, 0 for what is missing."""
+
+    resources: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Resources]:
+        """Yield the amounts of each thing."""
+        columns = [iter(_numbers(self.content))] * len(self.resources)
+        for numbers in zip(*columns, strict=True):
+            yield tuple([pair for pair in zip(self.resources, numbers, strict=True) if pair[1]])
+
+
+class PodUsages(Packed, frozen=True, gc=False):
+    """What was measured of the pods of a node."""
+
+    used: PackedAmounts
+
+    def pods(self) -> list[MeasuredPod]:
+        """Return the pods, without what was measured of them: that is less to read."""
+        return _measured_pods(self.content)
 
     def __iter__(self) -> Iterator[PodUsage]:
         """Yield what was measured of each."""
-        names, namespaces, used, prod = _pod_usages(self.content)
-        return map(PodUsage, namespaces, names, used, prod)
+        for pod, used in zip(self.pods(), self.used, strict=True):
+            yield PodUsage(pod.namespace, pod.name, used, pod.is_prod)
 
 
-class _MeasuredPods(Struct, frozen=True, gc=False, array_like=True):
-    """The first two lists of `PodUsages`."""
+class UsagesOverTime(Struct, frozen=True, gc=False):
+    """What a node used over several times, each of a type and so many seconds."""
 
-    names: list[str]
-    namespaces: list[str]
-
-
-class UsagesOverTime(Packed, frozen=True, gc=False):
-    """What a node used over several times."""
+    times: tuple[tuple[str, float], ...]
+    used: PackedAmounts
 
     def __iter__(self) -> Iterator[UsageOverTime]:
         """Yield what it used over each."""
-        return iter(_usages_over_time(self.content))
+        for (kind, seconds), used in zip(self.times, self.used, strict=True):
+            yield UsageOverTime(kind, seconds, used)
 
 
-_measured_pods = msgspec.msgpack.Decoder(_MeasuredPods).decode
-_pod_usages = msgspec.msgpack.Decoder(tuple[list[str], list[str], list[Resources], list[bool]]).decode
-_usages_over_time = msgspec.msgpack.Decoder(tuple[UsageOverTime, ...]).decode
+_encode = msgspec.msgpack.Encoder().encode
+_numbers = msgspec.msgpack.Decoder(list[int]).decode
+_measured_pods = msgspec.msgpack.Decoder(list[MeasuredPod]).decode
+
+
+def packed_amounts(resources: tuple[str, ...], numbers: Iterable[int]) -> PackedAmounts | None:
+    """Return amounts as bytes, None where one of them is too large for that."""
+    content = packed(numbers)
+    return None if content is None else PackedAmounts(content, resources)
+
+
+def measured_pods(pods: Iterable[tuple[str, str, bool]], used: PackedAmounts) -> PodUsages:
+    """Return what was measured of pods; of each its namespace, its name, and whether it was reported as a prod pod."""
+    return PodUsages(_encode(tuple(pods)), used)
 
 
 def pod_usages(usages: Iterable[PodUsage]) -> tuple[PodUsage, ...] | PodUsages:
     """Return what was measured of pods, as bytes if it can be: few nodes are asked for it."""
     found = tuple(usages)
-    columns = ([getattr(one, field) for one in found] for field in ("name", "namespace", "used", "is_prod"))
-    content = packed(columns) if found else None
-    return found if content is None else PodUsages(content)
+    used = _together([one.used for one in found])
+    return measured_pods([(one.namespace, one.name, one.is_prod) for one in found], used) if used else found
 
 
 def usages_over_time(usages: Iterable[UsageOverTime]) -> tuple[UsageOverTime, ...] | UsagesOverTime:
     """Return usages over time, as bytes if it can be: they count where aggregated thresholds are set."""
     found = tuple(usages)
-    content = packed(found) if found else None
-    return found if content is None else UsagesOverTime(content)
+    used = _together([one.used for one in found])
+    return UsagesOverTime(tuple([(one.type, one.seconds) for one in found]), used) if used else found
+
+
+def _together(amounts: Sequence[Resources]) -> PackedAmounts | None:
+    """Return amounts as bytes, None where there are none, or one of them is too large for that."""
+    resources = tuple(sorted({resource for some in amounts for resource, _ in some}))
+    numbers = [dict(some).get(resource, 0) for some in amounts for resource in resources]
+    return packed_amounts(resources, numbers) if numbers else None
 
 
 class NodeMetric(Struct, frozen=True, gc=False):

@@ -1,6 +1,6 @@
 """Pods: a compact record for those that run, a full value for those that wait."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self, TypeAlias
 
 from msgspec import Struct
@@ -168,6 +168,20 @@ class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
         node_pods.requested = requested
         node_pods.ports = tuple(ports)
         return node_pods
+
+
+class RunningPods(dict[str, NodePods]):
+    """The running pods by node, and all of them as they were listed.
+
+    Pods of one owner follow each other there, in memory, too: who goes through all pods is done soonest in that order.
+    """
+
+    __slots__ = ("listed",)
+
+    def __init__(self, by_node: Mapping[str, NodePods], listed: Sequence[RunningPod]) -> None:
+        """Take the same pods in both orders."""
+        super().__init__(by_node)
+        self.listed = listed
 
 
 class ReservedRoom(Struct, frozen=True, gc=False):

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.values.packed import PackedLabels, picked
+from kubectl_koord.model.values.packed import PackedLabels
 from kubectl_koord.model.values.quantity import Resources
 from kubectl_koord.model.values.selectors import Labels
 
@@ -18,6 +18,11 @@ PREEMPTIBLE_LABEL = "quota.scheduling.koordinator.sh/preemptible"
 QUOTA_LABELS = (NAME_LABEL, PREEMPTIBLE_LABEL)
 QuotaLabels: TypeAlias = tuple[str | None, ...]
 """The values of `QUOTA_LABELS`, None for each that is missing."""
+QuotaKind: TypeAlias = tuple[QuotaLabels, str]
+"""What decides which quota a pod counts against, and how: what its labels say, and where they name none its namespace.
+
+There are few kinds, also of hundreds of thousands of pods.
+"""
 
 _FIFTH = ((1 << 63) - 1) // 5
 UNLIMITED: Resources = (("cpu", 1000 * _FIFTH), ("memory", _FIFTH))
@@ -26,7 +31,16 @@ UNLIMITED: Resources = (("cpu", 1000 * _FIFTH), ("memory", _FIFTH))
 
 def quota_labels(labels: Labels | PackedLabels) -> QuotaLabels:
     """Return what the labels of a pod say to quotas."""
-    return labels.quota if isinstance(labels, PackedLabels) else picked(labels, *QUOTA_LABELS)
+    if isinstance(labels, PackedLabels):
+        return labels.quota
+    known = dict(labels)
+    return known.get(NAME_LABEL), known.get(PREEMPTIBLE_LABEL)
+
+
+def quota_kind(labels: Labels | PackedLabels, namespace: str) -> QuotaKind:
+    """Return what decides of a pod's labels and namespace: its labels where they name a quota."""
+    said = quota_labels(labels)
+    return said, "" if said[0] else namespace
 
 
 class Quota(Struct, frozen=True, gc=False):

@@ -163,6 +163,22 @@ class UnreadRuntimeClass(_Unevaluated, frozen=True, gc=False):
     name: str
 
 
+OpenProfileCode: TypeAlias = Literal["unread", "namespaces", "probability", "mapping", "patch"]
+"""Why it cannot be told what a profile does: it, or the namespaces that it selects, could not be read; it is applied at
+random; it maps keys onto each other, in any order; or its patch changes containers or has directives."""
+
+
+class OpenProfile(_Unevaluated, frozen=True, gc=False):
+    """A ClusterColocationProfile that may change a pod when it is made: its priority, its scheduler, what it requests.
+
+    The name is empty where none could be read.
+    """
+
+    may_admit: ClassVar[bool] = True
+    name: str
+    code: OpenProfileCode
+
+
 NodeSettingCode: TypeAlias = Literal["load-estimates", "numa-topology-policy"]
 
 
@@ -172,7 +188,7 @@ class NodeSetting(_Unevaluated, frozen=True, gc=False):
     code: NodeSettingCode
 
 
-PodUnevaluated: TypeAlias = AttachedVolume | PodSetting | WideningPodSetting | UnreadRuntimeClass
+PodUnevaluated: TypeAlias = AttachedVolume | PodSetting | WideningPodSetting | UnreadRuntimeClass | OpenProfile
 """What a pod's own spec may bring."""
 
 Unevaluated: TypeAlias = (

@@ -1,5 +1,6 @@
 """What it costs others to end running pods, as an order of sets of pods."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import starmap
 from operator import add
@@ -48,9 +49,9 @@ class PodCosts:
 
     def ranked(self, pods: Iterable[RunningPod]) -> Iterator[RunningPod]:
         """Yield pods by what each costs alone, then by name; whom their end harms is asked only as far as they go."""
-        alike: dict[tuple[bool, int, bool], list[RunningPod]] = {}
+        alike: dict[tuple[bool, int, bool], list[RunningPod]] = defaultdict(list)
         for pod in pods:
-            alike.setdefault((pod.protected, pod.priority, bool(pod.owner)), []).append(pod)
+            alike[pod.marks.protected, pod.priority, bool(pod.owner)].append(pod)
         harmful: list[RunningPod] = []
         for one in sorted(alike.values(), key=lambda some: self._alone(some[0])):
             is_protected = one[0].protected

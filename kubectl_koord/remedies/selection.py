@@ -48,6 +48,8 @@ def options_by_node(
             if best == most or limit.number <= 0:
                 break
             limit.number -= 1
+            if slot_count.most_without(name, subset) - now[name] <= best:
+                continue
             gain = slot_count.slots_without(name, subset) - now[name]
             if gain > best:
                 best = gain

@@ -99,6 +99,21 @@ class SlotCount:
         most = min((there.get(resource, 0) // amount for resource, amount in each if amount), default=len(self.members))
         return min(most, len(self.members)) if len(self._runs) == 1 or not most else len(self.members)
 
+    def most_without(self, node: str, pods: Sequence[RunningPod]) -> int:
+        """Return a bound of the slots that a node has once some of its pods are gone: what is free of each resource."""
+        if node in self._reserved or len(self._runs) > 1:
+            return len(self.members)
+        free = self.view.state(node).free
+        given = [dict(pod.requirements.requests) for pod in pods]
+        return min(
+            (
+                (free.get(resource, 0) + sum(one.get(resource, 0) for one in given)) // amount
+                for resource, amount in self.first.prepared.trigger.requirements.requests
+                if amount
+            ),
+            default=len(self.members),
+        )
+
     @cached_property
     def _reserved(self) -> frozenset[str]:
         """The nodes on which what is reserved may be given back."""

@@ -1,7 +1,8 @@
 """The subjects of a snapshot: those with pending pods, and those that a name means."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -13,6 +14,8 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.selectors import Labels, Selector, matches
 from kubectl_koord.wording.suggestions import near
+
+T = TypeVar("T")
 
 _API_GROUP = "scheduling.sigs.k8s.io"
 _GROUP_KINDS = {"podgroup", "podgroups", "pg", "gang", f"podgroup.{_API_GROUP}", f"podgroups.{_API_GROUP}"}
@@ -194,6 +197,18 @@ def pending_subjects(snapshot: Snapshot, namespace: str = "") -> tuple[Subject, 
         if not pod.gang and pod.scheduler in snapshot.config.profiles and _in(namespace, (pod,))
     )
     return tuple(found)
+
+
+def of_each(subjects: Sequence[Subject], ask: Callable[[Subject], T]) -> tuple[T, ...]:
+    """Return what is answered of each subject with pending pods, in their order.
+
+    Those alike are asked about in turn, to share what is kept for a while.
+    """
+    alike: dict[object, list[int]] = {}
+    for position, subject in enumerate(subjects):
+        alike.setdefault(subject.pending[0].requirements, []).append(position)
+    found = {at: ask(subjects[at]) for at in chain.from_iterable(alike.values())}
+    return tuple(found[at] for at in range(len(subjects)))
 
 
 def _in(namespace: str, pods: Iterable[PendingPod]) -> bool:

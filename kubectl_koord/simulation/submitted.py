@@ -16,7 +16,8 @@ from kubectl_koord.simulation.subjects import pending_subjects
 class Submitted(Struct, frozen=True):
     """Which pods of a snapshot were put there from manifests, or as a shape.
 
-    `is_filled` tells whether the API server would fill in what is missing of them. `skipped` are the kinds in
+    `is_filled` tells whether the API server would fill in what is missing of them, `is_mutated` whether Koordinator's
+    webhook would change them. `skipped` are the kinds in
     manifests that make no pods, `assumed` the PodGroups that an operator is taken to make, `of_others` those that
     stand for the PodGroups of another scheduler. No pods of `suspended` workloads are made yet.
     """
@@ -27,6 +28,7 @@ class Submitted(Struct, frozen=True):
     is_filled: bool = False
     of_others: tuple[str, ...] = ()
     suspended: tuple[str, ...] = ()
+    is_mutated: bool = False
 
 
 def subjects_of(snapshot: Snapshot, submitted: Submitted) -> tuple[Subject, ...]:

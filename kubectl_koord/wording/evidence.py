@@ -42,7 +42,7 @@ def node_taken(name: str, using: Sequence[RunningPod | ReservedRoom], need: Coll
     names = listed([f"reservation {one.name}" if isinstance(one, ReservedRoom) else one.name for one in using])
     priorities = sorted({one.priority for one in using})
     span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
-    is_alike = len({one.requirements.requests for one in using}) == 1
+    is_alike = all(one.requirements.requests == using[0].requirements.requests for one in using)
     each = f"{largest}, " if len(using) == 1 else f"{largest} each, " if is_alike else ""
     return f"{name}: {names} ({each}priority {span})"
 

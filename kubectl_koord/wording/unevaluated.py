@@ -11,6 +11,8 @@ from kubectl_koord.model.unevaluated import (
     NodeSetting,
     NodeSettingCode,
     OpenClaim,
+    OpenProfile,
+    OpenProfileCode,
     OpenQuota,
     PodSetting,
     PodSettingCode,
@@ -61,6 +63,13 @@ _QUOTA_FAULTS: Mapping[QuotaFault, str] = {
     "same-namespace": "several quotas list the namespace",
 }
 _QUOTA_SETTINGS = {"hook-plugin": "hook plugin", "feature-gate": "feature gate"}
+_PROFILES: Mapping[OpenProfileCode, str] = {
+    "unread": "ClusterColocationProfile objects could not be read",
+    "namespaces": "Namespace objects could not be read",
+    "probability": "it changes some pods, at random",
+    "mapping": "it maps keys onto each other",
+    "patch": "its patch changes containers, or has directives",
+}
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
     "load-estimates": "estimates of load that pods set themselves",
     "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
@@ -114,6 +123,8 @@ def _name(item: Unevaluated) -> str:
             return f"attached volume {name}"
         case UnreadRuntimeClass(name):
             return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
+        case OpenProfile(name, code):
+            return f"ClusterColocationProfile{f' {name}' if name else 's'} ({_PROFILES[code]})"
         case PodSetting(code) | WideningPodSetting(code):
             return _POD_SETTINGS[code]
         case NodeSetting(code):

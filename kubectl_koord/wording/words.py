@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from kubectl_koord.model import accelerators
@@ -9,6 +10,7 @@ from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.values import quantity
 
 AmountForm: TypeAlias = Literal["exact", "rounded"]
+_MOST_NAMES = 1 << 10
 _BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
 
@@ -44,6 +46,7 @@ def listed(items: Sequence[str], last: str = "and") -> str:
     return f" {last} ".join(filter(None, [", ".join(items[:-1]), items[-1]])) if items else ""
 
 
+@lru_cache(_MOST_NAMES)
 def resource_name(resource: str) -> str:
     """Return the short name of a resource: `CPU`, `GPU` for what counts GPUs, `NPU`, `RDMA`, else the name itself."""
     if resource == "cpu":
@@ -65,7 +68,7 @@ def amount_of(resource: str, number: int, form: AmountForm = "exact") -> str:
 
     `exact` is the quantity (`1500m`, `1536Mi`), for sentences and commands; `rounded` is for tables (`1.5`, `1.5Gi`).
     """
-    if resource_name(resource) == "GPU" and accelerators.is_share(resource):
+    if accelerators.is_share(resource) and resource_name(resource) == "GPU":
         return f"{number / accelerators.CARD:g}"
     return quantity.spell(resource, number) if form == "exact" else _rounded(resource, number)
 

@@ -81,6 +81,7 @@ def test_the_first_module_takes_care_of_signals_before_anything_else_is_imported
     done = subprocess.run([sys.executable, "-c", code, words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (128 + number, NOTHING if words else "")
     assert done.stdout.split() == [
+        "gc",  # is built in
         "kubectl_koord",
         "kubectl_koord.cli",
         "kubectl_koord.cli.entry",

@@ -116,6 +116,8 @@ def installation(server: ApiServer) -> None:
     limits = [{"type": "Container", "defaultRequest": {"memory": "1Gi"}, "default": {"memory": "9Gi"}}]
     meta = {"name": "limits", "namespace": "default"}
     server.put({"apiVersion": "v1", "kind": "LimitRange", "metadata": meta, "spec": {"limits": limits}})
+    for api, kind, rest in ADDED:
+        server.put({"apiVersion": api, "kind": kind, **rest})
     for name in ("a0", "a1", "b0", "b1"):
         node = server.get("nodes", "", name)
         node["metadata"]["labels"] |= {"topology.kubernetes.io/network-level-2": name[0], "team": "x"}
@@ -138,6 +140,39 @@ def _install_descheduler(server: ApiServer, scheduler: dict[str, Any]) -> None:
     server.put(running)
     server.put(pod_group("lone", 1))
 
+
+ADDED: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("v1", "Namespace", {"metadata": {"name": "default", "labels": {"pool": "x"}}}),
+    ("node.k8s.io/v1", "RuntimeClass", {"metadata": {"name": "kata"}, "overhead": {"podFixed": {"cpu": "250m"}}}),
+    (
+        "config.koordinator.sh/v1alpha1",
+        "ClusterColocationProfile",
+        {
+            "metadata": {"name": "mid"},
+            "spec": {
+                "namespaceSelector": {"matchLabels": {"pool": "x"}},
+                "selector": {"matchLabels": {"app": "a"}},
+                "priorityClassName": "koord-mid",
+                "labels": {"koordinator.sh/qosClass": "LS"},
+                "labelKeysMapping": {"app": "koord-app"},
+                "patch": {"spec": {"tolerations": [{"operator": "Exists"}]}},
+            },
+        },
+    ),
+)
+"""What is added to pods of manifests."""
+
+MANIFESTS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: sandboxed}
+spec: {runtimeClassName: kata, containers: [{name: main}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: mid, labels: {app: a}}
+spec: {containers: [{name: main, resources: {requests: {cpu: 1}}}]}
+"""
 
 EVICTIONS = """\
 apiVersion: descheduler/v1alpha2
@@ -175,12 +210,18 @@ profiles:
 
 @pytest.mark.usefixtures("events", "installation")
 def test_every_command_answers_from_a_snapshot_as_it_does_live(koord: Run, server: ApiServer, tmp_path: Path) -> None:
-    file = tmp_path / "c.json.gz"
+    file, job = tmp_path / "c.json.gz", tmp_path / "job.yaml"
+    job.write_text(MANIFESTS)
     done = koord("snapshot", "-o", str(file))
     assert (done.code, done.err) == (0, "")
     assert {request.method for request in server.log} == {"GET"}
     live = answers(koord)
     assert answers(koord, "--snapshot", str(file)) == live
+    asked, other = (koord("fit", "-f", str(job), "-o", "json", *way) for way in ((), ("--snapshot", str(file))))
+    assert (asked.code, _bare(json.loads(asked.out))) == (other.code, _bare(json.loads(other.out)))
+    requested = {one["gang"]: one["requests"] for one in json.loads(other.out)["gangs"]}
+    renamed = "1000 kubernetes.io/mid-cpu, 1Gi kubernetes.io/mid-memory and 1Gi memory"  # the LimitRange fills in again
+    assert requested == {"default/mid": renamed, "default/sandboxed": "250m CPU and 1Gi memory"}
     told = {one["code"] for one in live["doctor"][1]["findings"]}
     assert {"descheduler-settings", "descheduler-breaks-gangs"} <= told
 

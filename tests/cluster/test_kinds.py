@@ -97,12 +97,12 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode", "VolumeAttachment")
     assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
     assert kinds.FIT_KINDS == ("PriorityClass", "LimitRange")
-    assert kinds.MANIFEST_KINDS == ("RuntimeClass",)
+    assert kinds.MANIFEST_KINDS == ("RuntimeClass", "Namespace", "ClusterColocationProfile")
     assert kinds.CLAIM_KINDS == ("ResourceClaim", "DeviceClass", "ResourceSlice")
     assert kinds.MIGRATION_KINDS == ("PodMigrationJob",)
     of_volcano = ("PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh")
     assert (*kinds.MIGRATION_KINDS, *of_volcano) == kinds.ELSEWHERE_KINDS
-    assert {*kinds.CLAIM_KINDS, *kinds.ELSEWHERE_KINDS} == kinds.OPTIONAL_KINDS
+    assert {*kinds.CLAIM_KINDS, *kinds.ELSEWHERE_KINDS, "ClusterColocationProfile"} == kinds.OPTIONAL_KINDS
 
 
 def test_only_what_configures_the_scheduler_is_no_gap() -> None:

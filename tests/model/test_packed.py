@@ -1,5 +1,6 @@
 """Labels kept as bytes, and the few of them that are asked for."""
 
+from kubectl_koord.model.quotas import NAME_LABEL, quota_kind
 from kubectl_koord.model.values.memo import Memo, recently
 from kubectl_koord.model.values.packed import PackedLabels, packed, picked
 
@@ -11,6 +12,15 @@ def test_some_labels_are_picked_of_packed_and_of_plain_ones() -> None:
     for labels in (pairs, PackedLabels(("a", "b"), content, (None, None))):
         assert picked(labels, "b", "c") == ("2", None)
         assert picked(labels, "c") == (None,)
+
+
+def test_packed_and_plain_labels_say_the_same_to_quotas() -> None:
+    pairs = (("app", "web"), (NAME_LABEL, "research"))
+    content = packed(value for _, value in pairs)
+    assert content is not None
+    for labels in (pairs, PackedLabels(("app", NAME_LABEL), content, ("research", None))):
+        assert quota_kind(labels, "shop") == (("research", None), "")
+    assert quota_kind((), "shop") == ((None, None), "shop")
 
 
 def test_what_is_too_large_to_be_packed_is_not_packed() -> None:

@@ -2,7 +2,14 @@
 
 import pytest
 
-from kubectl_koord.model.unevaluated import AttachedVolume, NodeSetting, PodSetting, Unevaluated, UnreadRuntimeClass
+from kubectl_koord.model.unevaluated import (
+    AttachedVolume,
+    NodeSetting,
+    OpenProfile,
+    PodSetting,
+    Unevaluated,
+    UnreadRuntimeClass,
+)
 from kubectl_koord.wording.unevaluated import unevaluated_names
 
 
@@ -16,6 +23,13 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
             (
                 "scheduling hint and node settings (NUMA policy of nodes with more than 8 zones and estimates of load"
                 " that pods set themselves)"
+            ),
+        ),
+        (
+            (OpenProfile("a", "probability"), OpenProfile("", "unread")),
+            (
+                "ClusterColocationProfile a (it changes some pods, at random) and ClusterColocationProfiles"
+                " (ClusterColocationProfile objects could not be read)"
             ),
         ),
         ((UnreadRuntimeClass("kata"),), "RuntimeClass kata (RuntimeClass objects could not be read)"),

@@ -15,6 +15,7 @@ CRD_GROUPS = (
     "/apis/scheduling.sigs.k8s.io/",
     "/apis/scheduling.koordinator.sh/",
     "/apis/slo.koordinator.sh/",
+    "/apis/config.koordinator.sh/",
     "/apis/topology.node.k8s.io/",
 )
 _SHOWN = 300

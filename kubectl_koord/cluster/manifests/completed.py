@@ -1,17 +1,21 @@
 """A pod as it is once it was made: with what its controller, the API server and the user fill in."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct, structs
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.manifests.defaults import NoSuchClassError, below_zero, filled, prioritised
-from kubectl_koord.cluster.manifests.runtime import RefusedError, with_runtime
+from kubectl_koord.cluster.collecting.joined import is_lack
+from kubectl_koord.cluster.manifests.defaults import RefusedError, below_zero, filled, prioritised
+from kubectl_koord.cluster.manifests.runtime import with_runtime
+from kubectl_koord.cluster.manifests.webhook import changed
 from kubectl_koord.cluster.manifests.workload import TemplateSpec
 from kubectl_koord.cluster.objects.fields.meta import Meta
+from kubectl_koord.cluster.objects.kubernetes.namespaces import labels_of_new
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.unevaluated import PodUnevaluated, UnreadRuntimeClass
+from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.model.unevaluated import OpenProfile, PodUnevaluated, UnreadRuntimeClass
 from kubectl_koord.model.values.quantity import QuantityError
 
 
@@ -30,18 +34,38 @@ class Filler(Struct, frozen=True):
 
 
 class Admission(Struct, frozen=True):
-    """What pods are made in: the cluster, what all of them get, and the kinds that could not be read."""
+    """What pods are made in: the cluster, what all of them get, and the kinds that could not be read.
+
+    `is_mutated` tells whether Koordinator's webhook sees them.
+    """
 
     collector: Collector
     chosen: Overrides
     unread: Collection[str] = ()
+    is_mutated: bool = True
 
 
 class Completed(Struct, frozen=True):
-    """The spec of a pod, on no node yet; `unevaluated` is what cannot be told of what is filled in."""
+    """A pod, on no node yet; `unevaluated` is what cannot be told of what is filled in."""
 
+    meta: Meta
     spec: TemplateSpec
     unevaluated: tuple[PodUnevaluated, ...] = ()
+
+
+def admission(collector: Collector, chosen: Overrides, gaps: Iterable[Gap], *, is_mutated: bool) -> Admission:
+    """Return what pods are made in.
+
+    Args:
+        collector: the cluster with what was submitted.
+        chosen: what all pods get.
+        gaps: what could not be read of the cluster; a file that holds no profiles counts as if there were none.
+        is_mutated: whether Koordinator's webhook sees the pods.
+
+    """
+    profiles = kinds.COLOCATION_PROFILE.name
+    unread = {gap.kind for gap in filter(is_lack, gaps) if gap.kind != profiles or gap.code != "not-in-input"}
+    return Admission(collector, chosen, unread, is_mutated)
 
 
 def completed(
@@ -51,12 +75,12 @@ def completed(
     written: TemplateSpec,
     filler: Filler = Filler(),  # noqa: B008
 ) -> Completed:
-    """Return a spec with what is filled in.
+    """Return a pod with what is filled in.
 
     Args:
         admission: what its pod is made in.
         title: what errors call the workload.
-        meta: where the pod is.
+        meta: where the pod is, and what it says of itself.
         written: the spec as written.
         filler: what its controller fills in.
 
@@ -77,33 +101,54 @@ def completed(
         spec = structs.replace(spec, priority=None)
     for resource, amount in below_zero(spec):
         raise KoordError(f"{title}: {resource}: {amount!r} is negative")
-    return _by_server(admission, title, meta, spec)
+    try:
+        return _made(admission, meta, spec)
+    except (RefusedError, QuantityError) as problem:
+        raise KoordError(f"{title}: {problem}") from None
 
 
-def _by_server(admission: Admission, title: str, meta: Meta, spec: TemplateSpec) -> Completed:
-    """Return a spec with what the plugins of the API server fill in."""
+def _made(admission: Admission, meta: Meta, spec: TemplateSpec) -> Completed:
+    """Return a pod as the API server keeps it: its own plugins go first, and once more after webhooks."""
+    first = _by_plugins(admission, meta, spec)
+    if not admission.is_mutated:
+        return first
+    if kinds.COLOCATION_PROFILE.name in admission.unread:
+        return structs.replace(first, unevaluated=(*first.unevaluated, OpenProfile("", "unread")))
+    classes = admission.collector.values(kinds.PRIORITY_CLASS).values()
+
+    def with_class(spec: TemplateSpec, name: str) -> TemplateSpec:
+        if admission.chosen != Overrides():
+            return spec
+        spec = structs.replace(spec, priority=None, preemption_policy=None, priority_class_name=name)
+        return prioritised(spec, name, classes)
+
+    profiles = admission.collector.values(kinds.COLOCATION_PROFILE).values()
+    then = changed(first.meta, first.spec, profiles, _namespace(admission, meta.namespace or ""), with_class)
+    if then is None:
+        return first
+    last = _by_plugins(admission, then.meta, structs.replace(then.spec, node_name=None))
+    return structs.replace(last, unevaluated=(*last.unevaluated, *then.open))
+
+
+def _namespace(admission: Admission, name: str) -> Mapping[str, str] | None:
+    """Return the labels of a namespace, None where they could not be read; a new one has its name alone."""
+    found = admission.collector.values(kinds.NAMESPACE).get(name)
+    return None if found is None and kinds.NAMESPACE.name in admission.unread else found or labels_of_new(name)
+
+
+def _by_plugins(admission: Admission, meta: Meta, spec: TemplateSpec) -> Completed:
+    """Return a pod with what the plugins of the API server fill in."""
     collector = admission.collector
     ranges = collector.values(kinds.LIMIT_RANGE).items()
     own = [one for (namespace, _), one in sorted(ranges, key=lambda item: item[0]) if namespace == meta.namespace]
-    try:
-        classes = collector.values(kinds.PRIORITY_CLASS).values()
-        found = filled(prioritised(spec, spec.priority_class_name or "", classes), own)
-    except NoSuchClassError as problem:
-        hint = "none such was read; --priority N stands in for it"
-        raise KoordError(f"{title}: PriorityClass {str(problem)!r}: {hint}") from None
-    return _with_runtime(admission, title, found)
-
-
-def _with_runtime(admission: Admission, title: str, spec: TemplateSpec) -> Completed:
-    name = spec.runtime_class_name
+    classes = collector.values(kinds.PRIORITY_CLASS).values()
+    found = filled(prioritised(spec, spec.priority_class_name or "", classes), own)
+    name = found.runtime_class_name
     if not name:
-        return Completed(spec)
-    runtime = admission.collector.values(kinds.RUNTIME_CLASS).get(name)
+        return Completed(meta, found)
+    runtime = collector.values(kinds.RUNTIME_CLASS).get(name)
     if runtime is None and kinds.RUNTIME_CLASS.name in admission.unread:
-        return Completed(spec, (UnreadRuntimeClass(name),))
+        return Completed(meta, found, (UnreadRuntimeClass(name),))
     if runtime is None:
-        raise KoordError(f"{title}: RuntimeClass {name!r}: none such was read")
-    try:
-        return Completed(with_runtime(spec, runtime))
-    except (RefusedError, QuantityError) as problem:
-        raise KoordError(f"{title}: RuntimeClass {name!r}: {problem}") from None
+        raise RefusedError(f"RuntimeClass {name!r}: none such was read")
+    return Completed(meta, with_runtime(found, runtime))

@@ -22,8 +22,16 @@ BUILT_IN = {
 """Classes that Kubernetes or Koordinator's chart makes, where the cluster's own are not there."""
 
 
-class NoSuchClassError(Exception):
-    """A pod names a PriorityClass that is not there; the text is its name."""
+class RefusedError(Exception):
+    """The API server refuses the pod; the text says why."""
+
+
+class NoSuchClassError(RefusedError):
+    """A pod names a PriorityClass that is not there."""
+
+    def __init__(self, name: str) -> None:
+        """Say so."""
+        super().__init__(f"PriorityClass {name!r}: none such was read; --priority N stands in for it")
 
 
 def prioritised(spec: S, name: str, classes: Iterable[PriorityClass]) -> S:

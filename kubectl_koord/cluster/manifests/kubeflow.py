@@ -2,9 +2,23 @@
 
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
+from kubectl_koord.cluster.manifests.workload import (
+    AnyWorkload,
+    Count,
+    Made,
+    Set,
+    Template,
+    WorkloadKind,
+    number,
+    waiting,
+)
+from kubectl_koord.cluster.objects.pods.fields import Container, ResourceRequirements
 
 _PREFIX = "training.kubeflow.org"
+_WAITING = Container(
+    ResourceRequirements(limits={"cpu": "100m", "memory": "20Mi"}, requests={"cpu": "50m", "memory": "10Mi"})
+)
+"""In which workers of PyTorch wait for their master (`setInitContainer`), unless the operator has another template."""
 
 
 class SchedulingPolicy(Struct, gc=False, rename="camel"):
@@ -61,9 +75,10 @@ def _made(name: str, written: TrainingJob) -> Made:
         or spec.jax_replica_specs
         or {}
     )
+    waits = any(kind.lower() == "master" for kind in spec.pytorch_replica_specs or ())
     sets = tuple(
         Set(
-            one.template,
+            waiting(one.template, _WAITING) if waits and kind.lower() == "worker" else one.template,
             f"{name}-{kind.lower()}",
             number(one.replicas, 0 if kind.lower() == "worker" and spec.mpi_replica_specs else 1),
             labels={f"{_PREFIX}/job-name": name, f"{_PREFIX}/replica-type": kind.lower()},

@@ -1,11 +1,27 @@
-"""Ray: the head and the workers of a RayCluster, or of the one that a RayJob makes."""
+"""Ray: the head and the workers of a RayCluster, or of the one that a RayJob makes, and what submits the job."""
 
 from msgspec import Struct, structs
 
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
+from kubectl_koord.cluster.manifests.workload import (
+    AnyWorkload,
+    Count,
+    Made,
+    Set,
+    Template,
+    TemplateSpec,
+    WorkloadKind,
+    number,
+    waiting,
+)
 from kubectl_koord.cluster.objects.pods.fields import Container, ResourceRequirements
 
 _AUTOSCALER: dict[str, str | int | float] = {"cpu": "500m", "memory": "512Mi"}
+_FOR_HEAD: dict[str, str | int | float] = {"cpu": "200m", "memory": "256Mi"}
+_WAITING = Container(ResourceRequirements(limits=_FOR_HEAD, requests=_FOR_HEAD))
+"""In which workers wait for the head (`DefaultWorkerPodTemplate`)."""
+_SUBMITTER = Container(
+    ResourceRequirements(limits={"cpu": "1", "memory": "1Gi"}, requests={"cpu": "500m", "memory": "200Mi"})
+)
 
 
 class HeadGroup(Struct, gc=False):
@@ -49,9 +65,11 @@ class RayCluster(AnyWorkload):
 
 
 class JobSpec(Struct, gc=False, rename="camel"):
-    """spec of a RayJob."""
+    """spec of a RayJob; one that selects a cluster makes none."""
 
-    ray_cluster_spec: ClusterSpec
+    ray_cluster_spec: ClusterSpec | None = None
+    submission_mode: str | None = None
+    submitter_pod_template: Template | None = None
     suspend: bool | None = None
 
 
@@ -61,21 +79,21 @@ class RayJob(AnyWorkload):
     spec: JobSpec
 
 
-def _cluster(name: str, spec: ClusterSpec, *, is_suspended: bool | None = None) -> Made:
+def _cluster(name: str, spec: ClusterSpec) -> Made:
     def labels(kind: str, group: str) -> dict[str, str]:
         return {"ray.io/cluster": name, "ray.io/node-type": kind, "ray.io/group": group}
 
     head = Set(_head(spec), f"{name}-head", 1, labels=labels("head", "headgroup"))
     workers = (
         Set(
-            one.template,
+            waiting(one.template, _WAITING),
             f"{name}-{one.group_name}-worker",
             _workers(one),
             labels=labels("worker", one.group_name),
         )
         for one in spec.worker_group_specs or ()
     )
-    return Made((head, *workers), is_suspended=bool(is_suspended or spec.suspend))
+    return Made((head, *workers), is_suspended=bool(spec.suspend))
 
 
 def _head(spec: ClusterSpec) -> Template:
@@ -89,6 +107,29 @@ def _head(spec: ClusterSpec) -> Template:
     return structs.replace(template, spec=pod)
 
 
+def _job(name: str, written: RayJob) -> Made:
+    """Return the pods of its cluster, and the one that submits it: in a Job, beside the head, or none.
+
+    Mirrors `getSubmitterTemplate` and `GetDefaultSubmitterContainer`.
+    """
+    spec = written.spec
+    mode = spec.submission_mode or "K8sJobMode"
+    sets: list[Set] = []
+    if spec.ray_cluster_spec is not None:
+        head, *workers = _cluster(name, spec.ray_cluster_spec).sets
+        sets = [_beside(head) if mode == "SidecarMode" else head, *workers]
+    if mode == "K8sJobMode":
+        template = spec.submitter_pod_template or Template(spec=TemplateSpec(containers=[_SUBMITTER]))
+        sets.append(Set(template, name, 1, labels={"job-name": name, "batch.kubernetes.io/job-name": name}))
+    is_stopped = spec.ray_cluster_spec is not None and spec.ray_cluster_spec.suspend
+    return Made(sets, is_suspended=bool(spec.suspend or is_stopped))
+
+
+def _beside(head: Set) -> Set:
+    pod = structs.replace(head.template.spec, containers=[*(head.template.spec.containers or ()), _SUBMITTER])
+    return structs.replace(head, template=structs.replace(head.template, spec=pod))
+
+
 def _workers(group: WorkerGroup) -> int:
     """Return how many pods a group begins with (`GetWorkerGroupDesiredReplicas`): replicas, each on several hosts."""
     if group.suspend:
@@ -100,10 +141,5 @@ def _workers(group: WorkerGroup) -> int:
 
 FAMILIES = (
     WorkloadKind("ray.io", "RayCluster", RayCluster, lambda name, written: _cluster(name, written.spec)),
-    WorkloadKind(
-        "ray.io",
-        "RayJob",
-        RayJob,
-        lambda name, written: _cluster(name, written.spec.ray_cluster_spec, is_suspended=written.spec.suspend),
-    ),
+    WorkloadKind("ray.io", "RayJob", RayJob, _job),
 )

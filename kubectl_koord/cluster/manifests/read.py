@@ -11,7 +11,7 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, whole_name
 from kubectl_koord.cluster.manifests import documents
-from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, completed
+from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, completed
 from kubectl_koord.cluster.manifests.documents import Document
 from kubectl_koord.cluster.manifests.families import FAMILIES
 from kubectl_koord.cluster.manifests.names import Names
@@ -45,6 +45,8 @@ _TAKEN = (
     kinds.PRIORITY_CLASS,
     kinds.LIMIT_RANGE,
     kinds.RUNTIME_CLASS,
+    kinds.NAMESPACE,
+    kinds.COLOCATION_PROFILE,
 )
 
 
@@ -108,6 +110,7 @@ class Manifests:
         self._pods: dict[str, None] = {}
         self._pool = PodPool()
         self._count = 0
+        self._is_shape = False
         self._classless: set[str] = set()
         self._names = Names()
         self._profiles: tuple[str, ...] = ()
@@ -129,6 +132,7 @@ class Manifests:
             KoordError: when they are too many.
 
         """
+        self._is_shape = True
         home = self._namespace()
         spec = json.dumps({"gatherStrategy": [{"layer": must_gather, "strategy": "MustGather"}]})
         meta = Meta(name=name, namespace=home, annotations={_SPEC: spec} if must_gather else None)
@@ -148,6 +152,7 @@ class Manifests:
             is_filled=True,
             of_others=tuple(self._of_others),
             suspended=tuple(self._suspended),
+            is_mutated=not self._is_shape,
         )
 
     def join(self, collector: Collector, moment: str, gaps: Collection[Gap] = ()) -> None:
@@ -167,16 +172,16 @@ class Manifests:
                 collector.add(kind.name, written)
             except KoordError as problem:
                 raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None
-        admission = Admission(collector, self._overrides, {gap.kind for gap in gaps})
+        made_in = admission(collector, self._overrides, gaps, is_mutated=not self._is_shape)
         self._profiles = scheduler.profiles(collector.scheduler().parsed or {})
         collector.forget_pods_of(
             {(one.meta.namespace or "", f"{one.kind}/{one.meta.name}") for one in self._workloads if one.made}
         )
         for workload in sorted(self._workloads, key=lambda one: one.spec is None):  # pods keep their names
             if workload.spec is not None:
-                self._join_pod(admission, workload, workload.spec, moment)
+                self._join_pod(made_in, workload, workload.spec, moment)
             elif workload.made is not None:
-                self._join_made(admission, workload, workload.made(), moment)
+                self._join_made(made_in, workload, workload.made(), moment)
 
     def _take(self, document: Document) -> None:
         try:
@@ -229,19 +234,19 @@ class Manifests:
             raise KoordError(f"{title}: more than {MOST_PODS:,} pods in all")
         return pods
 
-    def _join_pod(self, admission: Admission, workload: _Workload, written: TemplateSpec, moment: str) -> None:
+    def _join_pod(self, made_in: Admission, workload: _Workload, written: TemplateSpec, moment: str) -> None:
         meta = workload.meta
-        made = completed(admission, workload.title, meta, written)
         own = structs.replace(
             meta, deletion_timestamp=None, creation_timestamp=meta.creation_timestamp or moment, resource_version=None
         )
-        self._keep(admission.collector, workload, own, made, ())
+        done = completed(made_in, workload.title, own, written)
+        self._keep(made_in.collector, workload, done, ())
 
-    def _join_made(self, admission: Admission, workload: _Workload, made: Made, moment: str) -> None:
+    def _join_made(self, made_in: Admission, workload: _Workload, made: Made, moment: str) -> None:
         in_operators_group = False
         for one in made.sets:
-            in_operators_group |= self._join_set(admission, workload, one, moment, made)
-        collector = admission.collector
+            in_operators_group |= self._join_set(made_in, workload, one, moment, made)
+        collector = made_in.collector
         meta = workload.meta
         key = whole_name(meta)
         if made.is_suspended:
@@ -251,7 +256,7 @@ class Manifests:
             collector.add(kinds.POD_GROUP.name, gangs.PodGroup(own, gangs.PodGroupSpec(min_member=made.minimum)))
             (self._of_others if made.of_another else self._assumed).append(key)
 
-    def _join_set(self, admission: Admission, workload: _Workload, one: Set, moment: str, made: Made) -> bool:
+    def _join_set(self, made_in: Admission, workload: _Workload, one: Set, moment: str, made: Made) -> bool:
         """Add the pods of a set; return whether they are in the PodGroup that the operator makes."""
         labels = {**(one.template.metadata.labels or {}), **one.labels}
         meta = Meta(
@@ -268,17 +273,16 @@ class Manifests:
         if joins:
             meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
         filler = one.scheduler or (self._profiles[0] if joins else "")  # an operator that makes PodGroups fills in both
-        pod = completed(admission, workload.title, meta, one.template.spec, Filler(filler, one.priority_class))
+        pod = completed(made_in, workload.title, meta, one.template.spec, Filler(filler, one.priority_class))
         for name in one.names():
             is_taken = f"{meta.namespace}/{name}" in self._pods  # by a pod of another workload
             own = f"{name}-{workload.kind.lower()}" if is_taken else name
-            self._keep(admission.collector, workload, structs.replace(meta, name=own), pod, one.claims)
+            one_pod = structs.replace(pod, meta=structs.replace(pod.meta, name=own))
+            self._keep(made_in.collector, workload, one_pod, one.claims)
         return joins and one.count > 0
 
-    def _keep(
-        self, collector: Collector, workload: _Workload, meta: Meta, done: Completed, claims: Iterable[Any]
-    ) -> None:
-        pod = Pod(meta, done.spec)
+    def _keep(self, collector: Collector, workload: _Workload, done: Completed, claims: Iterable[Any]) -> None:
+        pod = Pod(done.meta, done.spec)
         try:
             made, without_class = own_volumes(pod, claims, collector.values(kinds.VOLUME_CLAIM), self._classless)
         except msgspec.ValidationError as problem:

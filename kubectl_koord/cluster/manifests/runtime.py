@@ -4,16 +4,13 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from kubectl_koord.cluster.manifests.defaults import RefusedError
 from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.kubernetes.runtime_classes import Overhead, RuntimeClass
 from kubectl_koord.cluster.objects.pods.fields import PodSpec, Toleration
 from kubectl_koord.model.values import quantity
 
 S = TypeVar("S", bound=PodSpec)
-
-
-class RefusedError(Exception):
-    """The API server refuses the pod; the text says why."""
 
 
 def with_runtime(spec: S, runtime: RuntimeClass) -> S:
@@ -28,11 +25,13 @@ def with_runtime(spec: S, runtime: RuntimeClass) -> S:
     """
     fixed = (runtime.overhead or Overhead()).pod_fixed or {}
     if spec.overhead and _parsed(spec.overhead) != _parsed(fixed):
-        raise RefusedError("spec.overhead is not that of the class")
+        raise RefusedError(f"spec.overhead is not that of RuntimeClass {runtime.metadata.name!r}")
     selector, wanted = dict(spec.node_selector or {}), runtime.scheduling.node_selector or {}
     for key, value in wanted.items():
         if selector.get(key, value) != value:
-            raise RefusedError(f"spec.nodeSelector has {key}={selector[key]}, the class {key}={value}")
+            raise RefusedError(
+                f"spec.nodeSelector has {key}={selector[key]}, RuntimeClass {runtime.metadata.name!r} {key}={value}"
+            )
     own = spec.tolerations or []
     more = (Toleration(one.key, one.operator, one.value, one.effect) for one in runtime.scheduling.tolerations or ())
     return structs.replace(

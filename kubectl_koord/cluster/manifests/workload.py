@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta as Bounds
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
-from kubectl_koord.cluster.objects.pods.fields import PodSpec
+from kubectl_koord.cluster.objects.pods.fields import Container, PodSpec
 
 Count: TypeAlias = Annotated[int, Bounds(ge=0, le=2**31 - 1)]
 """An int32 that the API server refuses when it is negative."""
@@ -33,6 +33,12 @@ class Template(Struct, gc=False):
 
     metadata: TemplateMeta = field(default_factory=TemplateMeta)
     spec: TemplateSpec = field(default_factory=TemplateSpec)
+
+
+def waiting(template: Template, within: Container) -> Template:
+    """Return a template whose pods wait within one more init container."""
+    spec = structs.replace(template.spec, init_containers=[*(template.spec.init_containers or ()), within])
+    return structs.replace(template, spec=spec)
 
 
 class AnyWorkload(Struct):

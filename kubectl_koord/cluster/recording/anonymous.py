@@ -22,7 +22,8 @@ Rename: TypeAlias = Callable[[str], str]
 
 _MESSAGES = {"message", "note"}
 _KEYS = {"key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "labelKey"}
-_LABELS = {"labels", "matchLabels", "nodeSelector", "reservationSelector"}
+_LABELS = {"labels", "matchLabels", "nodeSelector", "reservationSelector", "labelSuffixes"}
+_MAPPINGS = {"labelKeysMapping", "annotationKeysMapping"}
 _PLAIN = {
     *("allocatable", "capacity", "requests", "limits", "overhead", "used", "min", "max", "maximumVolumeSize"),
     *("resources", "defaultQuotaGroupMax", "systemQuotaGroupMax", "ringBusBandwidth", "resourceVersion", "options"),
@@ -74,6 +75,7 @@ _PLAIN = {
         "deschedulingInterval",
         "skipEvictionGates",
     ),
+    *("probability", "$patch"),
 }
 """Fields that hold no name: codes, amounts, times, hardware, drivers."""
 
@@ -165,6 +167,8 @@ class Anonymous:
     def _object(self, name: str, value: Tree) -> Tree:
         if name == "annotations":
             return {key: self._annotation(key, text) for key, text in value.items()}
+        if name in _MAPPINGS:
+            return {self._key(key): self._key(new) for key, new in value.items()}
         if name in _LABELS and "nodeSelectorTerms" not in value:
             return {self._key(key): self._label(key, text) for key, text in value.items()}
         return value if value.get("key") in _NO_NAMES else self._fields(value)

@@ -9,9 +9,11 @@ import msgspec
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.objects.fields import deployments
+from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.koordinator import descheduler as descheduling
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.kubernetes import events
+from kubectl_koord.cluster.objects.pods.fields import PodSpec
 from kubectl_koord.cluster.recording import descheduler, keys, settings
 from kubectl_koord.model import installation
 
@@ -22,6 +24,9 @@ _VALUED = ("--config", "--leader-elect-resource-name", "--leader-elect-resource-
 _OTHERS = "..."
 """What stands for all other words of a command line: that there are some."""
 _VOLUMES = ("ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
+_CONTAINERS = {"containers", "initContainers"}
+_OF_SPEC = {*(one.encode_name for one in msgspec.structs.fields(PodSpec)), "priorityClassName", "runtimeClassName"}
+_LEFT_OUT: Tree = {"$patch": "left-out"}
 _SAID = {"PodScheduled", "DisruptionTarget", "Scheduled"}
 """Conditions whose message is read; of the others only whether they hold."""
 
@@ -61,8 +66,11 @@ def _without_nothing(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _reduce_meta(meta: Tree | None, labels: AbstractSet[str]) -> None:
-    if not meta:
-        return
+    if meta:
+        _reduce_labels(meta, labels)
+
+
+def _reduce_labels(meta: Tree, labels: AbstractSet[str]) -> None:
     meta["labels"] = _only(meta.get("labels"), keys.READ | labels) or None
     found = _only(meta.get("annotations"), keys.READ) or None
     meta["annotations"] = found and {
@@ -190,6 +198,37 @@ def _slice(tree: Tree, _labels: AbstractSet[str]) -> Tree:
     return tree
 
 
+def _profile(tree: Tree, labels: AbstractSet[str]) -> Tree:
+    spec = tree["spec"]
+    _reduce_labels(spec, labels)
+    spec["patch"] = _patch(spec["patch"], labels) if spec.get("patch") else None
+    return tree
+
+
+def _patch(patch: Tree, labels: AbstractSet[str]) -> Tree:
+    """Return what is read of a patch of pods; one that takes away, or adds containers, becomes one without answer."""
+    meta, spec = (patch.get(name) or {} for name in ("metadata", "spec"))
+    try:
+        msgspec.convert(meta, Meta)
+        msgspec.convert(spec, PodSpec)
+    except msgspec.ValidationError:
+        return _LEFT_OUT
+    spec = {name: part for name, part in spec.items() if name in _OF_SPEC}
+    if _takes_away([patch, meta, spec]) or not _CONTAINERS.isdisjoint(spec):
+        return _LEFT_OUT
+    _reduce_spec(spec)
+    meta = {name: meta.get(name) for name in ("labels", "annotations")}
+    _reduce_labels(meta, labels)
+    return {"metadata": meta, "spec": spec}
+
+
+def _takes_away(value: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Tell whether any field is null, or a directive."""
+    if isinstance(value, dict):
+        return any(part is None or name.startswith("$") or _takes_away(part) for name, part in value.items())
+    return isinstance(value, list) and any(map(_takes_away, value))
+
+
 _REDUCED: Mapping[str, Callable[[Tree, AbstractSet[str]], Tree | None]] = {
     kinds.NODE.name: _node,
     kinds.POD.name: _pod,
@@ -202,4 +241,5 @@ _REDUCED: Mapping[str, Callable[[Tree, AbstractSet[str]], Tree | None]] = {
     kinds.EVENT.name: _event,
     kinds.RESOURCE_CLAIM.name: _claim,
     kinds.RESOURCE_SLICE.name: _slice,
+    kinds.COLOCATION_PROFILE.name: _profile,
 }

@@ -75,6 +75,7 @@ READ = PRESENT | {
         )
     ),
     *(f"koordinator.sh/{name}" for name in ("qosClass", "priority", "priority-class", "gpu-isolation-provider")),
+    "config.koordinator.sh/skip-update-resources",
     "kubernetes.io/hostname",
     "koord-app",
     *(
@@ -89,7 +90,7 @@ READ = PRESENT | {
 """Labels and annotations that objects are read for; a test compares them with the modules that read objects."""
 
 _OF_KEYS = ("matchLabelKeys", "mismatchLabelKeys", "labelKey")
-_OF_LABELS = ("matchLabels", "reservationSelector", "nodeSelector")
+_OF_LABELS = ("matchLabels", "reservationSelector", "nodeSelector", "labelKeysMapping", "labelSuffixes")
 _OF_EXPRESSIONS = ("matchExpressions", "matchLabelExpressions")
 
 

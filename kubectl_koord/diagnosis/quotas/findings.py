@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from kubectl_koord.engine.quota.amounts import add
+from kubectl_koord.engine.quota.counting import all_running, by_kind
 from kubectl_koord.engine.quota.revoking import over_used
 from kubectl_koord.engine.quota.state import QuotaState
-from kubectl_koord.engine.quota.sums import Pod, everybody, grouped
+from kubectl_koord.engine.quota.sums import Pod
 from kubectl_koord.engine.quota.tree import QuotaTree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota, quota_labels
@@ -150,10 +151,12 @@ def _by_pods(view: View, state: QuotaState) -> Iterator[QuotaFinding]:
             asked = tuple(sorted((resource, amount) for resource, amount in sums.request.items() if amount))
             yield _finding("warning", "quota-pods-in-parent", name, sentences.pods_in_parent(asked))
     strangers = Counter[str]()
-    for each in (*everybody(view), *grouped(view.snapshot.pending)):
-        meant = tree.meant_by(each.labels, each.namespace)
+    numbers = [(kind, len(alike.pods)) for kind, alike in all_running(view.snapshot).items()]
+    numbers += [(kind, len(alike.pods)) for kind, alike in by_kind(view.snapshot.pending).items()]
+    for kind, number in numbers:
+        meant = tree.meant_by(*kind)
         if meant and meant not in tree.quotas:
-            strangers[meant] += each.number
+            strangers[meant] += number
     examples = _examples(view.snapshot, strangers) if strangers else {}
     for name, number in strangers.items():
         message = sentences.unknown_quota(number, examples[name].key, tree.name_of(examples[name]))

@@ -179,14 +179,11 @@ class _Turns:
 def _not_bookable(view: View, pod: PendingPod, names: Iterable[str], prepared: Prepared) -> Mapping[str, Reason]:
     """Return which of the nodes cannot be booked for the pod, and why; pods that ask for the same ask each node once.
 
-    What volumes they ask for makes no difference: those are found by then.
+    What volumes and claims they ask for makes no difference: the filters have found those.
     """
-    if pod.resource_claims:
-        asked = ((name, unbookable(pod, view.state(name), prepared)) for name in names)
-    else:
-        books = tuple(check for check in prepared.checks if check.depends_on == "books")
-        kind = kind_prepared(view.snapshot, structs.replace(pod.requirements, claims=(), ephemeral=()), books)
-        asked = ((name, view.of_node(name, _unbookable_of_kind, kind)) for name in names)
+    books = tuple(check for check in prepared.checks if check.depends_on == "books")
+    kind = kind_prepared(view.snapshot, structs.replace(pod.requirements, claims=(), ephemeral=()), books)
+    asked = ((name, view.of_node(name, _unbookable_of_kind, kind)) for name in names)
     return {name: reason for name, reason in asked if reason is not None}
 
 

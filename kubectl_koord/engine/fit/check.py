@@ -1,6 +1,6 @@
 """What a filter is: prepared once for the trigger of a round, then asked about each pod and node."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -61,8 +61,11 @@ class Check(Protocol):
     def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return a set of nodes that refuse the pod in parts: within each the reasons are worded the same."""
 
-    def taking_alike(self, view: View, pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
-        """Return a set of nodes that take the pod in parts: each node of a part takes as many like it, one by one."""
+    def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
+        """Return a set of nodes that take the first of these pods in parts: within each nodes take as many one by one.
+
+        The pods ask for the same, but may differ in their labels and names.
+        """
 
     def counted_singly(self, view: View) -> NodeSet:
         """Return the nodes on which more than what is free for strangers tells how many pods there is room for."""
@@ -110,7 +113,7 @@ class Stateless:
         """Return each node of the set by itself."""
         return singles(refused)
 
-    def taking_alike(self, _view: View, _pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
+    def taking_alike(self, _view: View, _pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
         """Return each node of the set by itself."""
         return singles(taking)
 

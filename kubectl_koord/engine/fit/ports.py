@@ -1,6 +1,6 @@
 """Host ports (plugins/nodeports)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from msgspec import Struct
@@ -37,7 +37,7 @@ class Ports(Stateless, Struct, frozen=True):
                 return PortTaken(port.port)
         return None
 
-    def taking_alike(self, _view: View, _pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
+    def taking_alike(self, _view: View, _pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
         """Return the set whole: the first such pod takes the ports from the next."""
         return (taking,)
 

@@ -1,6 +1,6 @@
 """Resources and pod places (plugins/noderesources)."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import repeat
 from operator import floordiv, sub
@@ -12,10 +12,10 @@ from kubectl_koord.engine.columns import (
     NodeSet,
     classes,
     every_node,
-    grouped,
     members,
     occupants_of,
     position_of,
+    singles,
     which,
 )
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
@@ -93,8 +93,7 @@ class NodeResources(Stateless, Struct, frozen=True):
         placed = at_least(view, plain, 1, PLACES)
         short = [part for whole in parts for part in (whole & placed, whole & ~placed) if part and not part & full]
         by_limit = [part for nodes in classes(view, _allowed).values() if (part := nodes & full)]
-        by_itself = grouped(view, apart, lambda state: _as_worded(self.reject(pod, state, pod.requirements)))
-        return (*short, *by_limit, *by_itself)
+        return (*short, *by_limit, *singles(apart))
 
     def counted_singly(self, view: View) -> NodeSet:
         """Return the nodes on which a reservation is given back to the trigger, or counts beside its owner."""
@@ -116,13 +115,6 @@ class NodeResources(Stateless, Struct, frozen=True):
 
 def _allowed(node: Node) -> int:
     return dict(node.allocatable).get("pods", 0)
-
-
-def _as_worded(reason: Reason | None) -> Hashable:
-    """Return what is said of a reason: which resources are short, and not by how much."""
-    if not isinstance(reason, Insufficient):
-        return reason
-    return (*(resource for resource, _, _ in reason.short), reason.pods_too)
 
 
 def room_on(view: View, nodes: NodeSet, each: Resources) -> Iterator[int]:

@@ -1,6 +1,6 @@
 """Hard topology spread constraints, with the prepared state of one pod (plugins/podtopologyspread)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import ClassVar, TypeAlias
@@ -145,10 +145,10 @@ class TopologySpread(Stateless, Struct, frozen=True, dict=True):
             refused &= ~one
         return [part for part in parts if part]
 
-    def taking_alike(self, view: View, pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
+    def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
         """Return the set by how many pods are counted for the node's values already, and whether it counts itself."""
         if view is not self.view:
-            return Stateless.taking_alike(self, view, pod, taking)
+            return Stateless.taking_alike(self, view, pods, taking)
         parts = [taking]
         for counts in self._counts:
             values: dict[int, list[str]] = {}

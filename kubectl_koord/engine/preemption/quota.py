@@ -4,7 +4,7 @@ It comes after job preemption, and only where that nominates nobody. Mirrors ela
 `SelectCandidate` in kube-scheduler's framework/preemption/preemption.go.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,8 +12,10 @@ from kubectl_koord.engine.attempts.attempt import Attempt, Job
 from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.quota.amounts import add, exceeding
+from kubectl_koord.engine.quota.counting import running_in
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
-from kubectl_koord.engine.quota.sums import is_fixed, requested, running_in
+from kubectl_koord.engine.quota.sums import is_fixed, requested
+from kubectl_koord.engine.quota.tree import QuotaTree, quotas_of
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Budget
 from kubectl_koord.model.pods import RunningPod
@@ -41,14 +43,18 @@ def preempt_within_quota(job: Job, view: View, failed: Attempt) -> Preemption | 
 
     """
     now = view.with_pods(failed.waiting) if failed.waiting else view
-    state = quota_state(now, job.rules, job.pending)
-    trigger, name = failed.trigger, state.tree.name_of(failed.trigger)
-    spared = name == DEFAULT and state.tree.settings.spares_default
-    if not name or spared or name in state.tree.faults or trigger.never_preempts or _waits(now, state, failed):
+    tree = quotas_of(now)
+    trigger, name = failed.trigger, tree.name_of(failed.trigger)
+    spared = name == DEFAULT and tree.settings.spares_default
+    if not name or spared or name in tree.faults or trigger.never_preempts or _waits(now, tree, failed):
         return None
+    by_node = _possible(now, tree, failed, _considered(now, failed))
+    if not by_node:
+        return None
+    state = quota_state(now, job.rules, job.pending)
     found = [
         candidate
-        for node, possible in _possible(now, state, failed, _considered(now, failed)).items()
+        for node, possible in by_node.items()
         if (candidate := _on_node(now, state, failed, node, possible)) is not None and candidate.victims
     ]
     if not found:
@@ -59,31 +65,31 @@ def preempt_within_quota(job: Job, view: View, failed: Attempt) -> Preemption | 
     return Preemption(eligible=True, reason=None, victims=killed, gone=chosen.victims, nominations=nominations)
 
 
-def _considered(view: View, failed: Attempt) -> Iterable[str]:
+def _considered(view: View, failed: Attempt) -> Collection[str]:
     """Return the nodes that are looked at: where a plan was not found all refuse, and none for good."""
     if failed.plan is not None and failed.failed_seat is None:
         return view.names()
     return failed.considered(view)
 
 
-def _waits(view: View, state: QuotaState, failed: Attempt) -> bool:
+def _waits(view: View, tree: QuotaTree, failed: Attempt) -> bool:
     """Tell whether the pod has to wait for one that terminates on its nominated node (`PodEligibleToPreemptOthers`)."""
     node = failed.trigger.nominated
     if node not in view.names():
         return False
-    possible = _possible(view, state, failed, (node,), fixed_too=True)
+    possible = _possible(view, tree, failed, (node,), fixed_too=True)
     return any(pod.terminating for pods in possible.values() for pod in pods)
 
 
 def _possible(
-    view: View, state: QuotaState, failed: Attempt, nodes: Iterable[str], *, fixed_too: bool = False
+    view: View, tree: QuotaTree, failed: Attempt, nodes: Collection[str], *, fixed_too: bool = False
 ) -> Mapping[str, Sequence[RunningPod]]:
     """Return by node the pods of its quota there that the pod may preempt (`canPreempt`)."""
-    name, least = state.tree.name_of(failed.trigger), failed.trigger.priority
-    lower = (pod for node in nodes for pod in view.occupants(node) if pod.priority < least)
+    name, least = tree.name_of(failed.trigger), failed.trigger.priority
+    among = frozenset(nodes)
     found: dict[str, list[RunningPod]] = {}
-    for pod in running_in({name}, lower, state.tree).get(name, ()):
-        if fixed_too or not is_fixed(pod):
+    for pod in running_in({name}, view, tree).get(name, ()):
+        if pod.priority < least and pod.node in among and (fixed_too or not is_fixed(pod)):
             found.setdefault(pod.node, []).append(pod)
     return found
 

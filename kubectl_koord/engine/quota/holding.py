@@ -25,8 +25,9 @@ def held_back(state: QuotaState, pods: Iterable[PendingPod]) -> Mapping[str, tup
     """
     waiting: dict[str, list[PendingPod]] = {}
     for pod in pods:
-        if state.tree.may_refuse(pod):
-            waiting.setdefault(state.tree.name_of(pod), []).append(pod)
+        name = state.tree.name_of(pod)
+        if state.tree.limits(name):
+            waiting.setdefault(name, []).append(pod)
     if state.stand_alone:
         found = {name: _refused(state.alone(name), some) for name, some in waiting.items()}
     else:

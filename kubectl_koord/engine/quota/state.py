@@ -202,7 +202,7 @@ def _state(view: View, rules: Rules, pending: Identity[tuple[PendingPod, ...]] |
         return _requested_by(_state(view, rules, None), view, pending.value)
     below, tree = view.layers()[0], quotas_of(view)
     if below is not None and tree.quotas.keys() == quotas_of(below).quotas.keys():
-        return _over(_state(below, rules, None), view, below)
+        return _over(_state(below, rules, None), view)
     snapshot = view.snapshot
     asked = all_waiting(snapshot) if tree is quota_tree(snapshot) else waiting(snapshot.pending, tree)
     own = on_nodes(view, tree)
@@ -222,11 +222,11 @@ def _requested_by(state: QuotaState, view: View, pods: tuple[PendingPod, ...]) -
     return state.with_sums(changed) if changed else state
 
 
-def _over(state: QuotaState, view: View, below: View) -> QuotaState:
+def _over(state: QuotaState, view: View) -> QuotaState:
     """Return the state in a view, from that in the view below it."""
     tree = quotas_of(view)
     state = state.with_limits(tree) if tree is not state.tree else state
-    counted, nodes = differing(view, below, tree), capacity(view)
+    counted, nodes = differing(view, tree), capacity(view)
     if not counted and nodes == state.nodes:
         return state
     return state.with_sums({name: state.own.get(name, _NONE).plus(sums) for name, sums in counted.items()}, nodes)

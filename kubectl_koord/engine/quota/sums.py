@@ -3,8 +3,8 @@
 Mirrors `updatePodRequestNoLock` and `updatePodUsedNoLock` in elasticquota/core/group_quota_manager.go.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from operator import is_
 from typing import TypeAlias
@@ -13,10 +13,11 @@ from msgspec import Struct, field
 
 from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.quota.amounts import Amounts, add
+from kubectl_koord.engine.quota.counting import Alike, P, all_running, by_kind, replaced
 from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
-from kubectl_koord.model.quotas import QuotaLabels, quota_labels
+from kubectl_koord.model.quotas import QuotaKind, QuotaLabels, quota_labels
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.quantity import Resources
@@ -79,50 +80,6 @@ def counted(amounts: Iterable[tuple[str, int]], name: str, tree: QuotaTree) -> d
     return {resource: amount for resource, amount in amounts if resource in limited}
 
 
-def running_in(names: Collection[str], pods: Iterable[Occupant], tree: QuotaTree) -> Mapping[str, Sequence[RunningPod]]:
-    """Return which of these pods run and count against one of some quotas, by the quota."""
-    found: dict[str, list[RunningPod]] = {}
-    quotas = tree.quotas
-    for pod in pods:
-        if isinstance(pod, RunningPod):
-            labels = quota_labels(pod.labels)
-            named = labels[0] or ""
-            name = named if named in quotas else tree.name_by(labels, pod.namespace)
-            if name in names:
-                found.setdefault(name, []).append(pod)
-    return found
-
-
-class Group(Struct, frozen=True):
-    """Pods that count alike, how many they are, and what they request together.
-
-    `labels` are what theirs say to quotas; `namespace` is empty where the labels name a quota, as that decides then.
-    """
-
-    labels: QuotaLabels
-    namespace: str
-    is_running: bool
-    is_terminating: bool
-    number: int
-    requests: Amounts
-
-
-def grouped(pods: Iterable[Occupant]) -> tuple[Group, ...]:
-    """Return pods by what they count as: there are few groups, also of hundreds of thousands of pods."""
-    found: defaultdict[tuple[QuotaLabels, str, bool, bool], list[Resources]] = defaultdict(list)
-    for pod in pods:
-        if isinstance(pod, RunningPod):
-            is_running, is_terminating = True, pod.marks.terminating
-        elif isinstance(pod, PendingPod):
-            is_running, is_terminating = False, pod.terminating
-        else:
-            continue
-        labels = quota_labels(pod.labels)
-        kind = (labels, "" if labels[0] else pod.namespace, is_running, is_terminating)
-        found[kind].append(pod.requirements.requests)
-    return tuple(Group(*kind, len(requests), together(requests)) for kind, requests in found.items())
-
-
 def together(amounts: Iterable[Resources]) -> Amounts:
     """Return the sum of amounts, of which many are equal."""
     total: dict[str, int] = {}
@@ -131,61 +88,70 @@ def together(amounts: Iterable[Resources]) -> Amounts:
     return total
 
 
-def _count(found: dict[str, Sums], groups: Iterable[Group], tree: QuotaTree, sign: int) -> None:
-    """Count pods that are on nodes: those that run request and use, those that are assumed there only use.
+def _sums(
+    pods: Mapping[QuotaKind, Alike[RunningPod]] | Mapping[QuotaKind, Alike[PendingPod]],
+    tree: QuotaTree,
+    *,
+    request: bool,
+    use: bool,
+) -> dict[str, Sums]:
+    """Return the sums over pods that request of their quotas, or use them, or both."""
+    found: dict[str, Sums] = {}
+    for kind, alike in pods.items():
+        name = tree.name_by(*kind)
+        if name:
+            own = counted(alike.requested.items(), name, tree)
+            fixed = own if use and says_fixed(kind[0]) else {}
+            found.setdefault(name, Sums()).take(Sums(own if request else {}, own if use else {}, fixed))
+    return found
+
+
+def _counting(pods: Iterable[P], tree: QuotaTree) -> Mapping[QuotaKind, Alike[P]]:
+    """Return those of the pods that count."""
+    return by_kind(pod for pod in pods if not (pod.terminating and tree.settings.ignores_terminating))
+
+
+def _there(occupants: Collection[Occupant], tree: QuotaTree) -> Iterator[tuple[str, Sums]]:
+    """Yield the sums over pods on nodes: those that run request and use, those that are assumed there only use.
 
     What waits requests all along, whether it is assumed somewhere or not.
     """
-    for each in groups:
-        name = tree.name_by(each.labels, each.namespace)
-        if not name or (each.is_terminating and tree.settings.ignores_terminating):
-            continue
-        sums = found.setdefault(name, Sums())
-        own = counted(each.requests.items(), name, tree)
-        if each.is_running:
-            add(sums.request, own.items(), sign)
-        add(sums.used, own.items(), sign)
-        if says_fixed(each.labels):
-            add(sums.fixed, own.items(), sign)
-
-
-@memoised
-def everybody(view: View) -> tuple[Group, ...]:
-    """Return the pods that are on nodes, by what they count as; the view lies over no other."""
-    _, occupants = view.layers()
-    return grouped(chain.from_iterable(occupants.values()))
+    running = _counting((pod for pod in occupants if isinstance(pod, RunningPod)), tree)
+    assumed = _counting((pod for pod in occupants if isinstance(pod, PendingPod)), tree)
+    yield from _sums(running, tree, request=True, use=True).items()
+    yield from _sums(assumed, tree, request=False, use=True).items()
 
 
 def on_nodes(view: View, tree: QuotaTree) -> dict[str, Sums]:
     """Return the sums over everybody on a node."""
     below, _ = view.layers()
-    if below is None:
-        found: dict[str, Sums] = {}
-        _count(found, everybody(view), tree, 1)
-        return found
-    found = on_nodes(below, tree)
-    for name, sums in differing(view, below, tree).items():
+    found = on_nodes(below, tree) if below is not None else _running(view.snapshot, tree)
+    for name, sums in differing(view, tree).items():
         found[name] = found[name].plus(sums) if name in found else sums
     return found
 
 
-def differing(view: View, below: View, tree: QuotaTree) -> OwnSums:
-    """Return by how much the sums over everybody on a node differ from those in the view that this one lies over."""
-    _, occupants = view.layers()
+def _running(snapshot: Snapshot, tree: QuotaTree) -> dict[str, Sums]:
+    """Return the sums over all that run in a snapshot."""
+    pods = all_running(snapshot)
+    if tree.settings.ignores_terminating:
+        pods = _counting(chain.from_iterable(alike.pods for alike in pods.values()), tree)
+    return _sums(pods, tree, request=True, use=True)
+
+
+def differing(view: View, tree: QuotaTree) -> OwnSums:
+    """Return by how much the sums over everybody on a node differ from those in what the view lies over."""
+    gone, instead = replaced(view)
     found: dict[str, Sums] = {}
-    _count(found, grouped(pod for node in occupants for pod in below.occupants(node)), tree, -1)
-    _count(found, grouped(chain.from_iterable(occupants.values())), tree, 1)
+    for occupants, sign in (gone, -1), (instead, 1):
+        for name, sums in _there(occupants, tree):
+            found.setdefault(name, Sums()).take(sums, sign)
     return found
 
 
 def waiting(pods: Iterable[PendingPod], tree: QuotaTree) -> OwnSums:
     """Return what pods that wait request, whatever keeps them waiting."""
-    found: dict[str, Sums] = {}
-    for each in grouped(pods):
-        name = tree.name_by(each.labels, each.namespace)
-        if name and not (each.is_terminating and tree.settings.ignores_terminating):
-            add(found.setdefault(name, Sums()).request, counted(each.requests.items(), name, tree).items())
-    return found
+    return _sums(_counting(pods, tree), tree, request=True, use=False)
 
 
 @memoised

@@ -144,17 +144,26 @@ class QuotaTree(Struct, frozen=True, dict=True):
         return next(iter(self._by_namespace.get(namespace, ())), DEFAULT)
 
     def may_refuse(self, pod: PendingPod | RunningPod) -> bool:
-        """Tell whether the quota of a pod can refuse any pod: built-in ones have no runtime, and usually no minimum."""
-        name = self.name_of(pod)
+        """Tell whether the quota of a pod can refuse any pod."""
+        return self.limits(self.name_of(pod))
+
+    def limits(self, name: str) -> bool:
+        """Tell whether a quota can refuse any pod: built-in ones have no runtime, and usually no minimum."""
         return bool(name) and (name not in BUILT_IN or not self.settings.by_runtime or bool(self.quotas[name].min))
 
     def fault_of(self, pod: PendingPod | RunningPod) -> QuotaFault | None:
         """Return why it is open which quota a pod counts against, or what becomes of that; None where it is not."""
-        name = self.name_of(pod)
+        labels = quota_labels(pod.labels)
+        name = self.name_by(labels, pod.namespace)
         listing = self._by_namespace.get(pod.namespace, ())
-        if len(listing) > 1 and name == listing[0] and quota_labels(pod.labels)[0] is None:
+        if len(listing) > 1 and name == listing[0] and labels[0] is None:
             return "same-namespace"
         return self.faults.get(name)
+
+    @cached_property
+    def has_faults(self) -> bool:
+        """Whether it is open of any pod which quota it counts against, or what becomes of that."""
+        return bool(self.faults) or any(len(listing) > 1 for listing in self._by_namespace.values())
 
     @cached_property
     def _homes(self) -> frozenset[tuple[str, str]]:

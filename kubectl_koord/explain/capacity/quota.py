@@ -74,7 +74,7 @@ def quotas(
     shown = {name} if name else wanted
     refused = {quota: some for quota, some in holding.held_of(state, snapshot).items() if quota in shown}
     held = holding.reported(refused, state, snapshot)
-    own = pods.pods_of(state, snapshot, name, refused.get(name, ())) if name else ()
+    own = pods.pods_of(state, view, name, refused.get(name, ())) if name else ()
     is_all = not name and not namespace
     return structs.replace(
         report,
@@ -83,7 +83,7 @@ def quotas(
         message=_of_one(tree, name, own, held) if name else _of_many(tree, held, wanted),
         held_back=held,
         findings=tuple(one for one in findings.findings(view, state) if is_all or one.object in wanted),
-        over_use=pods.over_use(state, snapshot, shown),
+        over_use=pods.over_use(state, view, shown),
         headroom=None if subject is None else headroom.headroom_of(subject, view),
         pods=own,
     )

@@ -1,7 +1,6 @@
 """Every gang with pending pods: why each waits, by cause, and which of them want the same room."""
 
-from collections.abc import Collection, Sequence
-from itertools import chain
+from collections.abc import Collection
 
 from kubectl_koord.diagnosis import (
     contention,
@@ -10,14 +9,13 @@ from kubectl_koord.diagnosis import (
     visibility,
 )
 from kubectl_koord.diagnosis.quotas import holding
-from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import EVERYTHING, Selector
-from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
-from kubectl_koord.simulation.simulation import Scenario, cluster_of
-from kubectl_koord.simulation.subjects import pending_subjects, selected
+from kubectl_koord.reports.jobs.pending import PendingGangsReport
+from kubectl_koord.simulation.simulation import cluster_of
+from kubectl_koord.simulation.subjects import of_each, pending_subjects, selected
 from kubectl_koord.wording.basis import could_not_be_read
 
 
@@ -36,7 +34,7 @@ def every_pending(
     cluster = cluster_of(snapshot)
     subjects = pending_subjects(snapshot, namespace)
     subjects = selected(snapshot, subjects, selector) if selector != EVERYTHING else subjects
-    items = _answers(cluster, subjects)
+    items = of_each(subjects, lambda subject: why(snapshot, subject, brief=True, sharing=cluster))
     if causes:
         items = tuple(item for item in items if item.cause is not None and item.cause.code in causes)
         kept = {item.gang for item in items}
@@ -55,13 +53,3 @@ def every_pending(
         held_back=holding.of_namespace(cluster.view, namespace),
         volcano=volcano.gangs(snapshot, namespace, only_waiting=True) if selector == EVERYTHING and not causes else (),
     )
-
-
-def _answers(cluster: Scenario, subjects: Sequence[Subject]) -> tuple[WhyReport, ...]:
-    """Return why each subject waits; those alike are asked about in turn, to share what is kept for a while."""
-    alike: dict[object, list[int]] = {}
-    for position, subject in enumerate(subjects):
-        alike.setdefault(subject.pending[0].requirements, []).append(position)
-    order = chain.from_iterable(alike.values())
-    found = {at: why(cluster.snapshot, subjects[at], brief=True, sharing=cluster) for at in order}
-    return tuple(found[at] for at in range(len(subjects)))

@@ -237,4 +237,5 @@ def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[Pending
     if submitted.assumed:
         yield Notice("podgroup-assumed", sentences.assumed(submitted.assumed))
     if submitted.is_filled:
-        yield from coverage.absent(snapshot, _OF_ADMISSION)
+        changing = ("ClusterColocationProfile",) if submitted.is_mutated else ()
+        yield from coverage.absent(snapshot, (*_OF_ADMISSION, *changing))

@@ -17,7 +17,7 @@ from kubectl_koord.model.values.selectors import EVERYTHING, Selector
 from kubectl_koord.reports.jobs.gangs import GangRow, GangsReport, Hops, StaleFault
 from kubectl_koord.reports.jobs.pending import WhyReport
 from kubectl_koord.simulation.simulation import Scenario, cluster_of
-from kubectl_koord.simulation.subjects import has_labels, pending_subjects
+from kubectl_koord.simulation.subjects import has_labels, of_each, pending_subjects
 from kubectl_koord.wording.basis import could_not_be_read
 
 _NUMBER = re.compile(r"(\d+)$")
@@ -68,11 +68,14 @@ def _answers(cluster: Scenario, wanted: Iterable[Gang]) -> Mapping[str, WhyRepor
     """Return by gang what `why-pending` answers for those that wait, each group computed once."""
     waiting = {gang.key for gang in wanted if gang.pending}
     snapshot = cluster.snapshot
-    found: dict[str, WhyReport] = {}
-    for subject in pending_subjects(snapshot):
-        if mine := waiting & {gang.key for gang in _tried(subject)}:
-            found |= dict.fromkeys(mine, why(snapshot, subject, brief=True, sharing=cluster))
-    return found
+    asked = [one for one in pending_subjects(snapshot) if any(gang.key in waiting for gang in _tried(one))]
+    answers = of_each(asked, lambda subject: why(snapshot, subject, brief=True, sharing=cluster))
+    return {
+        gang.key: answer
+        for subject, answer in zip(asked, answers, strict=True)
+        for gang in _tried(subject)
+        if gang.key in waiting
+    }
 
 
 def _tried(subject: Subject) -> tuple[Gang, ...]:

@@ -17,14 +17,14 @@ from kubectl_koord.explain.jobs.verdict import Decided, verdict_of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.reports.capacity.place import ReasonHere, WaitingGang
 from kubectl_koord.simulation.simulation import Scenario, Simulation
-from kubectl_koord.simulation.subjects import pending_subjects
+from kubectl_koord.simulation.subjects import of_each, pending_subjects
 from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.refusals.prefilter import lacking
 
 
 def waiting(cluster: Scenario, names: Sequence[str], domain: int | None) -> tuple[WaitingGang, ...]:
     """Return who is pending, those first whom the place would take most of, the more important before others."""
-    every = [_gang(cluster, subject, names, domain) for subject in pending_subjects(cluster.snapshot)]
+    every = of_each(pending_subjects(cluster.snapshot), lambda subject: _gang(cluster, subject, names, domain))
     return tuple(sorted(every, key=lambda gang: (not gang.slots, gang.lacks or 0, -gang.priority, gang.gang)))
 
 

@@ -48,6 +48,8 @@ def free_any(search: Search) -> Iterator[WayOut]:
 
 
 def _freed_lower(search: Search) -> tuple[WayOut, ...]:
+    if search.has_ended:
+        return ()
     return tuple(_freed(search, partial(lower_priority, search), _MOST_FREED, sentences.LOWER_PRIORITY_POD))
 
 

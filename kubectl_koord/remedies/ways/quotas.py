@@ -9,8 +9,9 @@ from kubectl_koord.diagnosis.obstacles import quota
 from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.quota import trials
 from kubectl_koord.engine.quota.amounts import exceeding, plus
+from kubectl_koord.engine.quota.counting import running_in
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
-from kubectl_koord.engine.quota.sums import counted, requested, running_in, together
+from kubectl_koord.engine.quota.sums import counted, requested, together
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.model.pods import RunningPod
@@ -132,7 +133,9 @@ class _Refused:
 
     @cached_property
     def _running(self) -> Mapping[str, Sequence[RunningPod]]:
-        return running_in({*self.names, *self.lenders}, self._on_nodes(), self.state.tree)
+        view = self.search.view
+        found = running_in({*self.names, *self.lenders}, view, self.state.tree)
+        return {name: [pod for pod in pods if pod.node in view.names()] for name, pods in found.items()}
 
     def _on_nodes(self) -> Iterator[Occupant]:
         view = self.search.view

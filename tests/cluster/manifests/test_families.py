@@ -10,6 +10,9 @@ from tests.cluster.manifests.conftest import Submit
 
 GANG = {"labels": {"pod-group.scheduling.sigs.k8s.io": "g"}}
 TORCH, LAUNCHER = (("cpu", 8000), ("nvidia.com/gpu", 8)), (("cpu", 1000),)
+WAITING = (("cpu", 8000), ("memory", 10 << 20), ("nvidia.com/gpu", 8))
+RAY_WORKER = (("cpu", 8000), ("memory", 256 << 20), ("nvidia.com/gpu", 8))
+SUBMITTER = (("cpu", 500), ("memory", 200 << 20))
 
 
 def template(cpu: int = 8, gpu: int = 8, gang: bool = True, **spec: Any) -> dict[str, Any]:  # noqa: ANN401, FBT001, FBT002
@@ -40,7 +43,7 @@ ALL = [
         workload(
             "kubeflow.org/v1", "PyTorchJob", kubeflow("pytorchReplicaSpecs", Master=replicas(None), Worker=replicas(2))
         ),
-        {"x-master-0": TORCH, "x-worker-0": TORCH, "x-worker-1": TORCH},
+        {"x-master-0": TORCH, "x-worker-0": WAITING, "x-worker-1": WAITING},
     ),
     (
         workload(
@@ -98,10 +101,10 @@ ALL = [
             },
         ),
         {
-            **dict.fromkeys(("x-both-worker-0", "x-both-worker-1", "x-gpu-worker-0", "x-gpu-worker-1"), TORCH),
+            **dict.fromkeys(("x-both-worker-0", "x-both-worker-1", "x-gpu-worker-0", "x-gpu-worker-1"), RAY_WORKER),
             "x-head-0": LAUNCHER,
-            "x-least-worker-0": TORCH,
-            "x-most-worker-0": TORCH,
+            "x-least-worker-0": RAY_WORKER,
+            "x-most-worker-0": RAY_WORKER,
         },
     ),
     (
@@ -162,7 +165,11 @@ ALL = [
     (workload("apps/v1", "Deployment", replicas(None)), {"x-0": TORCH}),
     (workload("apps/v1", "ReplicaSet", replicas(2)), dict.fromkeys(("x-0", "x-1"), TORCH)),
     (
-        workload("ray.io/v1", "RayJob", {"rayClusterSpec": {"headGroupSpec": {"template": template(1, 0)}}}),
+        workload(
+            "ray.io/v1",
+            "RayJob",
+            {"submissionMode": "HTTPMode", "rayClusterSpec": {"headGroupSpec": {"template": template(1, 0)}}},
+        ),
         {"x-head-0": LAUNCHER},
     ),
 ]
@@ -280,6 +287,29 @@ RAY = {"headGroupSpec": {"template": template(1, 0)}}
 
 
 @pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"rayClusterSpec": RAY}, {"x-0": SUBMITTER, "x-head-0": LAUNCHER}),
+        (
+            {"rayClusterSpec": RAY, "submitterPodTemplate": template(3, 0)},
+            {"x-0": (("cpu", 3000),), "x-head-0": LAUNCHER},
+        ),
+        (
+            {"rayClusterSpec": RAY, "submissionMode": "SidecarMode"},
+            {"x-head-0": (("cpu", 1500), ("memory", 200 << 20))},
+        ),
+        ({"rayClusterSpec": RAY, "submissionMode": "InteractiveMode"}, {"x-head-0": LAUNCHER}),
+        ({"clusterSelector": {"ray.io/cluster": "c"}}, {"x-0": SUBMITTER}),
+    ],
+    ids=range(5),
+)
+def test_a_rayjob_is_submitted_by_a_pod_of_its_own_beside_the_head_or_by_none(
+    submit: Submit, spec: dict[str, Any], expected: dict[str, Resources]
+) -> None:
+    assert seen(submit(workload("ray.io/v1", "RayJob", spec))[0].pending) == expected
+
+
+@pytest.mark.parametrize(
     "manifest",
     [
         workload("batch/v1", "Job", {"suspend": True, **replicas(None)}),
@@ -299,7 +329,7 @@ RAY = {"headGroupSpec": {"template": template(1, 0)}}
             {"suspend": True, "replicatedJobs": [{"name": "w", "template": {"spec": {"template": template()}}}]},
         ),
         workload("ray.io/v1", "RayCluster", {"suspend": True, **RAY}),
-        workload("ray.io/v1", "RayJob", {"suspend": True, "rayClusterSpec": RAY}),
+        workload("ray.io/v1", "RayJob", {"suspend": True, "submissionMode": "HTTPMode", "rayClusterSpec": RAY}),
     ],
     ids=range(6),
 )

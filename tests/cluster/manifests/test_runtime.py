@@ -54,10 +54,10 @@ def test_the_templates_of_workloads_name_classes_too(submit: Submit) -> None:
     ("spec", "found", "expected"),
     [
         ({}, (), "RuntimeClass 'kata': none such was read"),
-        ({"overhead": {"cpu": "1"}}, (FIXED,), "RuntimeClass 'kata': spec.overhead is not that of the class"),
-        ({"overhead": {"cpu": "1"}}, (kata(),), "RuntimeClass 'kata': spec.overhead is not that of the class"),
-        ({"overhead": {"cpu": "much"}}, (FIXED,), "RuntimeClass 'kata': .*'much'"),
-        ({"nodeSelector": {"kata": "no"}}, (FIXED,), "spec.nodeSelector has kata=no, the class kata=yes"),
+        ({"overhead": {"cpu": "1"}}, (FIXED,), "spec.overhead is not that of RuntimeClass 'kata'"),
+        ({"overhead": {"cpu": "1"}}, (kata(),), "spec.overhead is not that of RuntimeClass 'kata'"),
+        ({"overhead": {"cpu": "much"}}, (FIXED,), "Pod p: .*'much'"),
+        ({"nodeSelector": {"kata": "no"}}, (FIXED,), "spec.nodeSelector has kata=no, RuntimeClass 'kata' kata=yes"),
         ({}, (kata(overhead={"podFixed": {"cpu": "much"}}),), "RuntimeClass kata: cpu: .*'much'"),
     ],
 )

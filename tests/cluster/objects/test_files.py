@@ -224,6 +224,8 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "ResourceSlice",
         "LimitRange",
         "RuntimeClass",
+        "Namespace",
+        "ClusterColocationProfile",
         "Event",
     )
 

@@ -285,9 +285,12 @@ KOORDLET: amounts.Amounts = {"cpu": "865m", "memory": "3777237Ki"}
 )
 def test_usages_are_the_same_together_as_each_for_itself(other: amounts.Amounts) -> None:
     every = [KOORDLET, other, KOORDLET]
-    assert amounts.every_measured(every) == [amounts.measured(one) for one in every]
+    pods = [{"name": str(number), "podUsage": {"resources": one}} for number, one in enumerate(every)]
+    found = load(a_node(), metric(*pods))
+    assert found is not None
+    assert [one.used for one in found.pods] == [amounts.measured(one) for one in every if one]
 
 
 def test_a_usage_that_looks_like_two_is_none() -> None:
-    with pytest.raises(QuantityError):
-        amounts.every_measured([{"cpu": "1m 1Ki 1m", "memory": "1Ki"}])
+    with pytest.raises(KoordError):
+        load(a_node(), metric({"podUsage": {"resources": {"cpu": "1m 1Ki 1m", "memory": "1Ki"}}}))

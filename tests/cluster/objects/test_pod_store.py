@@ -3,7 +3,7 @@
 import random
 
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore, Sorted
-from kubectl_koord.model.pods import FinishedPod, HostPort, NodePods
+from kubectl_koord.model.pods import FinishedPod, HostPort, RunningPods
 from tests.build import pending, running
 
 PODS: list[AnyPod] = [
@@ -24,12 +24,13 @@ def stored(*pods: AnyPod) -> PodStore:
 
 def told(found: Sorted) -> tuple[object, ...]:
     sums = {node: (held.requested, held.ports) for node, held in found.running.items()}
-    return (*found, sums, list(found.running))
+    return (*found, sums, list(found.running), sorted(pod.key for pod in found.running.listed))
 
 
 def test_pods_in_order_come_out_by_node_with_what_they_take_up() -> None:
     found = stored(*PODS).sorted()
-    assert found == Sorted({"n1": NodePods((PODS[2],)), "n2": NodePods((PODS[0], PODS[4]))}, (PODS[3],), (PODS[1],))  # type: ignore[arg-type]
+    assert dict(found.running) == {"n1": (PODS[2],), "n2": (PODS[0], PODS[4])}
+    assert (found.running.listed, *found[1:]) == ([PODS[0], PODS[2], PODS[4]], (PODS[3],), (PODS[1],))
     held = found.running["n2"]
     assert (held.requested, held.ports, list(found.running)) == ({"cpu": 5000}, (HostPort(80),), ["n1", "n2"])
 
@@ -84,7 +85,7 @@ def test_a_pod_that_comes_or_goes_later_changes_nothing_that_was_given_away() ->
     assert (list(later.running), later.running["n2"].requested) == (["n2"], {"cpu": 13000})
     store.clear()
     assert store.is_empty()
-    assert store.sorted() == Sorted({}, (), ())
+    assert store.sorted() == Sorted(RunningPods({}, ()), (), ())
 
 
 def test_those_that_wait_are_known_at_any_time() -> None:

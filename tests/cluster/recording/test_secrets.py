@@ -121,6 +121,7 @@ def planted() -> list[Object]:
         *webhooks,
         limits,
         priority,
+        *changing_pods(),
         secret_pod,
         waiting,
         first,
@@ -136,6 +137,27 @@ def planted() -> list[Object]:
         lease(),
         topology(),
     ]
+
+
+def changing_pods() -> list[Object]:
+    """Return what changes pods when they are made, with a secret likewise."""
+    home = {"kind": "Namespace", "metadata": {"name": "x", "labels": {"a": SECRET}, "annotations": {"a": SECRET}}}
+    profile = {
+        "kind": "ClusterColocationProfile",
+        "metadata": {"name": "p", "annotations": {"a": SECRET}},
+        "spec": {
+            "labels": {"token": SECRET},
+            "annotations": {"token": SECRET},
+            "patch": {
+                "metadata": {"labels": {"token": SECRET}, "annotations": {"token": SECRET}, "name": SECRET},
+                "spec": {"hostAliases": [{"ip": SECRET}], "volumes": [{"name": "v", "rbd": {"user": SECRET}}]},
+                "data": SECRET,
+            },
+        },
+    }
+    patching = {"containers": [{"name": "main", "env": [{"name": "a", "value": SECRET}]}]}
+    patched = {**profile, "metadata": {"name": "q"}, "spec": {"patch": {"spec": patching}}}
+    return [home, profile, patched]
 
 
 @pytest.mark.parametrize("anonymize", [False, True])
@@ -155,6 +177,26 @@ def test_a_configuration_that_cannot_be_read_stays_one_and_is_not_held() -> None
         _, found = json.loads(written(settings, anonymize=anonymize))["items"]
         assert scheduler_object.parsed(found["data"]["koord-scheduler-config"]) is None
         assert SECRET not in json.dumps(found)
+
+
+def test_of_a_patch_of_pods_that_is_kept_what_is_read_and_of_others_that_they_are_some() -> None:
+    def kept(patch: dict[str, Any]) -> dict[str, Any]:
+        profile = {"kind": "ClusterColocationProfile", "metadata": {"name": "p"}, "spec": {"patch": patch}}
+        found: dict[str, Any] = json.loads(written(profile))["items"][1]["spec"]["patch"]
+        return found
+
+    whole = {"metadata": {"labels": {"koordinator.sh/qosClass": "LS"}}, "spec": {"nodeSelector": {"a": "b"}}}
+    assert kept(whole) == whole
+    selecting = {"spec": {"nodeSelector": {"a": "b"}, "runtimeClassName": "kata", "hostname": "x"}}
+    assert kept(selecting)["spec"] == {"nodeSelector": {"a": "b"}, "runtimeClassName": "kata"}
+    unanswered: tuple[Object, ...] = (
+        {"nodeSelector": {"a": None}},
+        {"containers": []},
+        {"volumes": "all"},
+        {"tolerations": [{"$patch": "x"}]},
+    )
+    for spec in unanswered:
+        assert kept({"spec": spec}) == {"$patch": "left-out"}
 
 
 @pytest.mark.parametrize("text", ["[", "profiles: [{pluginConfig: [{name: MigrationController, args: %s}]}]"])

@@ -32,7 +32,9 @@ from kubectl_koord.model.pods import (
     RunningPod,
     Spread,
     any_pod_of,
+    claim_names,
 )
+from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement
 from kubectl_koord.wording.evidence import lost_nodes
 from tests.build import BLOCK_KEY, SPINE_KEY, Drawing, card, cluster, devices, having, holding, pending, running
@@ -190,22 +192,52 @@ def test_nodes_offer_what_those_that_are_asked_one_by_one_offer(asked: str) -> N
     assert sum(one.nodes for one in offer.reasons) == len(offer.refusals)
 
 
-@pytest.mark.parametrize("asked", [*ASKING, "a port", "a reservation"])
+GANGS: dict[str, dict[str, Any]] = ASKING | {
+    "a port": {"ports": (HostPort(80),)},
+    "a reservation": {"labels": (("app", "web"),)},
+    "more than a reservation": {"labels": (("app", "web"),), "requests": (("cpu", 1 << 40),)},
+}
+
+
+@pytest.mark.parametrize("asked", GANGS)
 def test_nodes_take_and_refuse_gangs_as_those_that_are_asked_one_by_one(asked: str) -> None:
-    more: dict[str, dict[str, Any]] = {
-        "a port": {"ports": (HostPort(80),)},
-        "a reservation": {"labels": (("app", "web"),)},
-    }
-    pods = [pending(f"p{number}", **(ASKING | more)[asked]) for number in range(4)]
+    pods = [pending(f"p{number}", **GANGS[asked]) for number in range(4)]
     base = of(drawn(5, 24))
-    for view in variants(base, pods[0]):
-        prepared = prepare(pods[0], view, rules("1.8"))
+    every = [(view, one) for view in variants(base, pods[0]) for one in dict.fromkeys((view, base))]
+    for view, one in every:
+        prepared = prepare(pods[0], one, rules("1.8"))
         offer = offer_slots(view, view.names(), pods, prepared)
         found = {name: _on_node(view.state(name), (pods,), prepared) for name in view.names()}
         assert offer == found
         assert dict(offer.counts) == {name: node.slots for name, node in found.items() if node.slots}
         assert counted(offer.reasons) == counted(Offer.of(found).reasons)
         assert lost_nodes(offer.reasons) == lost_nodes(Offer.of(found).reasons)
+
+
+@pytest.mark.parametrize("asked", ["anti-affinity", "a spread", "a claim", "claims of their own"])
+def test_nodes_take_members_that_differ_in_labels_and_claims_as_one_by_one(asked: str) -> None:
+    own: dict[str, dict[str, Any]] = {
+        "anti-affinity": {"pod_anti_affinity": (PodTerm("rack", WEB), PodTerm(BLOCK_KEY, having(app="new")))},
+        "a spread": {"spread": (Spread("rack", 1, WEB),)},
+        "a claim": {"claims": ("data",)},
+        "claims of their own": {"ephemeral": ("tmp",)},
+    }
+    pods = [
+        pending(f"p{number}", labels=(("app", "new" if number == 1 else "web"),), **own[asked]) for number in (1, 2, 3)
+    ]
+    claims = {
+        claim: Claim(claim, volume=claim, driver="disk", known=True, owner=(pod.uid, pod.name))
+        for pod in pods
+        for claim in claim_names(pod)
+    }
+    drawing = structs.replace(drawn(5, 24), claims=claims)
+    for number, name in enumerate(drawing.nodes):
+        drawing = drawing.change(name, volume_limits=(("disk", number % 4),))
+    view = of(drawing)
+    prepared = prepare(pods[0], view, rules("1.8"), claims=claims)
+    offer = offer_slots(view, view.names(), pods, prepared)
+    assert prepared.refusal is None
+    assert offer == {name: _on_node(view.state(name), (pods,), prepared) for name in view.names()}
 
 
 def test_nodes_that_are_full_are_told_apart_by_how_many_pods_they_allow() -> None:

@@ -68,22 +68,19 @@ def measured(written: Amounts | None) -> pods.Resources:
     return resources(amounts(written, quantity.parse_once))
 
 
-def every_measured(written: Sequence[Amounts]) -> list[pods.Resources]:
-    """Return `measured` of each: all at once where all are spelled as koordlet does.
-
-    Raises:
-        QuantityError: as `amounts`.
-
-    """
+def cpu_and_memory(written: Sequence[Amounts]) -> list[int] | None:
+    """Return the CPU and the memory of each, as `measured` has them, None unless all are spelled as koordlet does."""
     try:
         text = " ".join([f"{one['cpu']} {one['memory']}" for one in written])
     except KeyError:
-        text = ""
-    if sum(map(len, written)) == 2 * len(written) and _USAGES.fullmatch(text):
-        numbers = list(map(int, text.replace("m", "").replace("Ki", "").split(" ")))
-        if len(numbers) == 2 * len(written):
-            return [(("cpu", cpu), ("memory", kib << 10)) for cpu, kib in zip(numbers[::2], numbers[1::2], strict=True)]
-    return [measured(one) for one in written]
+        return None
+    if sum(map(len, written)) != 2 * len(written) or not _USAGES.fullmatch(text):
+        return None
+    numbers = list(map(int, text.replace("m", "").replace("Ki", "").split(" ")))
+    if len(numbers) != 2 * len(written):
+        return None
+    numbers[1::2] = [kib << 10 for kib in numbers[1::2]]
+    return numbers
 
 
 def limits(written: Amounts | None) -> pods.Resources:

@@ -15,6 +15,11 @@ def shared(value: T) -> T:
     return found
 
 
+def forget() -> None:
+    """Keep no value any more for who is yet to come: all is read."""
+    _first.cache_clear()
+
+
 @lru_cache(_MOST)
 def _first(value: T) -> T:
     return value

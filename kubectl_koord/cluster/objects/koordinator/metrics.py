@@ -1,14 +1,15 @@
 """NodeMetrics, and the annotations of nodes that go with them, as they are written."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields import durations, load_aware
-from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, every_measured, measured, resources
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, cpu_and_memory, measured, resources
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta
+from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.model import load
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.values import quantity
@@ -16,6 +17,7 @@ from kubectl_koord.model.values import quantity
 _THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
 _RAW_ALLOCATABLE = "node.koordinator.sh/raw-allocatable"
 _INTERVAL = 60
+_CPU_AND_MEMORY = ("cpu", "memory")
 
 
 class Measured(Struct, gc=False):
@@ -84,35 +86,50 @@ def metric(written: NodeMetric) -> load.NodeMetric:
 
     """
     status, policy = written.status, written.spec.metric_collect_policy
-    measured = status.node_metric
-    pods = [one for one in status.pods_metric or () if one.pod_usage is not None and one.pod_usage.resources]
-    times = list(_over_time(measured)) if measured else []
-    used = every_measured([_listed(one.pod_usage) for one in pods] + [_listed(usage) for *_, usage in times])
+    of_node = status.node_metric
     return load.NodeMetric(
-        used=None if measured is None else _amounts(measured.node_usage),
+        used=None if of_node is None else _amounts(of_node.node_usage),
         updated=status.update_time or "",
         interval=_INTERVAL
         if policy is None or policy.report_interval_seconds is None
         else policy.report_interval_seconds,
-        pods=load.pod_usages(
-            load.PodUsage(one.namespace, one.name, amount, one.priority == "koord-prod")
-            for one, amount in zip(pods, used, strict=False)
-        ),
-        system=_amounts(measured.system_usage) if measured else (),
-        over_time=load.usages_over_time(
-            load.UsageOverTime(kind, seconds, amount)
-            for (kind, seconds, _), amount in zip(times, used[len(pods) :], strict=True)
-        ),
+        pods=_pods(status.pods_metric or ()),
+        system=_amounts(of_node.system_usage) if of_node else (),
+        over_time=_over_time(of_node) if of_node else (),
     )
 
 
-def _over_time(measured: NodeMeasured) -> Iterator[tuple[str, float, Measured]]:
-    for one in measured.aggregated_node_usages or ():
+def _pods(written: Iterable[PodMeasured]) -> tuple[load.PodUsage, ...] | load.PodUsages:
+    found = [(one, amounts) for one in written if (amounts := _listed(one.pod_usage))]
+    pods = [(one.namespace, one.name, one.priority == "koord-prod") for one, _ in found]
+    used = _packed([amounts for _, amounts in found])
+    if used is not None:
+        return load.measured_pods(pods, used)
+    every = zip(pods, [measured(amounts) for _, amounts in found], strict=True)
+    return load.pod_usages(load.PodUsage(home, name, used, is_prod) for (home, name, is_prod), used in every)
+
+
+def _over_time(written: NodeMeasured) -> tuple[load.UsageOverTime, ...] | load.UsagesOverTime:
+    found = list(_times(written))
+    used = _packed([amounts for *_, amounts in found])
+    if used is not None:
+        return load.UsagesOverTime(shared(tuple([(kind, seconds) for kind, seconds, _ in found])), used)
+    return load.usages_over_time(load.UsageOverTime(kind, seconds, measured(usage)) for kind, seconds, usage in found)
+
+
+def _packed(written: Sequence[Amounts]) -> load.PackedAmounts | None:
+    """Return CPU and memory of each as bytes, None where there are none, or others."""
+    numbers = cpu_and_memory(written) if written else None
+    return None if numbers is None else load.packed_amounts(_CPU_AND_MEMORY, numbers)
+
+
+def _times(written: NodeMeasured) -> Iterator[tuple[str, float, Amounts]]:
+    for one in written.aggregated_node_usages or ():
         seconds = durations.seconds(one.duration)
         if seconds is not None:
             for kind, usage in (one.usage or {}).items():
                 if usage.resources:
-                    yield kind, seconds, usage
+                    yield kind, seconds, usage.resources
 
 
 def with_annotations(measured: load.NodeMetric, annotations: Mapping[str, str]) -> load.NodeMetric:

@@ -261,6 +261,12 @@ def _joined(told: Identity[NodeTopology | None], bind_policy: str, policy: str, 
     )
 
 
+def forget() -> None:
+    """Keep no value any more for nodes that are yet to come: all are read, and in their zones hardly two are equal."""
+    _topology.cache_clear()
+    _joined.cache_clear()
+
+
 def _is_ignored(policy: str, known: Mapping[str, NUMAPolicy]) -> bool:
     """Tell whether a policy asks for something, and the scheduler does not know it."""
     return policy not in known and policy.lower() not in {"", "none"}

@@ -12,7 +12,7 @@ class Overhead(Struct, gc=False, rename="camel"):
     pod_fixed: Amounts | None = None
 
 
-class Toleration(Struct, gc=False):
+class RuntimeToleration(Struct, gc=False):
     """scheduling.tolerations[]."""
 
     key: str = ""
@@ -25,7 +25,7 @@ class Scheduling(Struct, gc=False, rename="camel"):
     """scheduling of a RuntimeClass: which nodes support it."""
 
     node_selector: dict[str, str] | None = None
-    tolerations: list[Toleration] | None = None
+    tolerations: list[RuntimeToleration] | None = None
 
 
 class RuntimeClass(Struct, gc=False):

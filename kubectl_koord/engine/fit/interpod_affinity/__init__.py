@@ -1,7 +1,7 @@
 """Required inter-pod affinity and anti-affinity, with the prepared state of one pod (plugins/interpodaffinity)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import ClassVar, TypeAlias
 
@@ -167,15 +167,15 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
             refused &= ~one
         return [part for part in parts if part]
 
-    def taking_alike(self, view: View, pod: PendingPod, taking: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by whether the pod keeps others like it away: who is there already does not."""
+    def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
+        """Return the set by which keys of anti-affinity nodes have: with these the pods may keep each other away."""
         if view is not self.view:
-            return Stateless.taking_alike(self, view, pod, taking)
-        own, apart = self.pod, 0
-        for term in own.requirements.pod_anti_affinity:
-            if covers(term, own.namespace, own):
-                apart |= taking & ~set_of(view, labelled(view, term.key).get(None, ()))
-        return [part for part in (apart, taking & ~apart) if part]
+            return Stateless.taking_alike(self, view, pods, taking)
+        parts = [taking]
+        for key in {term.key for term in self.pod.requirements.pod_anti_affinity}:
+            lacking = set_of(view, labelled(view, key).get(None, ()))
+            parts = [part for whole in parts for part in (whole & lacking, whole & ~lacking) if part]
+        return parts
 
     @cached_property
     def _refusing(self) -> tuple[NodeSet, NodeSet, NodeSet]:

@@ -24,12 +24,14 @@ def is_repelled(pod: PendingPod, cluster: Cluster) -> bool:
     view, pending = cluster.view, cluster.pending
     is_own = pending is None or pending is view.snapshot.pending
     waiting = _waiting(view.snapshot) if is_own else _by_reach(kinds_of(pending or ()))
-    return any(
-        covers(term, namespace, pod)
+    terms = [
+        term
         for by_reach in (_running(view), waiting)
         for reach in (pod.namespace, None)
-        for term, namespace in by_reach.get(reach, ())
-    )
+        for term, _ in by_reach.get(reach, ())
+    ]
+    labels = dict(pod.labels) if terms else {}
+    return any(term.selector is not None and matches(term.selector, labels) for term in terms)
 
 
 def _by_reach(kinds: Iterable[Kind]) -> _ByReach:

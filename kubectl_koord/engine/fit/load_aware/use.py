@@ -75,8 +75,8 @@ def _is_measured(metric: NodeMetric, held: tuple[Occupant, ...], settings: LoadS
             return False
     except (TypeError, ValueError):  # of times that are none, or of an open zone
         return False
-    reported = metric.pods
-    known = reported.namespaces() if isinstance(reported, PodUsages) else {one.name: one.namespace for one in reported}
+    reported = metric.pods.pods() if isinstance(metric.pods, PodUsages) else metric.pods
+    known = {one.name: one.namespace for one in reported}
     missed = [pod for pod in pods if known.get(pod.name) != pod.namespace]
     return not missed and measured(metric, measure) is not None
 

@@ -4,11 +4,12 @@ Mirrors plugins/volumerestrictions, nodevolumelimits, volumebinding and volumezo
 against the trigger's claims; only the limit of volumes goes by each member's own.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.volumes.binding import bindings, reaches
 from kubectl_koord.engine.fit.volumes.limits import Limits
@@ -61,6 +62,11 @@ class Volumes(Stateless, Struct, frozen=True):
         if single and elsewhere + _held(single, state.occupants) > 0:
             return ClaimInUse(min(single))
         return self.limits.reject(pod, state) or self._unreachable(state)
+
+    def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
+        """Return the set whole where the pods share their claims: the first has attached all that the next need."""
+        is_shared = len(set(map(claim_names, pods))) == 1
+        return (taking,) if is_shared else Stateless.taking_alike(self, view, pods, taking)
 
     def _unreachable(self, state: NodeState) -> Reason | None:
         for claim in self.bound:
