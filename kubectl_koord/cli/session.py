@@ -96,9 +96,10 @@ class Session:
                 )
             if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
+            spare.share()
             transport = self.live_transport()
             snapshot = source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
-        spare.give_back()
+        spare.forget()
         return snapshot
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":

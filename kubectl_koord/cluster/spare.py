@@ -1,4 +1,4 @@
-"""Memory that only reading has needed."""
+"""Memory that only reading needs."""
 
 import contextlib
 
@@ -6,18 +6,25 @@ from kubectl_koord.cluster.objects.fields import shared
 from kubectl_koord.cluster.objects.koordinator import node_topology
 from kubectl_koord.model.values import quantity
 
+_ARENA_MAX = -8
+"""`M_ARENA_MAX` of glibc's malloc.h."""
 
-def give_back() -> None:
-    """Forget what was remembered for objects yet to come, and return to the system what is free.
 
-    Each thread that has read a list has an arena of its own in glibc, in which no other thread allocates: what is free
-    there would stay with us for nothing.
+def share() -> None:
+    """Let all threads allocate in one place.
+
+    Each thread that reads a list would have an arena of its own in glibc, in which no other allocates: what becomes
+    free there would stay with us for nothing. As but one thread of Python runs at a time, none waits for another.
     """
-    shared.forget()
-    node_topology.forget()
-    quantity.parse.cache_clear()
     # Another C library has no such function, and an interpreter may have been built without ctypes.
     with contextlib.suppress(ImportError, OSError, TypeError, AttributeError):
         import ctypes  # noqa: PLC0415 - start-up time
 
-        ctypes.CDLL(None).malloc_trim(0)
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
+
+
+def forget() -> None:
+    """Forget what was remembered for objects yet to come."""
+    shared.forget()
+    node_topology.forget()
+    quantity.parse.cache_clear()

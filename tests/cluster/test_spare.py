@@ -1,4 +1,4 @@
-"""What only reading has needed is given back."""
+"""What only reading needs is shared by its threads, and forgotten afterwards."""
 
 import ctypes
 
@@ -9,21 +9,25 @@ from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.model.values import quantity
 
 
-def test_equal_values_are_one_object_until_memory_is_given_back() -> None:
+def test_equal_values_are_one_object_until_they_are_forgotten() -> None:
     first, second, third = (("cpu", 10**number) for number in (20, 20, 20))
     assert shared(shared(first)) is shared(second)
     quantity.parse("17")
-    spare.give_back()
+    spare.forget()
     assert shared(third) is third
     assert quantity.parse.cache_info().currsize == 0
 
 
 @pytest.mark.parametrize("lacking", [AttributeError, OSError, TypeError])
-def test_a_system_that_cannot_take_memory_back_is_no_fault(
+def test_a_system_that_manages_memory_otherwise_is_no_fault(
     monkeypatch: pytest.MonkeyPatch, lacking: type[Exception]
 ) -> None:
-    def library(_name: object) -> object:
+    asked = []
+
+    def library(name: object) -> object:
+        asked.append(name)
         raise lacking
 
     monkeypatch.setattr(ctypes, "CDLL", library)
-    spare.give_back()
+    spare.share()
+    assert asked == [None]
