@@ -9,8 +9,12 @@ from msgspec import structs
 from kubectl_koord.cluster.manifests.workload import TemplateSpec
 from kubectl_koord.cluster.objects.fields.meta import Meta
 
-_KEYS = {"volumes": "name", "topologySpreadConstraints": "topologyKey", "schedulingGates": "name"}
-_KEYS["resourceClaims"] = "name"
+_KEYS = {
+    "volumes": "name",
+    "topologySpreadConstraints": "topologyKey",
+    "schedulingGates": "name",
+    "resourceClaims": "name",
+}
 """Lists of a pod's spec that are merged, by what tells their items apart; all others but containers are replaced."""
 _CONTAINERS = {"containers", "initContainers"}
 

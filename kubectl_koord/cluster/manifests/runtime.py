@@ -7,7 +7,7 @@ from msgspec import structs
 from kubectl_koord.cluster.manifests.defaults import RefusedError
 from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.kubernetes.runtime_classes import Overhead, RuntimeClass
-from kubectl_koord.cluster.objects.pods.fields import PodSpec, Toleration
+from kubectl_koord.cluster.objects.pods.fields import PodSpec
 from kubectl_koord.model.values import quantity
 
 S = TypeVar("S", bound=PodSpec)
@@ -32,8 +32,7 @@ def with_runtime(spec: S, runtime: RuntimeClass) -> S:
             raise RefusedError(
                 f"spec.nodeSelector has {key}={selector[key]}, RuntimeClass {runtime.metadata.name!r} {key}={value}"
             )
-    own = spec.tolerations or []
-    more = (Toleration(one.key, one.operator, one.value, one.effect) for one in runtime.scheduling.tolerations or ())
+    own, more = spec.tolerations or [], runtime.scheduling.tolerations or []
     return structs.replace(
         spec,
         overhead=fixed or None,

@@ -1,4 +1,4 @@
-"""Selectors of labels and of nodes."""
+"""Selectors of labels and of nodes, and which taints of nodes are tolerated."""
 
 from collections.abc import Iterable
 
@@ -33,6 +33,15 @@ class NodeSelector(Struct, gc=False, omit_defaults=True, rename="camel"):
     """What a node affinity or a volume requires of nodes."""
 
     node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class Toleration(Struct, gc=False, omit_defaults=True):
+    """A taint of nodes that is tolerated."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
 
 
 def label_selector(written: LabelSelector | None) -> selectors.Selector | None:

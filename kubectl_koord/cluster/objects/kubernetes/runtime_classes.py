@@ -4,6 +4,7 @@ from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts
 from kubectl_koord.cluster.objects.fields.meta import Meta
+from kubectl_koord.cluster.objects.fields.selectors import Toleration
 
 
 class Overhead(Struct, gc=False, rename="camel"):
@@ -12,20 +13,11 @@ class Overhead(Struct, gc=False, rename="camel"):
     pod_fixed: Amounts | None = None
 
 
-class RuntimeToleration(Struct, gc=False):
-    """scheduling.tolerations[]."""
-
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-
-
 class Scheduling(Struct, gc=False, rename="camel"):
     """scheduling of a RuntimeClass: which nodes support it."""
 
     node_selector: dict[str, str] | None = None
-    tolerations: list[RuntimeToleration] | None = None
+    tolerations: list[Toleration] | None = None
 
 
 class RuntimeClass(Struct, gc=False):

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.fields.meta import Condition, Int32, Meta
-from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, NodeSelector
+from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, NodeSelector, Toleration
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -54,15 +54,6 @@ class SpreadConstraint(Struct, gc=False, omit_defaults=True, rename="camel"):
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: list[str] | None = None
-
-
-class Toleration(Struct, gc=False, omit_defaults=True):
-    """spec.tolerations[]."""
-
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
 
 
 class Port(Struct, gc=False, omit_defaults=True, rename="camel"):

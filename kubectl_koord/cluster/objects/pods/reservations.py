@@ -8,10 +8,10 @@ import msgspec
 
 from kubectl_koord.cluster.objects.fields.meta import strings
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
-from kubectl_koord.cluster.objects.fields.selectors import NodeSelectorTerm, label_requirements
+from kubectl_koord.cluster.objects.fields.selectors import NodeSelectorTerm, Toleration, label_requirements
 from kubectl_koord.cluster.objects.pods import fields
 from kubectl_koord.model import pods, reservations
-from kubectl_koord.model.values.selectors import Toleration
+from kubectl_koord.model.values import selectors
 
 _SCHEDULING = "scheduling.koordinator.sh/"
 _AFFINITY = _SCHEDULING + "reservation-affinity"
@@ -33,7 +33,7 @@ class _Affinity(msgspec.Struct, gc=False, rename="camel"):
     name: str = ""
     reservation_selector: dict[str, str] | None = None
     required: _Required | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
-    tolerations: list[fields.Toleration] | None = None
+    tolerations: list[Toleration] | None = None
 
 
 class _Exact(msgspec.Struct, gc=False, rename="camel"):
@@ -85,7 +85,7 @@ def _affinity(found: _Affinity) -> reservations.ReservationAffinity:
         name=found.name,
         selector=tuple(sorted((found.reservation_selector or {}).items())),
         terms=terms,
-        tolerations=tuple(Toleration(t.key, t.operator, t.value, t.effect) for t in found.tolerations or ()),
+        tolerations=tuple(selectors.Toleration(t.key, t.operator, t.value, t.effect) for t in found.tolerations or ()),
     )
 
 
