@@ -13,7 +13,7 @@ from kubectl_koord.cluster.kind import Kind, whole_name
 from kubectl_koord.cluster.manifests import documents
 from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, completed
 from kubectl_koord.cluster.manifests.documents import Document
-from kubectl_koord.cluster.manifests.families import FAMILIES
+from kubectl_koord.cluster.manifests.families import FAMILIES, OBJECTS
 from kubectl_koord.cluster.manifests.names import Names
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
 from kubectl_koord.cluster.manifests.workload import Made, Set, TemplateSpec, WorkloadKind
@@ -33,25 +33,6 @@ MOST_PODS = 50_000
 
 _GANG = "pod-group.scheduling.sigs.k8s.io"
 _SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
-_TAKEN = (
-    kinds.POD_GROUP,
-    kinds.ELASTIC_QUOTA,
-    kinds.RESERVATION,
-    kinds.DISRUPTION_BUDGET,
-    kinds.VOLUME_CLAIM,
-    kinds.VOLUME,
-    kinds.STORAGE_CLASS,
-    kinds.RESOURCE_CLAIM,
-    kinds.PRIORITY_CLASS,
-    kinds.LIMIT_RANGE,
-    kinds.RUNTIME_CLASS,
-    kinds.NAMESPACE,
-    kinds.COLOCATION_PROFILE,
-)
-
-
-_OBJECTS: Mapping[tuple[str, str], Kind[Any, Any]] = {(kind.group, kind.name): kind for kind in _TAKEN}
-"""Objects that are taken as they are: what is submitted with pods and decides about them."""
 
 
 class _Head(Struct, rename="camel"):
@@ -168,10 +149,7 @@ class Manifests:
 
         """
         for title, kind, written in self._objects:
-            try:
-                collector.add(kind.name, written)
-            except KoordError as problem:
-                raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None
+            _add(collector, title, kind, written)
         made_in = admission(collector, self._overrides, gaps, is_mutated=not self._is_shape)
         self._profiles = scheduler.profiles(collector.scheduler().parsed or {})
         collector.forget_pods_of(
@@ -198,8 +176,8 @@ class Manifests:
                 meta = self._placed(title, head, written.metadata)
                 self._counted(title, 1)
                 self._workloads.append(_Workload(title, "Pod", meta, None, written.spec))
-            elif key in _OBJECTS:
-                kind = _OBJECTS[key]
+            elif key in OBJECTS:
+                kind = OBJECTS[key]
                 taken = msgspec.convert(document.value, kind.wire_type)
                 taken.metadata = self._placed(title, head, taken.metadata)
                 if isinstance(taken, PersistentVolumeClaim) and is_classless(taken):
@@ -243,12 +221,17 @@ class Manifests:
         self._keep(made_in.collector, workload, done, ())
 
     def _join_made(self, made_in: Admission, workload: _Workload, made: Made, moment: str) -> None:
+        collector, meta = made_in.collector, workload.meta
+        key = whole_name(meta)
+        for claim in made.claims:
+            own = Meta(name=claim.metadata.name, namespace=meta.namespace)
+            if is_classless(claim):
+                self._classless.add(whole_name(own))
+            elif whole_name(own) not in collector.values(kinds.VOLUME_CLAIM):
+                _add(collector, workload.title, kinds.VOLUME_CLAIM, PersistentVolumeClaim(own, claim.spec))
         in_operators_group = False
         for one in made.sets:
             in_operators_group |= self._join_set(made_in, workload, one, moment, made)
-        collector = made_in.collector
-        meta = workload.meta
-        key = whole_name(meta)
         if made.is_suspended:
             self._suspended.append(f"{workload.kind}/{meta.name}")
         if in_operators_group and key not in collector.values(kinds.POD_GROUP):
@@ -288,7 +271,7 @@ class Manifests:
         except msgspec.ValidationError as problem:
             raise KoordError(f"{workload.title}: the claim template of an ephemeral volume: {problem}") from None
         for claim in made:
-            collector.add(kinds.VOLUME_CLAIM.name, claim)
+            _add(collector, workload.title, kinds.VOLUME_CLAIM, claim)
         classless = (PodSetting("default-storage-class"),) if without_class else ()
         try:
             value = pending_pod(pod, (*classless, *done.unevaluated), self._pool)
@@ -296,3 +279,10 @@ class Manifests:
             raise KoordError(f"{workload.title}: {problem}") from None
         collector.keep_pod(value)
         self._pods[value.key] = None
+
+
+def _add(collector: Collector, title: str, kind: Kind[Any, Any], written: Any) -> None:  # noqa: ANN401
+    try:
+        collector.add(kind.name, written)
+    except KoordError as problem:
+        raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None

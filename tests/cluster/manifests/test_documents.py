@@ -21,6 +21,9 @@ JOB_SET = (
 LIMITS = (
     "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l}\nspec: {limits: [{type: Container, max: {cpu: much}}]}\n"
 )
+SPEC = "{storageClassName: s, resources: {requests: {storage: much}}}"
+CLAIMED = f"{{spec: {SPEC}}}"
+CLAIM = f"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: c}}\nspec: {SPEC}\n"
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdef", "bcdefg", strict=True)
 )
@@ -192,6 +195,18 @@ def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> Non
         (
             POD.replace("containers: []", "volumes: [{name: v, ephemeral: {volumeClaimTemplate: 5}}]"),
             "document 1: Pod p: the claim template of an ephemeral volume: Expected `object`, got `int`",
+        ),
+        (CLAIM, "document 1: PersistentVolumeClaim c: PersistentVolumeClaim team/c: storage: .*much.*"),
+        (
+            POD.replace("containers: []", f"volumes: [{{name: v, ephemeral: {{volumeClaimTemplate: {CLAIMED}}}}}]"),
+            "document 1: Pod p: PersistentVolumeClaim team/p-v: storage: .*much.*",
+        ),
+        (
+            (
+                "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\n"
+                f"spec: {{volumes: [{{mountPath: /a, volumeClaim: {SPEC}}}]}}\n"
+            ),
+            "document 1: Job j: PersistentVolumeClaim team/j-pvc-0: storage: .*much.*",
         ),
         (
             LIMITS,
