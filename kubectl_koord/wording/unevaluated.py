@@ -64,7 +64,7 @@ _QUOTA_FAULTS: Mapping[QuotaFault, str] = {
 }
 _QUOTA_SETTINGS = {"hook-plugin": "hook plugin", "feature-gate": "feature gate"}
 _PROFILES: Mapping[OpenProfileCode, str] = {
-    "unread": "ClusterColocationProfile objects could not be read",
+    "unread": "no right to list clustercolocationprofiles.config.koordinator.sh",
     "namespaces": "Namespace objects could not be read",
     "probability": "it changes some pods, at random",
     "mapping": "it maps keys onto each other",

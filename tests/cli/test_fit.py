@@ -115,3 +115,19 @@ def test_a_runtime_class_that_may_not_be_read_leaves_it_open_whether_a_pod_fits(
         done = koord("fit", "-f", str(file))
         why = "it depends on RuntimeClass kata (RuntimeClass objects could not be read), which is not evaluated"
         assert (done.code, done.out.partition(".\n")[0]) == (2, f"Cannot tell whether default/p fits: {why}")
+
+
+def test_profiles_that_may_not_be_listed_leave_manifests_open_and_nothing_else(
+    koord: Run, server: ApiServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {schedulerName: koord-scheduler}\n")
+    server.rules[:] = [Rule(".*/clustercolocationprofiles", 403, "Forbidden", "you may not")]
+    done = koord("fit", "-f", str(file))
+    right = "no right to list clustercolocationprofiles.config.koordinator.sh"
+    assert done.out.startswith(f"Cannot tell whether default/p fits: it depends on ClusterColocationProfiles ({right})")
+    assert "Warning: ClusterColocationProfile: you may not (forbidden-list)\n" in done.out
+    assert koord("fit", "--pods", "1", "--request", "cpu=1").code == 0
+    server.rules[:] = [Rule(".*/clustercolocationprofiles", 404, "NotFound")]
+    done = koord("fit", "-f", str(file))
+    assert (done.code, "ClusterColocationProfile" in done.out) == (0, False)

@@ -29,7 +29,7 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
             (OpenProfile("a", "probability"), OpenProfile("", "unread")),
             (
                 "ClusterColocationProfile a (it changes some pods, at random) and ClusterColocationProfiles"
-                " (ClusterColocationProfile objects could not be read)"
+                " (no right to list clustercolocationprofiles.config.koordinator.sh)"
             ),
         ),
         ((UnreadRuntimeClass("kata"),), "RuntimeClass kata (RuntimeClass objects could not be read)"),
