@@ -9,6 +9,7 @@ import pytest
 
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
+from tests.cli.world import write
 
 SHAPE = ("fit", "--demo", "--pods", "4", "--request", "nvidia.com/gpu=8", "--must-gather", "SpineLayer")
 
@@ -131,3 +132,22 @@ def test_profiles_that_may_not_be_listed_leave_manifests_open_and_nothing_else(
     server.rules[:] = [Rule(".*/clustercolocationprofiles", 404, "NotFound")]
     done = koord("fit", "-f", str(file))
     assert (done.code, "ClusterColocationProfile" in done.out) == (0, False)
+
+
+def test_webhooks_are_read_where_pods_ask_for_parts_of_gpus(koord: Run, server: ApiServer, tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+
+    def ask(limits: str) -> None:
+        spec = f"{{schedulerName: koord-scheduler, containers: [{{resources: {{limits: {limits}}}}}]}}"
+        file.write_text(f"{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {spec}}}")
+
+    ask("{cpu: 1}")
+    server.rules[:] = [Rule(".*/mutatingwebhookconfigurations", 403, "Forbidden", "you may not")]
+    assert koord("fit", "-f", str(file)).code == 0
+    ask("{koordinator.sh/gpu: 50}")
+    done = koord("fit", "-f", str(file))
+    right = "no right to list mutatingwebhookconfigurations.admissionregistration.k8s.io"
+    told = f"it depends on what Koordinator's webhook makes of parts of GPUs ({right}), which is not evaluated"
+    assert (done.code, done.out.partition(".\n")[0]) == (2, f"Cannot tell whether default/p fits: {told}")
+    done = koord("fit", "-f", str(file), "--snapshot", write(tmp_path))
+    assert "snapshot contains no LimitRange, ClusterColocationProfile or MutatingWebhookConfiguration;" in done.out

@@ -210,6 +210,25 @@ def test_a_yes_is_unknown_where_what_the_server_fills_in_could_not_be_read(kind:
     assert only(fit(stays, submitted(stays, is_filled=True))).verdict == "no"
 
 
+@pytest.mark.parametrize(
+    ("more", "kinds"),
+    [
+        ({}, "LimitRange"),
+        ({"is_mutated": True}, "LimitRange or ClusterColocationProfile"),
+        (
+            {"is_mutated": True, "asks_parts": True},
+            "LimitRange, ClusterColocationProfile or MutatingWebhookConfiguration",
+        ),
+    ],
+)
+def test_kinds_that_change_pods_and_that_a_file_holds_none_of_are_warned_of(more: dict[str, bool], kinds: str) -> None:
+    drawn = cluster(TREE).with_gang("job", 1)
+    for kind in ("LimitRange", "ClusterColocationProfile", "MutatingWebhookConfiguration"):
+        drawn = drawn.with_gap(kind, "not-in-input")
+    report = fit(drawn, submitted(drawn, is_filled=True, **more))
+    assert report.warnings[0].message == f"snapshot contains no {kinds}; assuming none exist."
+
+
 def test_what_was_left_out_or_assumed_is_warned_of() -> None:
     drawn = cluster(TREE).with_gang("job", 1)
     report = fit(drawn, submitted(drawn, skipped=("ConfigMap", "Service"), assumed=("default/job",)))

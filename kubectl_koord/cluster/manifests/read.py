@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, whole_name
-from kubectl_koord.cluster.manifests import documents
+from kubectl_koord.cluster.manifests import cards, documents
 from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, completed
 from kubectl_koord.cluster.manifests.documents import Document
 from kubectl_koord.cluster.manifests.families import FAMILIES, OBJECTS
@@ -91,7 +91,7 @@ class Manifests:
         self._pods: dict[str, None] = {}
         self._pool = PodPool()
         self._count = 0
-        self._is_shape = False
+        self._is_shape = self._asks_parts = False
         self._classless: set[str] = set()
         self._names = Names()
         self._profiles: tuple[str, ...] = ()
@@ -124,6 +124,11 @@ class Manifests:
             own = Meta(name=f"{name}-{number}", namespace=home, labels={_GANG: name})
             self._workloads.append(_Workload("error: --request", "Pod", own, None, template))
 
+    @property
+    def more_kinds(self) -> tuple[str, ...]:
+        """What is to be read for the manifests, besides what is read for any pods."""
+        return (*kinds.MANIFEST_KINDS, *(kinds.WEBHOOK_KINDS if self._asks_parts else ()))
+
     def submitted(self) -> Submitted:
         """Return which pods were submitted; there are none before they were joined with a cluster."""
         return Submitted(
@@ -134,6 +139,7 @@ class Manifests:
             of_others=tuple(self._of_others),
             suspended=tuple(self._suspended),
             is_mutated=not self._is_shape,
+            asks_parts=self._asks_parts,
         )
 
     def join(self, collector: Collector, moment: str, gaps: Collection[Gap] = ()) -> None:
@@ -175,6 +181,7 @@ class Manifests:
                 written = msgspec.convert(document.value, _PodManifest)
                 meta = self._placed(title, head, written.metadata)
                 self._counted(title, 1)
+                self._asks_parts = self._asks_parts or cards.asks_parts(written.spec)
                 self._workloads.append(_Workload(title, "Pod", meta, None, written.spec))
             elif key in OBJECTS:
                 kind = OBJECTS[key]
@@ -194,6 +201,7 @@ class Manifests:
         meta = self._placed(title, head, written.metadata)
         for one in family.made(meta.name, written).sets:
             self._counted(title, max(one.count, 1))  # a set without pods takes time, too
+            self._asks_parts = self._asks_parts or cards.asks_parts(one.template.spec)
         self._workloads.append(_Workload(title, head.kind, meta, lambda: family.made(meta.name, written)))
 
     def _placed(self, title: str, head: _Head, meta: Meta) -> Meta:

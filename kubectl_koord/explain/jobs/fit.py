@@ -238,4 +238,5 @@ def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[Pending
         yield Notice("podgroup-assumed", sentences.assumed(submitted.assumed))
     if submitted.is_filled:
         changing = ("ClusterColocationProfile",) if submitted.is_mutated else ()
-        yield from coverage.absent(snapshot, (*_OF_ADMISSION, *changing))
+        splitting = ("MutatingWebhookConfiguration",) if submitted.asks_parts else ()
+        yield from coverage.absent(snapshot, (*_OF_ADMISSION, *changing, *splitting))

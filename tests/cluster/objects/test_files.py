@@ -248,6 +248,7 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "Namespace",
         "ClusterColocationProfile",
         "Event",
+        "MutatingWebhookConfiguration",
     )
 
 
