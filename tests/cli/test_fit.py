@@ -86,6 +86,7 @@ def test_manifests_without_pods_are_a_mistake(koord: Run, tmp_path: Path) -> Non
 def test_standard_input_is_read_once(koord: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     done = koord("fit", "-f", "-", "--snapshot", "-")
     assert done.err == "error: -f and --snapshot cannot both read standard input\n"
+    assert koord("fit", "-f", "-", "-f", "-", "--demo").err == "error: -f - can be given only once\n"
     content = Path("examples/resnet.yaml").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert koord("fit", "-f", "-", "--demo").code == 1

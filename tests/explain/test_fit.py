@@ -143,7 +143,9 @@ def test_pods_of_a_workload_without_a_gang_are_one_answer_for_all_of_them() -> N
     assert (found.gang, found.pods, found.alone, found.fits) == ("default/job", 5, True, "never")
     assert "Its pods are in no gang: the scheduler places each alone." in page(report)
     fewer = structs.replace(drawn, pending=drawn.pending[:4])
-    assert only(asked(fewer)).fits == "now"
+    counted = asked(fewer, count=True)
+    assert only(counted).fits == "now"
+    assert "\n1 such workload fits; the largest has 4 pods.\n" in page(counted)
     assert only(asked(fewer.with_running("low", "n1", cpu=1))).fits == "not-now"
 
 
@@ -158,6 +160,9 @@ def test_gangs_that_fit_alone_and_not_together_do_not_fit() -> None:
         "it fits alone, but not once default/a has been placed.",
     )
     assert page(report).startswith("2 gangs: 1 fits now, 1 does not fit now.\n\ndefault/a fits now")
+    pods = structs.replace(report.gangs[1], alone=True)
+    mixed = structs.replace(report, gangs=(report.gangs[0], pods))
+    assert page(mixed).startswith("2 workloads: 1 fits now, 1 does not fit now.")
     both = structs.replace(report, gangs=(report.gangs[0], report.gangs[0]))
     assert page(both).startswith("2 gangs: 2 fit now.")
     topology = drawn.with_gang("b", 2, cpu=8, must_gather=SPINE)
@@ -329,7 +334,7 @@ def test_the_page_counts_one_and_none() -> None:
     none = cluster(TREE).with_gang("job", 2, cpu=9)
     assert "\nNo such gang fits.\n" in page(asked(none, count=True))
     pod = cluster(TREE).with_pod("job-0", cpu=8)
-    assert "\n4 such gangs fit.\n" in page(asked(pod, count=True))
+    assert "\n4 such pods fit.\n" in page(asked(pod, count=True))
 
 
 def test_a_gang_that_is_not_tried_is_not_counted() -> None:

@@ -110,6 +110,8 @@ def _files(session: "Session", names: "Sequence[str]") -> "Sequence[str]":
 
     if "-" in names and "-" in session.options.snapshots:
         raise KoordError("error: -f and --snapshot cannot both read standard input")
+    if names.count("-") > 1:
+        raise KoordError("error: -f - can be given only once")
     return files_of(names, recursive=session.options.recursive)
 
 
