@@ -146,7 +146,9 @@ def test_pods_of_a_workload_without_a_gang_are_one_answer_for_all_of_them() -> N
     counted = asked(fewer, count=True)
     assert only(counted).fits == "now"
     assert "\n1 such workload fits; the largest has 4 pods.\n" in page(counted)
-    assert only(asked(fewer.with_running("low", "n1", cpu=1))).fits == "not-now"
+    full = only(asked(fewer.with_running("low", "n1", cpu=1)))
+    assert full.fits == "not-now"
+    assert "Submit it as it is: 3 pods start, the others once there is room" in [way.message for way in full.unblock]
 
 
 def test_gangs_that_fit_alone_and_not_together_do_not_fit() -> None:
