@@ -14,7 +14,7 @@ from kubectl_koord.cluster.manifests import cards, documents
 from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, completed
 from kubectl_koord.cluster.manifests.documents import Document
 from kubectl_koord.cluster.manifests.families import FAMILIES, OBJECTS
-from kubectl_koord.cluster.manifests.names import Names
+from kubectl_koord.cluster.manifests.names import Names, checked_namespace
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
 from kubectl_koord.cluster.manifests.workload import Made, Set, TemplateSpec, WorkloadKind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
@@ -209,7 +209,8 @@ class Manifests:
         if self._fixed and head.metadata.namespace not in {None, self._fixed}:
             named = f"the namespace from the provided object {head.metadata.namespace!r} does not match"
             raise KoordError(f"{title}: {named} the namespace {self._fixed!r}")
-        namespace = head.metadata.namespace or self._namespace()
+        own = head.metadata.namespace
+        namespace = checked_namespace(title, own) if own else self._namespace()
         kind = (head.api_version.rpartition("/")[0], head.kind, namespace)
         name = self._names.take(title, kind, head.metadata.name, head.metadata.generate_name)
         return structs.replace(meta, name=name, namespace=namespace)

@@ -115,6 +115,10 @@ UNREADABLE: list[tuple[str | bytes, str]] = [
         POD.replace("name: p", "name: My_Pod"),
         "error: F: document 1: Pod My_Pod: metadata.name 'My_Pod' is no name: lower case letters, .*",
     ),
+    (
+        POD.replace("name: p", "name: p, namespace: Team.x"),
+        "error: F: document 1: Pod p: metadata.namespace 'Team.x' is no name: at most 63 lower case letters, .*",
+    ),
     (POD.replace("name: p", f"name: {'p' * 300}"), "error: F: document 1: Pod p{253}: metadata.name 'p{253}' is .*"),
 ]
 
