@@ -89,7 +89,7 @@ def _left(node: NodeNUMA, booked: Booked) -> _Zones | None:
 
 @memoised
 def _zones_of(view: View, plain: PlainZones) -> Sequence[_Zones | None]:
-    reserving = selector(view, reserving_cpus(view))
+    reserving = selector(view, _reserving_cpus(view))
     there = zip(nodes_of(view), _books_of(view), reserving, strict=True)
     return [
         _left(node.numa, booked) if node.numa is not None and plain.counts(node.numa) and not is_reserving else None
@@ -124,7 +124,7 @@ def _holds(occupant: Occupant) -> bool:
 
 
 @memoised
-def reserving_cpus(view: View) -> NodeSet:
+def _reserving_cpus(view: View) -> NodeSet:
     """Return the nodes with reservations that hold CPUs or amounts of zones."""
     return which(view, lambda name: _reserves_cpus(view.state(name)), reserved_nodes(view))
 

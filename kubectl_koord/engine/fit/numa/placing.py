@@ -11,14 +11,14 @@ from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.allocate import Portion, ZoneRoom, cpus_taken, portion, room
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
-from kubectl_koord.engine.fit.numa.columns import PlainZones, in_one_zone, reserving_cpus, with_cpus
+from kubectl_koord.engine.fit.numa.columns import PlainZones, in_one_zone, with_cpus
 from kubectl_koord.engine.fit.numa.hints import Hint, HintProvider, Hints, ZoneAffinity, chosen, sets_of
 from kubectl_koord.engine.fit.numa.restored import ZoneWays, ways
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settings_of, settled, unbindable, wants_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack, NoZones
-from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
+from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched, nodes_with
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.hardware.numa import NodeNUMA, amplified, members
@@ -95,7 +95,7 @@ class Placing(Stateless, Struct, frozen=True):
         """Return the nodes of which what is left decides, if they have these terms, and those that take the pod."""
         policy = terms.bind_policy if terms.required else ""
         if not terms.policy:
-            decided = every_node(view) & ~reserving_cpus(view)
+            decided = every_node(view) & ~nodes_with(view, self.mine.drawable)
             return decided, with_cpus(view, decided, terms.cpus, policy)
         if terms.policy != "SingleNUMANode" or terms.exclusive:
             return 0, 0
@@ -151,6 +151,16 @@ class Placing(Stateless, Struct, frozen=True):
     def may_fail_to_reserve(self) -> bool:
         """Tell whether CPUs or zones are first looked for when a node has been chosen."""
         return self.defers
+
+    def uncertain(self, view: View, among: NodeSet) -> NodeSet:
+        """Return the nodes with a reservation for the trigger, and those where neither filter nor CPUs left decide."""
+        found = among & nodes_with(view, self.mine.drawable)
+        for nodes in classes(view, settings_of).values():
+            asked = nodes & among & ~found
+            terms = settled(view.node(first_of(view, nodes)).numa or NOTHING_KNOWN, self.wants)
+            if asked and isinstance(terms, Terms) and not self._looks(terms):
+                found |= asked if terms.policy else asked & ~with_cpus(view, asked, terms.cpus, "")
+        return found
 
     def gives(self, pod: PendingPod, state: NodeState, uid: str) -> bool:
         """Tell whether a reservation has the CPUs and zones for a pod, or holds none (`FilterNominateReservation`).
