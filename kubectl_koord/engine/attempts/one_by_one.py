@@ -19,6 +19,7 @@ from kubectl_koord.engine.attempts.attempt import (
 )
 from kubectl_koord.engine.attempts.choosing import MemberOrder
 from kubectl_koord.engine.attempts.filling import fillings, kind_prepared
+from kubectl_koord.engine.columns import members, named
 from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve, unbookable
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, LazyNames, NodeSlots, Offer
@@ -177,13 +178,15 @@ class _Turns:
 
 
 def _not_bookable(view: View, pod: PendingPod, names: Iterable[str], prepared: Prepared) -> Mapping[str, Reason]:
-    """Return which of the nodes cannot be booked for the pod, and why; pods that ask for the same ask each node once.
+    """Return which of the nodes, which take the pod, cannot be booked for it, and why.
 
-    What volumes and claims they ask for makes no difference: the filters have found those.
+    Pods that ask for the same ask each node once. What volumes and claims they ask for makes no difference: the filters
+    have found those.
     """
     books = tuple(check for check in prepared.checks if check.depends_on == "books")
     kind = kind_prepared(view.snapshot, structs.replace(pod.requirements, claims=(), ephemeral=()), books)
-    asked = ((name, view.of_node(name, _unbookable_of_kind, kind)) for name in names)
+    uncertain = members(view, kind.value.uncertain(view, named(view, names)))
+    asked = ((name, view.of_node(name, _unbookable_of_kind, kind)) for name in uncertain)
     return {name: reason for name, reason in asked if reason is not None}
 
 

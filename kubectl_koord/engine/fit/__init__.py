@@ -5,10 +5,13 @@ filters of one round share, the state that PreFilter prepares for the trigger po
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit import (
     cordon,
     device_share,
@@ -95,6 +98,10 @@ class Prepared(Struct, frozen=True):
     def may_fail_to_reserve(self) -> bool:
         """Whether a node that passes the filters may have nothing to book."""
         return any(check.may_fail_to_reserve() for check in self.checks)
+
+    def uncertain(self, view: View, among: NodeSet) -> NodeSet:
+        """Return those nodes of a set, which take the trigger, that may have nothing to book for it."""
+        return reduce(or_, (check.uncertain(view, among) for check in self.checks), 0)
 
     @property
     def follows_members(self) -> bool:
