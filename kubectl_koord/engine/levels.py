@@ -57,6 +57,10 @@ class Levels(Counts):
         for number, nodes in self.by_number():
             yield number, nodes & ~self.at_least(number + 1)
 
+    def __getitem__(self, name: str) -> int:
+        """Return how many a node takes."""
+        return sum(has(self.view, nodes, name) for nodes in self.sets)
+
     def __contains__(self, name: object) -> bool:
         """Tell whether a node takes any."""
         return isinstance(name, str) and has(self.view, self.at_least(1), name)
@@ -72,6 +76,11 @@ class Levels(Counts):
     def total(self) -> int:
         """Return the sum over the nodes."""
         return sum(nodes.bit_count() for nodes in self.sets)
+
+    def most_first(self) -> Iterator[str]:
+        """Yield the nodes that take any, those first that take most."""
+        for _, nodes in reversed([*self.exactly()]):
+            yield from members(self.view, nodes)
 
     def among(self, names: Collection[str]) -> "Levels":
         """Return those of some of the nodes."""

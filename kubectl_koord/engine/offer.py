@@ -56,6 +56,10 @@ class Counts(Mapping[str, int]):
         """Return the sum over the nodes."""
         return sum(self.by_name.values())
 
+    def most_first(self) -> Iterable[str]:
+        """Return the nodes that take any, those first that take most."""
+        return sorted(self.by_name, key=self.by_name.__getitem__, reverse=True)
+
     def among(self, names: Collection[str]) -> "Counts":
         """Return those of some of the nodes."""
         return Counts((name, number) for name, number in self.by_name.items() if name in names)
