@@ -52,7 +52,8 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     if prepared.books:
         slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
-    order = [name for name in _ranked(view, slots, prepared) for _ in range(slots.counts[name])]
+    seats = (name for name in _ranked(view, slots, prepared) for _ in range(slots.counts[name]))
+    order = [*islice(seats, len(queue))]
     stopped = job.over_quota(view, queue[: len(order) + 1])
     allowed = queue[: stopped[0]] if stopped is not None else queue
     placement = {pod.key: node for pod, node in zip(allowed, order, strict=False)}
@@ -115,11 +116,11 @@ def _waiting(
     return waiting
 
 
-def _ranked(view: View, offer: Offer, prepared: Prepared) -> list[str]:
+def _ranked(view: View, offer: Offer, prepared: Prepared) -> Iterable[str]:
     """Return the nodes that take any, in the order in which they are filled: preferred ones, then those for most."""
     counts = offer.counts
     if not prepared.reservations:
-        return sorted(counts, key=counts.__getitem__, reverse=True)
+        return counts.most_first()
     return sorted(counts, key=lambda name: (preference(view.state(name), prepared), -counts[name]))
 
 
