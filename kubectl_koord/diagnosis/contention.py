@@ -17,6 +17,7 @@ from kubectl_koord.engine.admission.queue import (
     by_priority_and_age,
     fits_wherever,
     higher_priority,
+    may_fit_wherever,
     priority,
 )
 from kubectl_koord.engine.rounds import Outcome
@@ -75,6 +76,8 @@ def jobs_ahead(simulation: Simulation) -> JobsAhead:
 
 def _fits_wherever(simulation: Simulation, ahead: JobsAhead) -> bool:
     """Tell whether the subject is surely placed, whatever nodes the undetermined pods take."""
+    if not may_fit_wherever(simulation.subject, ahead):
+        return False
     outcomes = open_outcomes(simulation, ahead.fixed, preemption=False)
     return len(outcomes) == 1 and fits_wherever(simulation.subject, ahead, outcomes[0].first, simulation.multiples)
 
