@@ -1,6 +1,7 @@
 """A cluster to compute with: the snapshot, and what-ifs laid over it without copying it."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar, TypeVarTuple
 
 from msgspec import structs
@@ -85,6 +86,10 @@ class View(Memo):
 
     def touched(self) -> Collection[str]:
         """Return the names of the nodes that differ, or on which others are, from the view that this one lies over."""
+        return self._touched
+
+    @cached_property
+    def _touched(self) -> Collection[str]:
         return self._nodes.keys() | self._occupants.keys()
 
     def state(self, name: str) -> NodeState:
