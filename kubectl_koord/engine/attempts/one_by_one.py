@@ -178,14 +178,14 @@ class _Turns:
         return [*(name for name in names if name not in self._late), *(name for name in self._late if name in names)]
 
 
-def _not_bookable(view: View, pod: PendingPod, names: Sequence[str], prepared: Prepared) -> Mapping[str, Reason]:
+def _not_bookable(view: View, pod: PendingPod, names: Iterable[str], prepared: Prepared) -> Mapping[str, Reason]:
     """Return which of the nodes cannot be booked for the pod, and why; pods that ask for the same ask each node once.
 
     What volumes and claims they ask for makes no difference: the filters have found those.
     """
     books = tuple(check for check in prepared.checks if check.depends_on == "books")
     kind = kind_prepared(view.snapshot, structs.replace(pod.requirements, claims=(), ephemeral=()), books)
-    asked = zip(names, view.of_each(names, _unbookable_of_kind, kind), strict=True)
+    asked = ((name, view.of_node(name, _unbookable_of_kind, kind)) for name in names)
     return {name: reason for name, reason in asked if reason is not None}
 
 
@@ -220,7 +220,7 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
         order = turns.setdefault(kind_of(job, pod), _Turns()) if lasting else _Turns()
         feasible = preferred(now, order.in_turn(offer.counts), prepared)
         if prepared.may_fail_to_reserve:
-            unbookable |= _not_bookable(now, pod, tuple(offer.counts), prepared)
+            unbookable |= _not_bookable(now, pod, offer.counts, prepared)
         name = member_order.choose(now, feasible, pod, unbookable)
         booked = reserve(pod, now.state(name), prepared)
         if not isinstance(booked, PendingPod):
