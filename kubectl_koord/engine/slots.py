@@ -24,6 +24,7 @@ from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
 from kubectl_koord.engine.passing import counted_singly, passing, refused, taking
 from kubectl_koord.engine.reasons.nodes import Refused
+from kubectl_koord.engine.refusing import RefusingNodes, refusing
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
 from kubectl_koord.model.values.memo import recently
@@ -157,12 +158,19 @@ def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: t
     def on_node(name: str) -> NodeSlots:
         return all_in if every[name] >= most else _without_limit(view.state(name), one)
 
-    def partly() -> Iterator[Refused]:
-        nodes = named(view, (name for name, count in every.items() if count < most))
-        parts = _running_out(view, nodes, one)
-        return _refusing((on_node(first_of(view, part)), part.bit_count()) for part in parts)
+    def running_out_in_parts() -> Iterator[NodeSet]:
+        return _running_out(view, named(view, (name for name, count in every.items() if count < most)), one)
 
-    return Offer(view.names(), counts, on_node, partial(_refused_alike, view, requirements, checks), partly)
+    def partly() -> Iterator[Refused]:
+        return _refusing((on_node(first_of(view, part)), part.bit_count()) for part in running_out_in_parts())
+
+    def none_or_partly() -> RefusingNodes:
+        some = ((on_node(first_of(view, part)).rejection, part) for part in running_out_in_parts())
+        taken = ((reason, part) for reason, part in some if reason is not None)
+        return RefusingNodes(view, (*refusing(view, requirements, checks), *taken))
+
+    none = partial(_refused_alike, view, requirements, checks)
+    return Offer(view.names(), counts, on_node, none, partly, none_or_partly)
 
 
 @recently(_MOST_KINDS)

@@ -14,6 +14,7 @@ from kubectl_koord.engine.columns import (
     every_node,
     members,
     occupants_of,
+    packed,
     position_of,
     singles,
     which,
@@ -94,6 +95,14 @@ class NodeResources(Stateless, Struct, frozen=True):
         short = [part for whole in parts for part in (whole & placed, whole & ~placed) if part and not part & full]
         by_limit = [part for nodes in classes(view, _allowed).values() if (part := nodes & full)]
         return (*short, *by_limit, *singles(apart))
+
+    def lasting_alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set also by whether the node is too small for what is short, were nobody there."""
+        parts = self.alike(view, pod, refused)
+        for resource, amount in pod.requirements.requests if self.rules.oversized_is_unresolvable else ():
+            large = packed(bytes(map(amount.__le__, allocatable_of(view, resource))))
+            parts = [part for whole in parts for part in (whole & large, whole & ~large) if part]
+        return parts
 
     def counted_singly(self, view: View) -> NodeSet:
         """Return the nodes on which a reservation is given back to the trigger, or counts beside its owner."""
