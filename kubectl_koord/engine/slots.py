@@ -51,13 +51,19 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
     runs = runs_of(pods)
     first_alike = bool(runs) and pods[0].requirements == prepared.trigger.requirements
     if not prepared.counts_only_room and not first_alike:
-        return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
+        return offer_of_each(view, names, pods, prepared)
     if not prepared.counts_only_room:
         every = _beside_others(view, runs, prepared)
         return every.among(names).but(_with_nominated(view, names, runs, prepared))
     alike = len(runs) == 1 and first_alike
     every = _alike(view, len(pods), prepared) if alike else _unequal(view, runs, prepared)
     return every.among(names).but(_with_nominated(view, names, runs, prepared))
+
+
+def offer_of_each(view: View, names: Collection[str], pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
+    """Return the same with each of the nodes asked by itself: of few nodes it costs less, however many there are."""
+    runs = runs_of(pods)
+    return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
 
 
 def _with_nominated(
