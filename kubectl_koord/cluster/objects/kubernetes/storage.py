@@ -134,8 +134,14 @@ class CSINode(Struct, gc=False):
 
 
 def lean_claim(written: PersistentVolumeClaim) -> PersistentVolumeClaim:
-    """Return the claim without what is not read of it."""
+    """Return the claim without what is not read of it.
+
+    Raises:
+        QuantityError: when the size that it asks for is no quantity.
+
+    """
     meta = written.metadata
+    _claimed(written.spec)
     written.metadata = Meta(
         annotations={name: text for name, text in (meta.annotations or {}).items() if name in _READ} or None,
         deletion_timestamp=meta.deletion_timestamp,
@@ -145,7 +151,12 @@ def lean_claim(written: PersistentVolumeClaim) -> PersistentVolumeClaim:
 
 
 def lean_volume(written: PersistentVolume) -> PersistentVolume:
-    """Return the volume without what is not read of it, and with what is alike in many as one object."""
+    """Return the volume without what is not read of it, and with what is alike in many as one object.
+
+    Raises:
+        QuantityError: when its capacity is no quantity.
+
+    """
     meta, spec = written.metadata, written.spec
     written.metadata = Meta(
         name=meta.name,
@@ -155,6 +166,7 @@ def lean_volume(written: PersistentVolume) -> PersistentVolume:
     )
     if written.status.phase != "Available":
         spec.claim_ref = spec.capacity = spec.access_modes = None
+    _size(spec.capacity)
     if spec.node_affinity is not None:
         text = msgspec.json.encode(spec.node_affinity)
         spec.node_affinity = _affinity(text)
@@ -268,6 +280,10 @@ def free_volume(written: PersistentVolume) -> storage.Volume | None:
         terms=node_terms(affinity.required) if affinity and affinity.required else None,
         promised=f"{promised.namespace}/{promised.name}" if promised else "",
     )
+
+
+def _claimed(spec: ClaimSpec) -> int:
+    return _size(spec.resources.requests if spec.resources else None)
 
 
 def _size(written: Amounts | None) -> int:
