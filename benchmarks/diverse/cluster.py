@@ -26,7 +26,7 @@ profiles:
     - name: LoadAwareScheduling
       args:
         filterExpiredNodeMetrics: false
-        nodeMetricExpirationSeconds: 300
+        nodeMetricExpirationSeconds: 315360000
         resourceWeights: {cpu: 1, memory: 1}
         usageThresholds: {cpu: 65, memory: 95}
         estimatedScalingFactors: {cpu: 85, memory: 70}
@@ -108,7 +108,7 @@ class Diverse:
         yield Large(path, "NodeMetricList", map(msgspec.json.encode, metrics))
         reservations = map(tables.reservation, self._reserved)
         yield Large(f"{_SCHEDULING}/reservations", "ReservationList", map(msgspec.json.encode, reservations))
-        quotas = tables.quotas(scale.quotas)
+        quotas = tables.quotas(scale.quotas, tables.used(self._running, self._leaves))
         yield Large(f"{_SIGS}/elasticquotas", "ElasticQuotaList", map(msgspec.json.encode, quotas))
         groups = tables.pod_groups(jobs(self.size), self._held())
         yield Large(f"{_SIGS}/podgroups", "PodGroupList", map(msgspec.json.encode, groups))

@@ -11,7 +11,7 @@ NAMESPACES = (*(f"team-{number:02}" for number in range(95)), "train")
 _REPLICAS = 6
 _SIZES = (1, 1, 2, 4, 1, 8, 1, 2)  # pods of the jobs that wait, in turn
 _SPREAD = 20  # of so many nodes gangs hold all GPUs of some, single pods hold those of others
-_WHOLE, _SINGLE = 12, 19  # below: one pod with all cards, one pod for each; the rest has half of its cards free
+_WHOLE, _SINGLE = 9, 13  # below: one pod with all cards, one pod for each; the rest has half of its cards free
 
 
 class Scale(NamedTuple):

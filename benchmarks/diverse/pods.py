@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from benchmarks.diverse.places import MODELS, POOLS, card, model_of, node_name, pool_name
 from benchmarks.diverse.plan import Running, Waiting, is_pinned, is_stateful
+from benchmarks.diverse.tables import leaf_of
 from benchmarks.diverse.terms import apart, band, requests_of, spread, tolerations
 from benchmarks.shapes import Object, Shape, pod_shape, uid
 
@@ -15,7 +16,7 @@ _DOMAIN = "scheduling.koordinator.sh/"
 _GANG = "pod-group.scheduling.sigs.k8s.io"
 _TEAMS = ("search", "ads", "maps", "speech", "vision", "llm", "feed", "pay")
 _OPERATORS = ("pytorchjob", "mpijob", "tfjob", "rayjob")
-_WAITING_GPUS = (0, 1, 2, 4, 8)
+_WAITING_GPUS = (0, 8, 8, 1, 8, 4, 8, 2, 8)
 
 
 class Facts(NamedTuple):
@@ -124,7 +125,7 @@ class Pods:
             "cost-center": str(4000 + workload % 300),
             "pod-template-hash": f"{workload * 2654435761 % (1 << 32):08x}",
             "koordinator.sh/qosClass": quality,
-            QUOTA: f"leaf-{workload % self._facts.leaves:04}",
+            QUOTA: f"leaf-{leaf_of(workload, self._facts.leaves):04}",
         }
 
     def _waiting(self, pod: Waiting) -> Object:

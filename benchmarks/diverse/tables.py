@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from benchmarks.diverse.places import card, model_of, node_name
@@ -32,32 +33,75 @@ def tree(quotas: int) -> Tree:
     return Tree(orgs, departments, groups, quotas - orgs - departments - groups)
 
 
-def quotas(count: int) -> Iterator[Object]:
-    """Yield the quotas; those of the chart come besides."""
+class Used(NamedTuple):
+    """What the bound pods of a quota request."""
+
+    cores: float = 0.0
+    gib: float = 0.0
+    gpus: int = 0
+
+    def plus(self, other: "Used") -> "Used":
+        """Return both together."""
+        return Used(self.cores + other.cores, self.gib + other.gib, self.gpus + other.gpus)
+
+
+_SPARE = (Used(8192, 131_072, 768), Used(), Used(256, 4096, 16))
+
+
+def leaf_of(workload: int, leaves: int) -> int:
+    """Return the quota of the pods of a workload, among those that have no others below them."""
+    return workload % leaves
+
+
+def used(running: Iterable[Running], leaves: int) -> list[Used]:
+    """Return what the pods of each such quota request."""
+    found = [Used()] * leaves
+    for pod in running:
+        leaf = leaf_of(pod.workload, leaves)
+        found[leaf] = found[leaf].plus(_asked(pod))
+    return found
+
+
+def _asked(pod: Running) -> Used:
+    asked = requests_of(pod)
+    cpu, memory = asked.get("cpu", "0"), asked.get("memory", "0Gi")
+    cores = int(cpu[:-1]) / 1000 if cpu.endswith("m") else float(cpu)
+    gib = int(memory[:-2]) / (1 if memory.endswith("Gi") else 1024)
+    return Used(cores, gib, pod.gpus)
+
+
+def quotas(count: int, of_leaves: Sequence[Used]) -> Iterator[Object]:
+    """Yield the quotas; those of the chart come besides.
+
+    A third of those that have no others below them is used up; the others have room for a few pods, or for a large job.
+    """
     shape = tree(count)
     for name, parent in ((_ROOT, ""), ("koordinator-system-quota", _ROOT), ("koordinator-default-quota", _ROOT)):
-        yield _quota(name, _HOME, parent, is_parent=name == _ROOT, size=0)
-    levels = (("org", shape.orgs), ("dept", shape.departments), ("group", shape.groups), ("leaf", shape.leaves))
-    above, number_above = "", 1
-    size = 1 << 20
-    for level, number in levels:
-        size //= 8
-        for each in range(number):
-            parent = f"{above}-{each % number_above:04}" if above else _ROOT
-            home = NAMESPACES[each % 96]
-            yield _quota(f"{level}-{each:04}", home, parent, is_parent=level != "leaf", size=size + each % 40 * 8)
-        above, number_above = level, number
+        yield _quota(name, _HOME, parent, is_parent=name == _ROOT)
+    of_groups, of_departments, of_orgs = [Used()] * shape.groups, [Used()] * shape.departments, [Used()] * shape.orgs
+    room = [spent.plus(_SPARE[number % 3]) for number, spent in enumerate(of_leaves)]
+    for above, below in ((of_groups, room), (of_departments, of_groups), (of_orgs, of_departments)):
+        for number, one in enumerate(below):
+            above[number % len(above)] = above[number % len(above)].plus(one)
+    levels = (("org", of_orgs), ("dept", of_departments), ("group", of_groups), ("leaf", room))
+    upper, uppers = "", 1
+    for level, most in levels:
+        for number, one in enumerate(most):
+            parent = f"{upper}-{number % uppers:04}" if upper else _ROOT
+            yield _quota(f"{level}-{number:04}", NAMESPACES[number % 96], parent, is_parent=level != "leaf", most=one)
+        upper, uppers = level, len(most)
 
 
-def _quota(name: str, home: str, parent: str, *, is_parent: bool, size: int) -> Object:
+def _quota(name: str, home: str, parent: str, *, is_parent: bool, most: Used | None = None) -> Object:
     labels = {f"{_QUOTA}is-parent": str(is_parent).lower(), f"{_QUOTA}parent": parent}
     spec: Object = {}
     annotations = {}
-    if size:
-        least = {"cpu": str(size // 16), "memory": f"{size // 4}Gi", "nvidia.com/gpu": str(size // 64)}
-        most = {"cpu": str(size), "memory": f"{size * 8}Gi", "nvidia.com/gpu": str(max(1, size // 16))}
-        spec = {"min": least, "max": most}
-        weight = ",".join(f'"{name}":"{amount}"' for name, amount in most.items())
+    if most:
+        amounts = {"cpu": f"{ceil(most.cores)}", "memory": f"{ceil(most.gib)}Gi", "nvidia.com/gpu": f"{most.gpus}"}
+        half = Used(most.cores / 2, most.gib / 2, most.gpus // 2)
+        least = {"cpu": f"{int(half.cores)}", "memory": f"{int(half.gib)}Gi", "nvidia.com/gpu": f"{half.gpus}"}
+        spec = {"min": least, "max": amounts}
+        weight = ",".join(f'"{resource}":"{amount}"' for resource, amount in amounts.items())
         annotations[f"{_QUOTA}shared-weight"] = f"{{{weight}}}"
     meta = {"name": name, "namespace": home, "creationTimestamp": CREATED, "labels": labels, "annotations": annotations}
     return {"apiVersion": _SIGS, "kind": "ElasticQuota", "metadata": meta, "spec": spec, "status": {}}
@@ -158,7 +202,7 @@ def volume(namespace: str, name: str, zone: str) -> Object:
 
 def metric(rng: random.Random, node: int, pods: Sequence[Running]) -> Object:
     """Return the NodeMetric of a node, with the usage of its pods."""
-    cpu, memory = 20_000 + node * 7919 % 90_000, 400_000_000 + node * 104_729 % 900_000_000
+    cpu, memory = 8_000 + node * 7919 % 70_000, 400_000_000 + node * 104_729 % 900_000_000
     kinds = (("avg", 100), ("p50", 97), ("p90", 112), ("p95", 118), ("p99", 125))
     usage = {kind: {"resources": _measured(cpu * part // 100, memory * part // 100)} for kind, part in kinds}
     told = []
