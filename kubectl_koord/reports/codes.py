@@ -95,6 +95,7 @@ _Odd: TypeAlias = Literal[
     "kind-not-in-input",
     "kinds-skipped",
     "podgroup-assumed",
+    "gpu-shared-not-offered",
     "other-scheduler",
     "suspended",
 ]

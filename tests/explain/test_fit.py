@@ -8,7 +8,7 @@ from msgspec import structs
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.explain.jobs.fit import fit
 from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.model.pods import GangAnnotations, HostPort
+from kubectl_koord.model.pods import GangAnnotations, HostPort, PodRequirements
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.unevaluated import PodSetting, UnreadRuntimeClass
 from kubectl_koord.render.show import text
@@ -19,6 +19,7 @@ from kubectl_koord.simulation.simulation import cluster_of, open_outcomes
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import Submitted, of_profile, with_copy
 from tests.build import BLOCK, SPINE, Drawing, cluster, cpus, rules
+from tests.build import node as node_of
 from tests.render.samples import PIPE
 
 TREE = "s0: b0[n1:8 n2:8] b1[n3:8]; s1: b2[n4:8]"
@@ -234,6 +235,17 @@ def test_kinds_that_change_pods_and_that_a_file_holds_none_of_are_warned_of(more
         drawn = drawn.with_gap(kind, "not-in-input")
     report = fit(drawn, submitted(drawn, is_filled=True, **more))
     assert report.warnings[0].message == f"snapshot contains no {kinds}; assuming none exist."
+
+
+@pytest.mark.parametrize(
+    ("offered", "asked", "told"), [(0, ".shared", True), (100, ".shared", False), (0, "-core", False)]
+)
+def test_cards_that_no_node_offers_are_warned_of(offered: int, asked: str, told: bool) -> None:  # noqa: FBT001
+    wanted = PodRequirements(((f"koordinator.sh/gpu{asked}", 1),))
+    room = ("koordinator.sh/gpu.shared", offered)
+    drawn = cluster().with_nodes(node_of("n1", allocatable=(room,))).with_gang("job").change_pods(requirements=wanted)
+    codes = [one.code for one in fit(drawn, submitted(drawn, asks_parts=True)).warnings]
+    assert ("gpu-shared-not-offered" in codes) == told
 
 
 def test_what_was_left_out_or_assumed_is_warned_of() -> None:

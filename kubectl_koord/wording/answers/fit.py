@@ -29,6 +29,12 @@ def assumed(groups: Sequence[str]) -> str:
     return f"{noun} {listed(groups)}: made by the job's operator, if gang scheduling is enabled there."
 
 
+def not_offered(resource: str) -> str:
+    """Return that no node offers what Koordinator's webhook makes pods request that ask for parts of GPUs."""
+    gate = "koord-manager publishes it only with feature gate EnableSyncGPUSharedResource"
+    return f"no node offers {resource}, which pods request that ask for parts of GPUs: {gate}."
+
+
 def other_scheduler(workloads: Sequence[str], scheduler: str, profile: str) -> str:
     """Return that another scheduler would place what was submitted, and what was computed in its place."""
     have = "has" if len(workloads) == 1 else "have"
