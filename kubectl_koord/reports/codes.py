@@ -96,6 +96,7 @@ _Odd: TypeAlias = Literal[
     "kinds-skipped",
     "podgroup-assumed",
     "gpu-shared-not-offered",
+    "priority-without-class",
     "other-scheduler",
     "suspended",
 ]

@@ -109,7 +109,7 @@ def test_pods_of_another_scheduler_are_asked_about_as_if_they_were_koordinators_
         "Pod/job-1 and Job/x have schedulerName other: computed as if it were koord-scheduler, as no decision is"
         " computed for another scheduler. Set schedulerName koord-scheduler to make it so.",
     )
-    assert "As if koord-scheduler placed its pods: they have schedulerName other.\n" in page(report)
+    assert "As if koord-scheduler placed all of its pods, also those with schedulerName other.\n" in page(report)
 
 
 @pytest.mark.parametrize("made_by", ["assumed", "of_others"])
@@ -246,6 +246,13 @@ def test_cards_that_no_node_offers_are_warned_of(offered: int, asked: str, told:
     drawn = cluster().with_nodes(node_of("n1", allocatable=(room,))).with_gang("job").change_pods(requirements=wanted)
     codes = [one.code for one in fit(drawn, submitted(drawn, asks_parts=True)).warnings]
     assert ("gpu-shared-not-offered" in codes) == told
+
+
+def test_a_priority_that_no_class_gives_is_warned_of() -> None:
+    drawn = cluster(TREE).with_gang("job", 1)
+    (warning,) = fit(drawn, submitted(drawn, own_priority=("Job/a", "Pod/b"))).warnings
+    assert warning.code == "priority-without-class"
+    assert warning.message.startswith("Job/a and Pod/b have a priority that no PriorityClass gives: ")
 
 
 def test_what_was_left_out_or_assumed_is_warned_of() -> None:

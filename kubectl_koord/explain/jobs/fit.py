@@ -248,6 +248,8 @@ def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[Pending
         yield Notice(
             "other-scheduler", sentences.other_scheduler(tuple(workloads), scheduler, snapshot.config.profiles[0])
         )
+    if submitted.own_priority:
+        yield Notice("priority-without-class", sentences.own_priority(submitted.own_priority))
     if submitted.suspended:
         yield Notice("suspended", sentences.suspended(submitted.suspended))
     if submitted.skipped:

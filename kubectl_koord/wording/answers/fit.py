@@ -44,6 +44,15 @@ def other_scheduler(workloads: Sequence[str], scheduler: str, profile: str) -> s
     )
 
 
+def own_priority(workloads: Sequence[str]) -> str:
+    """Return which workloads have a priority that the API server refuses."""
+    have = "has" if len(workloads) == 1 else "have"
+    return (
+        f"{listed(workloads)} {have} a priority that no PriorityClass gives: it counts as written, but the API server"
+        " refuses such pods. Name a PriorityClass."
+    )
+
+
 def suspended(workloads: Sequence[str]) -> str:
     """Return which workloads make no pods before they are resumed."""
     told = "is suspended, and makes no pods" if len(workloads) == 1 else "are suspended, and make no pods"
