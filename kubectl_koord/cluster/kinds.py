@@ -7,6 +7,7 @@ from typing import Any
 
 from kubectl_koord.cluster.kind import Kind, Need, bare_name, only_named, pair, whole_name
 from kubectl_koord.cluster.objects.fields import deployments
+from kubectl_koord.cluster.objects.fields.resource_topologies import NodeResourceTopology
 from kubectl_koord.cluster.objects.koordinator import (
     colocation,
     descheduler,
@@ -111,7 +112,7 @@ NODE_METRIC = Kind(
 )
 NODE_TOPOLOGY = Kind(
     "NodeResourceTopology",
-    node_topology.NodeResourceTopology,
+    NodeResourceTopology,
     "/apis/topology.node.k8s.io/v1alpha1",
     "noderesourcetopologies",
     bare_name,

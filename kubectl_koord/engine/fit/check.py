@@ -61,6 +61,9 @@ class Check(Protocol):
     def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return a set of nodes that refuse the pod in parts: within each the reasons are worded the same."""
 
+    def lasting_alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the same in parts within each of which it is also the same whether removing pods could help."""
+
     def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
         """Return a set of nodes that take the first of these pods in parts: within each nodes take as many one by one.
 
@@ -81,6 +84,9 @@ class Check(Protocol):
 
     def may_fail_to_reserve(self) -> bool:
         """Tell whether a node that this filter lets pass may have nothing to book."""
+
+    def uncertain(self, view: View, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set, which all filters let pass the trigger, that may have nothing to book for it."""
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return what is booked for a pod that takes its place on the node, or why it cannot be.
@@ -113,6 +119,10 @@ class Stateless:
         """Return each node of the set by itself."""
         return singles(refused)
 
+    def lasting_alike(self: Check, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set as it is worded: most refusals that are worded the same last alike."""
+        return self.alike(view, pod, refused)
+
     def taking_alike(self, _view: View, _pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
         """Return each node of the set by itself."""
         return singles(taking)
@@ -136,6 +146,10 @@ class Stateless:
     def may_fail_to_reserve(self) -> bool:
         """Tell that it has all that it let pass."""
         return False
+
+    def uncertain(self: Check, _view: View, among: NodeSet) -> NodeSet:
+        """Return all of them, or none."""
+        return among if self.may_fail_to_reserve() else 0
 
     def reserve(self, _pod: PendingPod, _state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book nothing more."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, strings
@@ -205,18 +205,26 @@ def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | 
         known=volume is not None,
         binding=_binding(written),
         class_name=_class_name(annotations, spec.storage_class_name),
-        request=shared(
-            storage.VolumeRequest(
-                size=_claimed(spec),
-                modes=tuple(sorted(spec.access_modes or ())),
-                is_block=spec.volume_mode == "Block",
-                selector=label_selector(spec.selector),
-            )
-        ),
+        request=_request(spec),
         selected=annotations.get(_SELECTED_NODE) or "",
         terminating=meta.deletion_timestamp is not None,
         owner=(owner.uid, owner.name) if owner else ("", ""),
     )
+
+
+def _request(spec: ClaimSpec) -> storage.VolumeRequest:
+    asked = (spec.resources.requests if spec.resources else None) or {}
+    found = _plain_request(tuple(asked.items()), tuple(spec.access_modes or ()), spec.volume_mode)
+    if spec.selector is None:
+        return found
+    return shared(structs.replace(found, selector=label_selector(spec.selector)))
+
+
+@lru_cache(_MOST)
+def _plain_request(
+    asked: tuple[tuple[str, str | float], ...], modes: tuple[str, ...], mode: str | None
+) -> storage.VolumeRequest:
+    return shared(storage.VolumeRequest(_size(dict(asked)), tuple(sorted(modes)), mode == "Block"))
 
 
 def _binding(written: PersistentVolumeClaim) -> storage.Binding:
