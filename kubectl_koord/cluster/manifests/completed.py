@@ -53,13 +53,13 @@ class Admission(Struct, frozen=True):
 class Completed(Struct, frozen=True):
     """A pod, on no node yet; `unevaluated` is what cannot be told of what is filled in.
 
-    `has_priority_of_none` is set where the API server would refuse the priority that is written.
+    `is_priority_refused` is set where the API server would refuse the priority that is written.
     """
 
     meta: Meta
     spec: TemplateSpec
     unevaluated: tuple[PodUnevaluated, ...] = ()
-    has_priority_of_none: bool = False
+    is_priority_refused: bool = False
 
 
 def admission(collector: Collector, chosen: Overrides, gaps: Iterable[Gap], *, is_mutated: bool) -> Admission:
@@ -114,7 +114,7 @@ def completed(
     is_known = chosen == Overrides() and kinds.PRIORITY_CLASS.name not in admission.unread
     refused = is_known and is_refused(spec, spec.priority_class_name or "", classes)
     try:
-        return structs.replace(_made(admission, meta, spec), has_priority_of_none=refused)
+        return structs.replace(_made(admission, meta, spec), is_priority_refused=refused)
     except (RefusedError, QuantityError) as problem:
         raise KoordError(f"{title}: {problem}") from None
 

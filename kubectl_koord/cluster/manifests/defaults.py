@@ -38,9 +38,9 @@ def is_refused(spec: PodSpec, name: str, classes: Iterable[PriorityClass]) -> bo
     """Tell whether the API server refuses a priority that is written, as its class, or the default, has another."""
     known = {one.name: one for one in classes}
     found = known.get(name) if name else _default(known.values())
-    return (
-        spec.priority is not None and (found is not None or not name) and spec.priority != (found.value if found else 0)
-    )
+    if spec.priority is None or (name and found is None):
+        return False
+    return spec.priority != (found.value if found else 0)
 
 
 def _default(classes: Iterable[PriorityClass]) -> PriorityClass | None:

@@ -262,7 +262,7 @@ class Manifests:
 
     def _keep(self, collector: Collector, workload: _Workload, done: Completed, claims: Iterable[Any]) -> None:
         pod = Pod(done.meta, done.spec)
-        if done.has_priority_of_none:
+        if done.is_priority_refused:
             self._own_priority[f"{workload.kind}/{workload.meta.name}"] = None
         try:
             made, without_class = own_volumes(pod, claims, collector.values(kinds.VOLUME_CLAIM), self._classless)
