@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from kubectl_koord.engine.columns import (
     NodeSet,
+    held_of,
     nodes_of,
     occupants_of,
     of_nodes,
-    patched,
     position_of,
     seen_of_nodes,
     selector,
@@ -100,22 +100,21 @@ def _zones_of(view: View, plain: PlainZones) -> Sequence[_Zones | None]:
 @memoised
 def _books_of(view: View) -> Sequence[Booked]:
     """Return what is booked on each node, in name order."""
-    trial, base = view.trial(), view.layers()[0]
-
-    def of_node(name: str) -> Booked:
-        return booked_of(view.node(name).numa, view.occupants(name), view.held(name))
-
+    trial = view.trial()
     if trial is not None:
         before, removed = trial
         found, known = list(_books_of(before)), position_of(view)
         for name, pods in removed.items():
             if any(map(_holds, pods)):
-                found[known[name]] = of_node(name)
+                found[known[name]] = booked_of(view.node(name).numa, view.occupants(name), view.held(name))
         return found
-    if base is not None:
-        return patched(view, _books_of(base), of_node)
-    holding = ([pod for pod in pods if _holds(pod)] for pods in occupants_of(view))
-    return [booked_of(node.numa, pods, pods) for node, pods in zip(nodes_of(view), holding, strict=True)]
+    there = zip(nodes_of(view), occupants_of(view), held_of(view), strict=True)
+    return [booked_of(node.numa, *_holding(pods, held)) for node, pods, held in there]
+
+
+def _holding(pods: Iterable[Occupant], held: Iterable[Occupant]) -> tuple[Collection[Occupant], Collection[Occupant]]:
+    holding = [pod for pod in pods if _holds(pod)]
+    return holding, holding if held is pods else [pod for pod in held if _holds(pod)]
 
 
 def _holds(occupant: Occupant) -> bool:
