@@ -191,13 +191,13 @@ def _in_the_way(
     if not blocked:
         return (words.cannot_be_split(simulation.multiples),)
     if lifted:
-        return (words.lost_nodes(Refused(first.rejections[name], 1) for name in blocked),)
+        return (words.lost_nodes(Refused(first.worded[name], 1) for name in blocked),)
     return tuple(_on_node(simulation.view, name, first) for name in blocked)
 
 
 def _on_node(view: View, name: str, first: Attempt) -> str:
     """Return what takes the room of a node, or why it refuses pods whatever pods are on it."""
-    reason = first.rejections.get(name)
+    reason = first.worded.get(name)
     movable = [one for one in view.occupants(name) if not isinstance(one, PendingPod)]
     if reason is None or not movable or reason.unresolvable or isinstance(reason, Cordoned):
         return words.node_refuses(name, reason)

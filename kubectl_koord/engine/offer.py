@@ -1,11 +1,12 @@
 """What nodes offer: how many pods each takes, and why it takes no more."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from functools import cache, cached_property
 
 from msgspec import Struct
 
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
+from kubectl_koord.engine.refusing import RefusingNodes
 from kubectl_koord.model.values.memo import Memo
 
 
@@ -16,12 +17,53 @@ class NodeSlots(Struct, frozen=True, gc=False):
     rejection: Reason | None
 
 
-class Counts(dict[str, int]):
-    """How many pods nodes take; nodes that are left out take none."""
+class Counts(Mapping[str, int]):
+    """How many pods nodes take, by name; nodes that are left out take none."""
 
-    def __missing__(self, _name: str) -> int:
-        """Return none."""
-        return 0
+    def __init__(self, numbers: Mapping[str, int] | Iterable[tuple[str, int]]) -> None:
+        """Take the numbers."""
+        self._numbers = dict(numbers)
+
+    @property
+    def by_name(self) -> dict[str, int]:
+        """The numbers by name, in the order of the nodes."""
+        return self._numbers
+
+    def __getitem__(self, name: str) -> int:
+        """Return how many a node takes."""
+        return self.by_name.get(name, 0)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a node takes any."""
+        return name in self.by_name
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the nodes that take any, in their order."""
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        """Return how many nodes take any."""
+        return len(self.by_name)
+
+    def items(self) -> ItemsView[str, int]:
+        """Return nodes and numbers."""
+        return self.by_name.items()
+
+    def values(self) -> ValuesView[int]:
+        """Return the numbers."""
+        return self.by_name.values()
+
+    def total(self) -> int:
+        """Return the sum over the nodes."""
+        return sum(self.by_name.values())
+
+    def most_first(self) -> Iterable[str]:
+        """Return the nodes that take any, those first that take most."""
+        return sorted(self.by_name, key=self.by_name.__getitem__, reverse=True)
+
+    def among(self, names: Collection[str]) -> "Counts":
+        """Return those of some of the nodes."""
+        return Counts((name, number) for name, number in self.by_name.items() if name in names)
 
 
 class LazyNames(Collection[str]):
@@ -61,6 +103,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         on_node: Callable[[str], NodeSlots],
         refused: Callable[[], Iterable[Refused]] | None = None,
         partly: Callable[[], Iterable[Refused]] | None = None,
+        refusing: Callable[[], RefusingNodes] | None = None,
     ) -> None:
         """Take what is known.
 
@@ -70,12 +113,14 @@ class Offer(Memo, Mapping[str, NodeSlots]):
             on_node: tells also why it takes no more.
             refused: tells why nodes take none, of all these at once; None where they are asked one by one.
             partly: tells the same of nodes that take some, where `refused` is there.
+            refusing: tells the same by node, of nodes alike at once; None where they are asked one by one.
 
         """
         self.names = names
         self.counts = counts
         self.refused = None if refused is None else cache(lambda: tuple(refused()))
         self._on_node = on_node
+        self._refusing = None if refusing is None else cache(refusing)
         self._partly = partly or self._one_by_one
         self._known: dict[str, NodeSlots] = {}
 
@@ -107,8 +152,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         if len(names) == len(self.names):
             return self
         chosen = dict.fromkeys(names).keys()
-        counts = Counts((name, count) for name, count in self.counts.items() if name in chosen)
-        return Offer(chosen, counts, self.__getitem__)
+        return Offer(chosen, self.counts.among(chosen), self.__getitem__)
 
     def but(self, nodes: Mapping[str, NodeSlots]) -> "Offer":
         """Return the offer with other slots of some nodes."""
@@ -131,6 +175,20 @@ class Offer(Memo, Mapping[str, NodeSlots]):
     def _one_by_one(self) -> Iterable[Refused]:
         partly = (self[name].rejection for name in self.counts)
         return (Refused(reason, 1) for reason in partly if reason is not None)
+
+    def refusing(self, is_of_sort: Callable[[Reason], bool]) -> Iterable[str]:
+        """Return the nodes that take no more for a reason of some sort, in their order.
+
+        Reasons that are worded the same, and that removing pods could help all or none of, must be of the same sorts.
+        """
+        if self._refusing is not None:
+            return self._refusing().of_sort(is_of_sort)
+        return [name for name, reason in self.refusals.items() if is_of_sort(reason)]
+
+    @cached_property
+    def worded(self) -> Mapping[str, Reason]:
+        """Why nodes take no more, by node: a reason that is worded the same, which another may share."""
+        return self._refusing().by_name() if self._refusing is not None else self.refusals
 
     @cached_property
     def refusals(self) -> Mapping[str, Reason]:

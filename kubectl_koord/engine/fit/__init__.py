@@ -159,12 +159,12 @@ def preference(state: NodeState, prepared: Prepared) -> tuple[int, int]:
     return max(check.preference(state) for check in prepared.checks)
 
 
-def preferred(states: Sequence[NodeState], prepared: Prepared) -> Sequence[NodeState]:
+def preferred(view: View, names: Sequence[str], prepared: Prepared) -> Sequence[str]:
     """Return those of the nodes that take a pod that it prefers to all others."""
     if not prepared.reservations:
-        return states
-    ranks = [preference(state, prepared) for state in states]
-    return [state for state, rank in zip(states, ranks, strict=True) if rank == min(ranks)]
+        return names
+    ranks = [preference(view.state(name), prepared) for name in names]
+    return [name for name, rank in zip(names, ranks, strict=True) if rank == min(ranks)]
 
 
 def of_other_jobs(nominated: Sequence[PendingPod], job: Iterable[PendingPod]) -> Sequence[PendingPod]:
