@@ -81,7 +81,7 @@ class DeviceShare(ByClass, Struct, frozen=True):
         if layout is None:
             return self._refusal(state)
         answers = _answers(self.snapshot.value, self.request)
-        key, kept = alike(state, layout)
+        key, kept = alike(state)
         if key not in answers:
             answers[key] = kept, self._refusal(state)
         return answers[key][1]
@@ -144,7 +144,7 @@ class DeviceShare(ByClass, Struct, frozen=True):
         if layout is None:
             return self._reserved(state, booked)
         answers = _bookings(self.snapshot.value, self.request)
-        key, kept = alike(state, layout)
+        key, kept = alike(state)
         if key not in answers:
             answers[key] = kept, self._reserved(state, booked)
         return answers[key][1]

@@ -21,7 +21,7 @@ from kubectl_koord.engine.fit.device_share import (
 from kubectl_koord.engine.fit.numa.hints import Hint, Hints, ZonesWith
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.reservations import Matched, matched
+from kubectl_koord.engine.reservations import Matched
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.numa import ZoneSet, members, set_of
 from kubectl_koord.model.pods import PendingPod
@@ -73,7 +73,7 @@ class CardHints(Struct, frozen=True):
         if layout is None:
             return find()
         answers = _answers(self.snapshot.value, self.request)
-        key, held = alike(state, layout)
+        key, held = alike(state)
         if (key, about) not in answers:
             answers[key, about] = held, find()
         found: T = answers[key, about][1]
@@ -128,10 +128,13 @@ def _by_zone(found: Iterable[tuple[NodeSet, frozenset[int] | None]]) -> ZonesWit
     return ZonesWith(by_zone, unclear)
 
 
-def hints_for(trigger: PendingPod, cluster: Cluster) -> tuple[CardHints, ...]:
-    """Return what DeviceShare says for a trigger; nothing where it asks for no device, or no Device object was read."""
+def hints_for(trigger: PendingPod, cluster: Cluster, mine: Matched) -> tuple[CardHints, ...]:
+    """Return what DeviceShare says for a trigger and the reservations that match it.
+
+    Nothing where it asks for no device, or no Device object was read.
+    """
     request = request_of(trigger.requirements)
     snapshot = cluster.view.snapshot
     if not isinstance(request, PodDeviceRequest) or snapshot.gap("Device") is not None:
         return ()
-    return (CardHints(request, Identity(snapshot), matched(cluster.view, trigger, cluster.once)),)
+    return (CardHints(request, Identity(snapshot), mine),)

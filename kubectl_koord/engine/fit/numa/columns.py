@@ -103,18 +103,28 @@ def _books_of(view: View) -> Sequence[Booked]:
     trial = view.trial()
     if trial is not None:
         before, removed = trial
-        found, known = list(_books_of(before)), position_of(view)
+        found, position = list(_books_of(before)), position_of(view)
         for name, pods in removed.items():
             if any(map(_holds, pods)):
-                found[known[name]] = booked_of(view.node(name).numa, view.occupants(name), view.held(name))
+                found[position[name]] = booked_of(view.node(name).numa, view.occupants(name), view.held(name))
         return found
+    known: dict[tuple[object, ...], Booked] = {}
     there = zip(nodes_of(view), occupants_of(view), held_of(view), strict=True)
-    return [booked_of(node.numa, *_holding(pods, held)) for node, pods, held in there]
+    return [_booked_alike(known, node.numa, pods, held) for node, pods, held in there]
 
 
-def _holding(pods: Iterable[Occupant], held: Iterable[Occupant]) -> tuple[Collection[Occupant], Collection[Occupant]]:
+def _booked_alike(
+    known: dict[tuple[object, ...], Booked], node: NodeNUMA | None, pods: Sequence[Occupant], held: Sequence[Occupant]
+) -> Booked:
+    """Return what is booked on a node, found once for nodes with the same CPUs on which the same is booked."""
     holding = [pod for pod in pods if _holds(pod)]
-    return holding, holding if held is pods else [pod for pod in held if _holds(pod)]
+    if held is not pods:
+        return booked_of(node, holding, [pod for pod in held if _holds(pod)])
+    wishes = ((id(pod.allocations), pod.requirements.numa.exclusive) for pod in holding)
+    key = (id(node.cpus) if node is not None else 0, *wishes)
+    if key not in known:
+        known[key] = booked_of(node, holding, holding)
+    return known[key]
 
 
 def _holds(occupant: Occupant) -> bool:

@@ -227,7 +227,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
         wants,
         rules.filters_best_effort,
         prefers or (best_effort and not rules.filters_best_effort) or _hold_cpus(mine, cluster.view),
-        hints_for(trigger, cluster),
+        hints_for(trigger, cluster, mine),
         mine,
         rules.returns_owners_of_zones,
     )
