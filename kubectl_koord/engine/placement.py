@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.offer import Offer
+from kubectl_koord.engine.offer import Offer, numbers
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Domain, Tree
@@ -66,8 +66,9 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
     if not multiples:
         return sums(tree, nodes)
     slots = [0] * len(tree.domains)
-    for name, index in tree.leaf.items():
-        slots[index] = nodes.get(name, 0)
+    for name, number in numbers(nodes):
+        if name in tree.leaf:
+            slots[tree.leaf[name]] = number
     parents = tree.parents
     for index in range(len(slots) - 1, -1, -1):
         count = slots[index]
@@ -86,7 +87,7 @@ def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
     """Return, by domain, the sum of a number over its nodes."""
     found = [0] * len(tree.domains)
     leaf, parents = tree.leaf, tree.parents
-    for name, number in nodes.items():
+    for name, number in numbers(nodes):
         if number and name in leaf:
             index = leaf[name]
             found[index] = number
