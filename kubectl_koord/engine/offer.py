@@ -69,7 +69,7 @@ class Counts(Mapping[str, int]):
         return Counts((name, number) for name, number in self.by_name.items() if name in names)
 
 
-def numbers(nodes: Mapping[str, int]) -> Iterable[tuple[str, int]]:
+def numbered(nodes: Mapping[str, int]) -> Iterable[tuple[str, int]]:
     """Return nodes with a number of theirs, in whatever order."""
     return nodes.in_any_order() if isinstance(nodes, Counts) else nodes.items()
 

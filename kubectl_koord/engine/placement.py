@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.offer import Offer, numbers
+from kubectl_koord.engine.offer import Offer, numbered
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Domain, Tree
@@ -66,7 +66,7 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
     if not multiples:
         return sums(tree, nodes)
     slots = [0] * len(tree.domains)
-    for name, number in numbers(nodes):
+    for name, number in numbered(nodes):
         if name in tree.leaf:
             slots[tree.leaf[name]] = number
     parents = tree.parents
@@ -87,7 +87,7 @@ def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
     """Return, by domain, the sum of a number over its nodes."""
     found = [0] * len(tree.domains)
     leaf, parents = tree.leaf, tree.parents
-    for name, number in numbers(nodes):
+    for name, number in numbered(nodes):
         if number and name in leaf:
             index = leaf[name]
             found[index] = number
