@@ -202,7 +202,7 @@ def volume(namespace: str, name: str, zone: str) -> Object:
 
 def metric(rng: random.Random, node: int, pods: Sequence[Running]) -> Object:
     """Return the NodeMetric of a node, with the usage of its pods."""
-    cpu, memory = 20_000 + node * 7919 % 90_000, 400_000_000 + node * 104_729 % 900_000_000
+    cpu, memory = 8_000 + node * 7919 % 70_000, 400_000_000 + node * 104_729 % 900_000_000
     kinds = (("avg", 100), ("p50", 97), ("p90", 112), ("p95", 118), ("p99", 125))
     usage = {kind: {"resources": _measured(cpu * part // 100, memory * part // 100)} for kind, part in kinds}
     told = []
