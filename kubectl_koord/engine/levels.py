@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import repeat
 
 from kubectl_koord.engine.columns import (
     NodeSet,
@@ -77,11 +76,6 @@ class Levels(Counts):
     def total(self) -> int:
         """Return the sum over the nodes."""
         return sum(nodes.bit_count() for nodes in self.sets)
-
-    def in_any_order(self) -> Iterator[tuple[str, int]]:
-        """Yield nodes and numbers, in whatever order."""
-        for number, nodes in self.exactly():
-            yield from zip(members(self.view, nodes), repeat(number))
 
     def most_first(self) -> Iterator[str]:
         """Yield the nodes that take any, those first that take most."""

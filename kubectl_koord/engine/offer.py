@@ -56,10 +56,6 @@ class Counts(Mapping[str, int]):
         """Return the sum over the nodes."""
         return sum(self.by_name.values())
 
-    def in_any_order(self) -> Iterable[tuple[str, int]]:
-        """Return the same as `items`, in whatever order."""
-        return self.items()
-
     def most_first(self) -> Iterable[str]:
         """Return the nodes that take any, those first that take most."""
         return sorted(self.by_name, key=self.by_name.__getitem__, reverse=True)
@@ -67,11 +63,6 @@ class Counts(Mapping[str, int]):
     def among(self, names: Collection[str]) -> "Counts":
         """Return those of some of the nodes."""
         return Counts((name, number) for name, number in self.by_name.items() if name in names)
-
-
-def numbered(nodes: Mapping[str, int]) -> Iterable[tuple[str, int]]:
-    """Return nodes with a number of theirs, in whatever order."""
-    return nodes.in_any_order() if isinstance(nodes, Counts) else nodes.items()
 
 
 class LazyNames(Collection[str]):
