@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from functools import cache, cached_property
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -57,9 +58,9 @@ class Counts(Mapping[str, int]):
         """Return the sum over the nodes."""
         return sum(self.by_name.values())
 
-    def most_first(self) -> Iterable[str]:
-        """Return the nodes that take any, those first that take most."""
-        return sorted(self.by_name, key=self.by_name.__getitem__, reverse=True)
+    def most_first(self) -> Iterable[tuple[str, int]]:
+        """Return the nodes that take any and how many, those first that take most."""
+        return sorted(self.by_name.items(), key=itemgetter(1), reverse=True)
 
     def among(self, names: Collection[str]) -> "Counts":
         """Return those of some of the nodes."""
