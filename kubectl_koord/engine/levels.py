@@ -1,7 +1,8 @@
 """How many pods nodes take, as sets of nodes: those that take one at least, those that take two, and so on."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import repeat
 
 from kubectl_koord.engine.columns import (
     NodeSet,
@@ -12,6 +13,7 @@ from kubectl_koord.engine.columns import (
     named,
     places_touched,
     position_of,
+    selector,
     set_of,
 )
 from kubectl_koord.engine.fit import Prepared, rejection_as_is, room_for
@@ -26,6 +28,8 @@ from kubectl_koord.model.values.memo import recently
 
 _MOST_KINDS = 16
 """Of so many kinds of pods a view keeps how many its nodes take."""
+_BYTE = 255
+"""The most that a byte can count."""
 
 
 class Levels(Counts):
@@ -43,6 +47,14 @@ class Levels(Counts):
         for number, nodes in self.exactly():
             found.update(dict.fromkeys(members(self.view, nodes), number) if number > 1 else ())
         return found
+
+    def column(self) -> Sequence[int]:
+        """Return how many pods each node takes, by position, and 0 after the last one."""
+        names = self.view.names()
+        if len(self.sets) > _BYTE:
+            return [*map(self.by_name.get, names, repeat(0)), 0]
+        each = (int.from_bytes(selector(self.view, nodes)) for nodes in self.sets)
+        return sum(each).to_bytes(len(names)) + b"\0"
 
     def at_least(self, number: int) -> NodeSet:
         """Return the nodes that take so many pods, one at least."""

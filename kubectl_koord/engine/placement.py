@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import position_of, with_same_names
+from kubectl_koord.engine.levels import Levels
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import in_index_order
@@ -55,7 +57,7 @@ class PlacementPlan(Struct, frozen=True):
     @property
     def offered(self) -> tuple[int, ...]:
         """The slots of the start set, in the order of the tree."""
-        return tuple(self.slots[index] for index in self.start)
+        return tuple(map(self.slots.__getitem__, self.start))
 
 
 def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> tuple[int, ...]:
@@ -65,9 +67,7 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
     """
     if not multiples:
         return sums(tree, nodes)
-    slots = [0] * len(tree.domains)
-    for name, index in tree.leaf.items():
-        slots[index] = nodes.get(name, 0)
+    slots = [*_by_domain(tree, nodes)]
     parents = tree.parents
     for index in range(len(slots) - 1, -1, -1):
         count = slots[index]
@@ -84,18 +84,35 @@ def _slots_in(offer: Offer, tree: Identity[Tree], multiples: tuple[tuple[str, in
 
 def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
     """Return, by domain, the sum of a number over its nodes."""
-    found = [0] * len(tree.domains)
-    leaf, parents = tree.leaf, tree.parents
-    for name, number in nodes.items():
-        if number and name in leaf:
-            index = leaf[name]
-            found[index] = number
-            found[parents[index]] += number
-    if nodes:
-        for index in reversed(tree.inner):
-            if index:
-                found[parents[index]] += found[index]
+    leaves = _by_domain(tree, nodes)
+    found = [*leaves]
+    for index, end in tree.spans if nodes else ():
+        found[index] = sum(leaves[index + 1 : end])
     return tuple(found)
+
+
+def _by_domain(tree: Tree, nodes: Mapping[str, int]) -> Sequence[int]:
+    """Return the number of each node, and 0 for the other domains, in the order of the tree."""
+    if isinstance(nodes, Levels):
+        return [*map(nodes.column().__getitem__, _positions(nodes.view, Identity(tree)))]
+    found, leaf = [0] * len(tree.domains), tree.leaf
+    for name, number in nodes.items():
+        if name in leaf:
+            found[leaf[name]] = number
+    return found
+
+
+@memoised
+def _positions(view: View, tree: Identity[Tree]) -> Sequence[int]:
+    """Return the positions of the nodes in the order of the tree, and for other domains that after the last."""
+    base = with_same_names(view)
+    if base is not None:
+        return _positions(base, tree)
+    known, none = position_of(view), len(view.names())
+    found = [none] * len(tree.value.domains)
+    for name, index in tree.value.leaf.items():
+        found[index] = known.get(name, none)
+    return found
 
 
 def start_set(tree: Tree, requirements: TopologyRequirements) -> tuple[int, ...]:
@@ -108,7 +125,7 @@ def candidates(tree: Tree, start: Sequence[int], slots: Sequence[int], desired: 
     found: tuple[int, ...] = ()
     level: Sequence[int] = start
     while level:
-        enough = tuple(index for index in level if slots[index] >= desired)
+        enough = tuple(compress(level, map(desired.__le__, map(slots.__getitem__, level))))
         found = enough or found
         level = [child for index in enough for child in tree.domains[index].children]
     return found

@@ -48,8 +48,8 @@ class Tree(Struct, frozen=True):
     """The tree. `domains` is in pre-order (root first, children by name), nodes are its leaves.
 
     `layers` goes from the top to the nodes, without the root; `leaf` maps a node to its index;
-    `parents` and `by_layer` say by domain and by layer what the domains say of themselves, and
-    `inner` which are no nodes.
+    `parents` and `by_layer` say by domain and by layer what the domains say of themselves, `inner` which are no
+    nodes, and `spans` of each of these where the domains below it end.
     """
 
     layers: tuple[str, ...]
@@ -60,6 +60,7 @@ class Tree(Struct, frozen=True):
     parents: tuple[int, ...]
     by_layer: Mapping[str, tuple[int, ...]]
     inner: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
 
     def at_layer(self, layer: str) -> tuple[int, ...]:
         """Return the indices of the layer's domains, in pre-order; none for an unknown layer."""
@@ -256,6 +257,7 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
     domains: list[Domain | None] = []
     leaf: dict[str, int] = {}
     inner: list[int] = []
+    spans: list[tuple[int, int]] = []
 
     def place(growing: _Growing, parent: int, depth: int) -> tuple[int, int]:
         index = len(domains)
@@ -267,6 +269,7 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
         leaf.update(zip(growing.nodes, leaves, strict=True))
         domains.extend([Domain(NODE_LAYER, node, index, (), depth + 1, 1) for node in growing.nodes])
         children = (*(child for child, _ in below), *leaves)
+        spans.append((index, len(domains)))
         nodes = sum(count for _, count in below) + len(leaves)
         domains[index] = Domain(layer, name, parent, children, depth, nodes, growing.virtual)
         return index, nodes
@@ -285,4 +288,5 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
         parents=tuple([domain.parent for domain in settled]),
         by_layer={layer: tuple(indices) for layer, indices in by_layer.items()},
         inner=tuple(inner),
+        spans=tuple(spans),
     )
