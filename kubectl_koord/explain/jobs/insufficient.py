@@ -101,7 +101,7 @@ def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
 
 def _best(plan: PlacementPlan) -> tuple[int, int]:
     """Return the most slots of a domain of the start set, and the most before rounding."""
-    return max(plan.offered, default=0), max((plan.raw[index] for index in plan.start), default=0)
+    return max(plan.offered, default=0), max(map(plan.raw.__getitem__, plan.start), default=0)
 
 
 def _never_fits(simulation: Simulation) -> bool:
