@@ -7,6 +7,7 @@ from typing import Any
 
 from kubectl_koord.cluster.kind import Kind, Need, bare_name, only_named, pair, whole_name
 from kubectl_koord.cluster.objects.fields import deployments
+from kubectl_koord.cluster.objects.fields.resource_topologies import NodeResourceTopology
 from kubectl_koord.cluster.objects.koordinator import (
     colocation,
     descheduler,
@@ -111,7 +112,7 @@ NODE_METRIC = Kind(
 )
 NODE_TOPOLOGY = Kind(
     "NodeResourceTopology",
-    node_topology.NodeResourceTopology,
+    NodeResourceTopology,
     "/apis/topology.node.k8s.io/v1alpha1",
     "noderesourcetopologies",
     bare_name,
@@ -281,7 +282,6 @@ MUTATING = Kind(
     bare_name,
     "doctor",
     installation.mutating,
-    in_files=False,
 )
 VALIDATING = Kind(
     "ValidatingWebhookConfiguration",
@@ -326,6 +326,8 @@ FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
 MANIFEST_KINDS = _needed_by("manifests")
 """What is read besides for pods of manifests: what is added to them by what they say."""
+WEBHOOK_KINDS = (MUTATING.name,)
+"""What is read besides for pods that Koordinator's webhook changes wherever there is one."""
 RECORDED_KINDS = tuple(name for name in KINDS if name != EVENT.name)
 """What a snapshot holds: all that any question reads, whatever the cluster has; and events, of some reasons."""
 REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *ELSEWHERE_KINDS)}

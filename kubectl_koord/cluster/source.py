@@ -25,12 +25,12 @@ from kubectl_koord.cluster.kinds import (
     EVENT,
     KINDS,
     LEASE,
-    MUTATING,
     NETWORK_TOPOLOGY,
     NODE,
     POD,
     POD_GROUP,
     PRIORITY_CLASS,
+    VALIDATING,
     VOLCANO_GROUP,
     VOLUME_KINDS,
 )
@@ -73,7 +73,7 @@ def requests(kinds: Sequence[str]) -> list[ListRequest]:
 
 def asks_about_installation(kinds: Sequence[str]) -> bool:
     """Tell whether these are the kinds of a question about how Koordinator is installed."""
-    return MUTATING.name in kinds
+    return VALIDATING.name in kinds
 
 
 def live(  # noqa: PLR0913 - each names one thing

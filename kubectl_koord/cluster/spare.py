@@ -2,7 +2,7 @@
 
 import contextlib
 
-from kubectl_koord.cluster.objects.fields import shared
+from kubectl_koord.cluster.objects.fields import amounts, shared
 from kubectl_koord.cluster.objects.koordinator import node_topology
 from kubectl_koord.model.values import quantity
 
@@ -26,5 +26,6 @@ def share() -> None:
 def forget() -> None:
     """Forget what was remembered for objects yet to come."""
     shared.forget()
+    amounts.forget()
     node_topology.forget()
     quantity.parse.cache_clear()

@@ -137,5 +137,6 @@ def _of_seat(attempt: Attempt) -> tuple[refusals.Refusal, ...]:
 def _are_reservations_counted(root: ParsedMessage, attempts: Sequence[Attempt]) -> bool:
     """Tell whether reservations stand in the message beside nodes: which of them does is not compared."""
     texts = (refusals.of_text(text) for _, text in root.counts)
-    ours = (one.reason for attempt in attempts for one in attempt.refused)
+    drawing = (attempt for attempt in attempts if attempt.prepared.reservations)
+    ours = (one.reason for attempt in drawing for one in attempt.refused)
     return refusals.OF_RESERVATION in texts or any(isinstance(reason, _OF_RESERVATIONS) for reason in ours)

@@ -17,8 +17,10 @@ from kubectl_koord.engine.admission.queue import (
     by_priority_and_age,
     fits_wherever,
     higher_priority,
+    may_fit_wherever,
     priority,
 )
+from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import Subject
@@ -63,7 +65,7 @@ def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
     left = open_outcomes(simulation, ahead.view, preemption=False)
     stuck = next((outcome for outcome in left if not outcome.placed_at_once), None)
     certain = not ahead.undetermined
-    leaves_room = stuck is None and (certain or _fits_wherever(simulation, ahead))
+    leaves_room = stuck is None and (certain or _fits_wherever(simulation, ahead, left[0].first))
     return LeftByJobsAhead(ahead.names, ahead.view, stuck or left[0], leaves_room, certain)
 
 
@@ -73,8 +75,10 @@ def jobs_ahead(simulation: Simulation) -> JobsAhead:
     return queue.ahead_of(simulation.subject, is_planned=simulation.has_topology)
 
 
-def _fits_wherever(simulation: Simulation, ahead: JobsAhead) -> bool:
-    """Tell whether the subject is surely placed, whatever nodes the undetermined pods take."""
+def _fits_wherever(simulation: Simulation, ahead: JobsAhead, after: Attempt) -> bool:
+    """Tell whether the subject, which is placed `after` them, surely is, whatever nodes the undetermined pods take."""
+    if not may_fit_wherever(simulation.subject, ahead, after.prepared):
+        return False
     outcomes = open_outcomes(simulation, ahead.fixed, preemption=False)
     return len(outcomes) == 1 and fits_wherever(simulation.subject, ahead, outcomes[0].first, simulation.multiples)
 

@@ -6,8 +6,9 @@ What is asked of one node in a thousand nanoseconds is asked here of all in a fe
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import reduce, wraps
 from itertools import chain, compress
+from operator import or_
 from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from kubectl_koord.engine.node_state import NodeState, Occupant
@@ -116,6 +117,11 @@ def set_of(view: View, positions: Iterable[int]) -> NodeSet:
     for position in positions:
         bits[position >> 3] |= 128 >> (position & 7)
     return int.from_bytes(bits) >> (-number & 7)
+
+
+def union(parts: Iterable[NodeSet]) -> NodeSet:
+    """Return the nodes of all these sets."""
+    return reduce(or_, parts, 0)
 
 
 def named(view: View, names: Iterable[str]) -> NodeSet:

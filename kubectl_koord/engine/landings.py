@@ -95,7 +95,7 @@ def _taking(pod: PendingPod, view: View, rules: Rules) -> Mapping[str, PendingPo
 
 
 def _chosen(pod: PendingPod, names: Collection[str], view: View, choose: Choice) -> str:
-    return choose([view.state(name) for name in names], pod, ()).node.name if names else ""
+    return choose(view, tuple(names), pod, ()) if names else ""
 
 
 def _landed(landing: Landing, pod: PendingPod, node: str) -> Landing:

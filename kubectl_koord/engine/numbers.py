@@ -15,7 +15,6 @@ from kubectl_koord.engine.columns import (
     names_of,
     nodes_of,
     of_nodes,
-    packed,
     patched,
     places_touched,
     selector,
@@ -28,12 +27,10 @@ from kubectl_koord.model.values.memo import memoised
 
 Ts = TypeVarTuple("Ts")
 
-_STEP = 128
+_STEP = 64
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
 _MANY = 2 / 3
 """From such a share of the nodes on all are asked."""
-_MOST_AMOUNTS = 3
-"""Of so many amounts each node is looked at."""
 
 
 class Number(Generic[*Ts]):
@@ -81,8 +78,8 @@ def at_least(view: View, among: NodeSet, amount: int, number: Callable[[NodeStat
 class _Column:
     """A number of every node, by position.
 
-    Few nodes are asked one by one. Once they are many, all are, and once they are asked about several amounts, ranked,
-    so that nodes are found by an amount without a look at each. A what-if in which few nodes differ asks only these.
+    Few nodes are asked one by one. Once they are many, all are, and ranked where they are asked about an amount, so
+    that nodes are found without a look at each. A what-if in which few nodes differ asks only these.
     """
 
     def __init__(
@@ -94,7 +91,6 @@ class _Column:
         self._share = number.share if isinstance(number, Number) else _MANY
         self._known: dict[str, int] = {}
         self._every: Sequence[int] | None = None
-        self._amounts: set[int] = set()
 
     def of(self, nodes: NodeSet) -> Iterable[int]:
         if self._is_worth_it(nodes):
@@ -104,13 +100,11 @@ class _Column:
     def at_least(self, amount: int, among: NodeSet) -> NodeSet:
         if self._below is not None:
             changed = differing(self._view)
-            found = self._below.at_least(amount, among & ~changed)
-            return found | which(self._view, lambda name: self._one(name) >= amount, among & changed)
+            touched = places_touched(self._view).items() if among & changed else ()
+            enough = set_of(self._view, (position for name, position in touched if self._one(name) >= amount))
+            return self._below.at_least(amount, among & ~changed) | among & enough
         if self._is_worth_it(among):
-            self._amounts.add(amount)
-            if len(self._amounts) > _MOST_AMOUNTS:
-                return among & self._ranked.at_least(amount)
-            return among & packed(bytes(map(amount.__le__, self.every())))
+            return among & self._ranked.at_least(amount)
         return which(self._view, lambda name: self._one(name) >= amount, among)
 
     def every(self) -> Sequence[int]:
@@ -159,9 +153,9 @@ class _Ranked:
     """The nodes by a number of theirs, so that those with enough of it are found without asking each."""
 
     def __init__(self, view: View, numbers: Sequence[int]) -> None:
+        self._view = view
         self._ranked = sorted(range(len(numbers)), key=numbers.__getitem__)
         self._numbers = [numbers[position] for position in self._ranked]
-        self._last = len(numbers) - 1
         self._from: list[NodeSet] = [0]
         for start in reversed(range(0, len(numbers), _STEP)):
             self._from.append(self._from[-1] | set_of(view, self._ranked[start : start + _STEP]))
@@ -170,7 +164,4 @@ class _Ranked:
     def at_least(self, amount: int) -> NodeSet:
         first = bisect_left(self._numbers, amount)
         step = -(-first // _STEP)
-        found = self._from[step]
-        for position in self._ranked[first : step * _STEP]:
-            found |= 1 << self._last - position
-        return found
+        return self._from[step] | set_of(self._view, self._ranked[first : step * _STEP])

@@ -1,6 +1,6 @@
 """What nodes offer: how many pods each takes, and why it takes no more."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from functools import cache, cached_property
 
 from msgspec import Struct
@@ -17,12 +17,53 @@ class NodeSlots(Struct, frozen=True, gc=False):
     rejection: Reason | None
 
 
-class Counts(dict[str, int]):
-    """How many pods nodes take; nodes that are left out take none."""
+class Counts(Mapping[str, int]):
+    """How many pods nodes take, by name; nodes that are left out take none."""
 
-    def __missing__(self, _name: str) -> int:
-        """Return none."""
-        return 0
+    def __init__(self, numbers: Mapping[str, int] | Iterable[tuple[str, int]]) -> None:
+        """Take the numbers."""
+        self._numbers = dict(numbers)
+
+    @property
+    def by_name(self) -> dict[str, int]:
+        """The numbers by name, in the order of the nodes."""
+        return self._numbers
+
+    def __getitem__(self, name: str) -> int:
+        """Return how many a node takes."""
+        return self.by_name.get(name, 0)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a node takes any."""
+        return name in self.by_name
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the nodes that take any, in their order."""
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        """Return how many nodes take any."""
+        return len(self.by_name)
+
+    def items(self) -> ItemsView[str, int]:
+        """Return nodes and numbers."""
+        return self.by_name.items()
+
+    def values(self) -> ValuesView[int]:
+        """Return the numbers."""
+        return self.by_name.values()
+
+    def total(self) -> int:
+        """Return the sum over the nodes."""
+        return sum(self.by_name.values())
+
+    def most_first(self) -> Iterable[str]:
+        """Return the nodes that take any, those first that take most."""
+        return sorted(self.by_name, key=self.by_name.__getitem__, reverse=True)
+
+    def among(self, names: Collection[str]) -> "Counts":
+        """Return those of some of the nodes."""
+        return Counts((name, number) for name, number in self.by_name.items() if name in names)
 
 
 class LazyNames(Collection[str]):
@@ -111,8 +152,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         if len(names) == len(self.names):
             return self
         chosen = dict.fromkeys(names).keys()
-        counts = Counts((name, count) for name, count in self.counts.items() if name in chosen)
-        return Offer(chosen, counts, self.__getitem__)
+        return Offer(chosen, self.counts.among(chosen), self.__getitem__)
 
     def but(self, nodes: Mapping[str, NodeSlots]) -> "Offer":
         """Return the offer with other slots of some nodes."""

@@ -2,27 +2,19 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, repeat
+from itertools import groupby
 from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.engine.columns import (
-    NodeSet,
-    base_with_most,
-    first_of,
-    members,
-    named,
-    position_of,
-    set_of,
-    singles,
-)
+from kubectl_koord.engine.columns import NodeSet, first_of, has, members, singles, union
 from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.fit.check import Check
-from kubectl_koord.engine.fit.resources import room_on, running_out
+from kubectl_koord.engine.fit.resources import short_of
+from kubectl_koord.engine.levels import Levels, room_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
-from kubectl_koord.engine.passing import counted_singly, passing, refused, taking
+from kubectl_koord.engine.passing import counted_singly, passing, refused
 from kubectl_koord.engine.reasons.nodes import Refused
 from kubectl_koord.engine.refusing import RefusingNodes, refusing
 from kubectl_koord.engine.view import View
@@ -82,8 +74,8 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
     first, alone = runs[0][0], prepared.alone(prepared.trigger)
     lasting = tuple(check for check in prepared.checks if check.depends_on != "pods")
     others = tuple(check for check in prepared.checks if check.depends_on == "pods")
-    room = _counts(view, first.requirements, lasting)
-    left = passing(view, first, others, taking(view, first.requirements, lasting))
+    room = room_of(view, first.requirements, lasting).levels(sum(map(len, runs)))
+    left = passing(view, first, others, room.at_least(1))
     pods = [pod for run in runs for pod in run]
 
     def on_node(name: str) -> NodeSlots:
@@ -91,57 +83,52 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
 
     none = partial(refused, view, first, prepared.checks)
     if len(pods) == 1:
-        return Offer(view.names(), Counts(dict.fromkeys(members(view, left), 1)), on_node, none, tuple)
+        return Offer(view.names(), Levels(view, (left,) if left else ()), on_node, none, tuple)
     if len(runs) > 1:
         counts = Counts((name, on_node(name).slots) for name in members(view, left))
         return Offer(view.names(), counts, on_node, none)
     parts = _most_beside(view, pods, structs.replace(alone, checks=others), room, left)
-    most = {name: number for names, number in parts for name in names}
-    counts = Counts((name, min(room[name], most[name])) for name in members(view, left))
-
-    by_room = structs.replace(alone, checks=lasting)
+    sets = [nodes & union(part for part, most in parts if most >= number) for number, nodes in room.by_number()]
 
     def partly() -> Iterator[Refused]:
-        for names, number in parts:
-            by_others = [name for name in names if number < min(room[name], len(pods))]
-            scarce = [name for name in names if room[name] < min(number, len(pods))]
-            both = [name for name in names if room[name] == number < len(pods)]
-            alike = [part for some in (scarce, both) for part in _running_out(view, named(view, some), by_room)]
-            asked = (*alike, named(view, by_others)) if by_others else alike
-            yield from _refusing((on_node(first_of(view, part)), part.bit_count()) for part in asked)
+        for part, most in parts:
+            short = [(number, nodes & part) for number, nodes in room.exactly() if number < len(pods)]
+            scarce = _running_out(view, [held for held in short if held[0] < most], first, lasting)
+            both = _running_out(view, [held for held in short if held[0] == most], first, lasting)
+            by_others = part & room.at_least(most + 1)
+            asked = (*scarce, *both, by_others) if by_others else (*scarce, *both)
+            yield from _refusing((on_node(first_of(view, some)), some.bit_count()) for some in asked)
 
-    return Offer(view.names(), counts, on_node, none, partly)
+    return Offer(view.names(), Levels(view, filter(None, sets)), on_node, none, partly)
 
 
 def _most_beside(
-    view: View, pods: Sequence[PendingPod], others: Prepared, room: Mapping[str, int], nodes: NodeSet
-) -> Sequence[tuple[Sequence[str], int]]:
+    view: View, pods: Sequence[PendingPod], others: Prepared, room: Levels, nodes: NodeSet
+) -> Sequence[tuple[NodeSet, int]]:
     """Return how many of these pods, which are alike, nodes take by the filters that look at who is there.
 
     Of nodes that are alike in that one is asked, about as many as there is room for on the roomiest.
     """
-    parts = [nodes]
+    parts = [nodes] if nodes else []
     for check in others.checks:
         parts = [part for whole in parts for part in check.taking_alike(view, pods, whole) if part]
     found = []
-    for names in (tuple(members(view, part)) for part in parts if part):
-        roomy = min(len(pods), max(map(room.__getitem__, names)))
-        number = _one_by_one(view.state(names[0]), pods[:roomy], others).slots if roomy > 1 else 1
-        found.append((names, number))
+    for part in parts:
+        roomy = sum(1 for nodes in room.sets if nodes & part)
+        state = view.state(first_of(view, part))
+        found.append((part, _one_by_one(state, pods[:roomy], others).slots if roomy > 1 else 1))
     return found
 
 
-def _running_out(view: View, nodes: NodeSet, prepared: Prepared) -> Iterator[NodeSet]:
-    """Yield a set of nodes that take some pods in parts, by what runs out there."""
-    known, singly = position_of(view), counted_singly(view, prepared.checks)
-    yield from singles(nodes & singly)
-    plain, each = nodes & ~singly, prepared.trigger.requirements.requests
-    positions: dict[tuple[bool, ...], list[int]] = {}
-    for name, runs_out in zip(members(view, plain), running_out(view, plain, each), strict=True):
-        positions.setdefault(runs_out, []).append(known[name])
-    for runs_out, held in positions.items():
-        part = set_of(view, held)
-        yield from (part,) if any(runs_out[1:]) else singles(part)
+def _running_out(
+    view: View, taking: Collection[tuple[int, NodeSet]], pod: PendingPod, checks: Iterable[Check]
+) -> Iterator[NodeSet]:
+    """Yield nodes in parts by what is short there for one pod more than they take; it is told how many these are."""
+    singly = counted_singly(view, checks)
+    one_more = ((number + 1, nodes & ~singly) for number, nodes in taking)
+    yield from short_of(view, one_more, pod.requirements.requests)
+    for _, nodes in taking:
+        yield from singles(nodes & singly)
 
 
 def _refusing(found: Iterable[tuple[NodeSlots, int]]) -> Iterator[Refused]:
@@ -155,17 +142,16 @@ def _alike(view: View, most: int, prepared: Prepared) -> Offer:
 
 @recently(_MOST_KINDS)
 def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: tuple[Check, ...]) -> Offer:
-    one = Prepared(any_pod_of(requirements), checks)
-    every = _counts(view, requirements, checks)
-    number = map(min, every.values(), repeat(most)) if most > 1 else repeat(most)
-    counts = Counts(zip(every, number, strict=False))
+    pod = any_pod_of(requirements)
+    taking = room_of(view, requirements, checks).levels(most)
     all_in = NodeSlots(most, None)
 
     def on_node(name: str) -> NodeSlots:
-        return all_in if every[name] >= most else _without_limit(view.state(name), one)
+        is_all_in = has(view, taking.at_least(most), name)
+        return all_in if is_all_in else _without_limit(view.state(name), Prepared(pod, checks))
 
     def running_out_in_parts() -> Iterator[NodeSet]:
-        return _running_out(view, named(view, (name for name, count in every.items() if count < most)), one)
+        return _running_out(view, [held for held in taking.exactly() if held[0] < most], pod, checks)
 
     def partly() -> Iterator[Refused]:
         return _refusing((on_node(first_of(view, part)), part.bit_count()) for part in running_out_in_parts())
@@ -176,44 +162,13 @@ def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: t
         return RefusingNodes(view, (*refusing(view, requirements, checks), *taken))
 
     none = partial(_refused_alike, view, requirements, checks)
-    return Offer(view.names(), counts, on_node, none, partly, none_or_partly)
+    return Offer(view.names(), taking, on_node, none, partly, none_or_partly)
 
 
 @recently(_MOST_KINDS)
 def _refused_alike(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> tuple[Refused, ...]:
     """Return why nodes take not even one pod of these requirements, which gangs of any size share."""
     return tuple(refused(view, any_pod_of(requirements), checks))
-
-
-@recently(_MOST_KINDS)
-def _counts(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> Counts:
-    """Return how many pods of these requirements each node takes, were there any number of them.
-
-    Gangs with the same requirements share it, and what-ifs, in which only nodes that differ are asked anew.
-    """
-    one = Prepared(any_pod_of(requirements), checks)
-    base = base_with_most(view)
-    if base is None:
-        return _by_column(view, one)
-    before = _counts(base, requirements, checks)
-    if not view.touched():
-        return before
-    now = {name: _without_limit(view.state(name), one).slots for name in view.touched() if name in view.names()}
-    if any(count and name not in before for name, count in now.items()):
-        both = ((name, now.get(name, before[name])) for name in view.names())
-    else:
-        both = ((name, now.get(name, count)) for name, count in before.items())
-    return Counts((name, count) for name, count in both if count)
-
-
-def _by_column(view: View, prepared: Prepared) -> Counts:
-    """Return the same of all nodes at once: the filters in turn, then the room of nodes that pass."""
-    requirements, checks = prepared.trigger.requirements, prepared.checks
-    left, singly = taking(view, requirements, checks), counted_singly(view, checks)
-    each = requirements.requests
-    counts = Counts(zip(members(view, left), room_on(view, left, each), strict=True))
-    counts.update((name, room_for(view.state(name), each, prepared)) for name in members(view, left & singly))
-    return counts
 
 
 def _without_limit(state: NodeState, prepared: Prepared) -> NodeSlots:
@@ -322,4 +277,4 @@ def _with_many(state: NodeState, each: Iterable[tuple[str, int]], count: int) ->
 
 def total(slots: Offer) -> int:
     """Return the sum over the nodes."""
-    return sum(slots.counts.values())
+    return slots.counts.total()

@@ -53,11 +53,12 @@ class PriorityClass(Struct, frozen=True):
 
 
 class Webhooks(Struct, frozen=True):
-    """One webhook configuration; `unsigned` are those of its webhooks that have no caBundle."""
+    """One webhook configuration, with the names of its webhooks; those without a caBundle are `unsigned`."""
 
     kind: str
     name: str
     unsigned: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
 
 
 class Profile(Struct, frozen=True):

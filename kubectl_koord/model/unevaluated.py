@@ -179,6 +179,18 @@ class OpenProfile(_Unevaluated, frozen=True, gc=False):
     code: OpenProfileCode
 
 
+OpenCardsCode: TypeAlias = Literal["unread", "version"]
+"""Why it cannot be told how many cards a pod asks for once it is made: whether there is a webhook that tells them
+could not be read; or versions of it differ."""
+
+
+class OpenCards(_Unevaluated, frozen=True, gc=False):
+    """Parts of GPUs that a pod asks for, and that Koordinator's webhook may change when it is made."""
+
+    may_admit: ClassVar[bool] = True
+    code: OpenCardsCode
+
+
 NodeSettingCode: TypeAlias = Literal["load-estimates", "numa-topology-policy"]
 
 
@@ -188,7 +200,9 @@ class NodeSetting(_Unevaluated, frozen=True, gc=False):
     code: NodeSettingCode
 
 
-PodUnevaluated: TypeAlias = AttachedVolume | PodSetting | WideningPodSetting | UnreadRuntimeClass | OpenProfile
+PodUnevaluated: TypeAlias = (
+    AttachedVolume | PodSetting | WideningPodSetting | UnreadRuntimeClass | OpenProfile | OpenCards
+)
 """What a pod's own spec may bring."""
 
 Unevaluated: TypeAlias = (

@@ -17,8 +17,8 @@ class Submitted(Struct, frozen=True):
     """Which pods of a snapshot were put there from manifests, or as a shape.
 
     `is_filled` tells whether the API server would fill in what is missing of them, `is_mutated` whether Koordinator's
-    webhook would change them. `skipped` are the kinds in
-    manifests that make no pods, `assumed` the PodGroups that an operator is taken to make, `of_others` those that
+    webhook would change them, `asks_parts` whether they ask for parts of GPUs. `skipped` are the kinds in manifests
+    that make no pods, `assumed` the PodGroups that an operator is taken to make, `of_others` those that
     stand for the PodGroups of another scheduler. No pods of `suspended` workloads are made yet.
     """
 
@@ -29,6 +29,7 @@ class Submitted(Struct, frozen=True):
     of_others: tuple[str, ...] = ()
     suspended: tuple[str, ...] = ()
     is_mutated: bool = False
+    asks_parts: bool = False
 
 
 def subjects_of(snapshot: Snapshot, submitted: Submitted) -> tuple[Subject, ...]:

@@ -10,6 +10,8 @@ from kubectl_koord.model.unevaluated import (
     IncompletePool,
     NodeSetting,
     NodeSettingCode,
+    OpenCards,
+    OpenCardsCode,
     OpenClaim,
     OpenProfile,
     OpenProfileCode,
@@ -64,11 +66,15 @@ _QUOTA_FAULTS: Mapping[QuotaFault, str] = {
 }
 _QUOTA_SETTINGS = {"hook-plugin": "hook plugin", "feature-gate": "feature gate"}
 _PROFILES: Mapping[OpenProfileCode, str] = {
-    "unread": "ClusterColocationProfile objects could not be read",
+    "unread": "no right to list clustercolocationprofiles.config.koordinator.sh",
     "namespaces": "Namespace objects could not be read",
     "probability": "it changes some pods, at random",
     "mapping": "it maps keys onto each other",
     "patch": "its patch changes containers, or has directives",
+}
+_CARDS: Mapping[OpenCardsCode, str] = {
+    "unread": "no right to list mutatingwebhookconfigurations.admissionregistration.k8s.io",
+    "version": "without koordinator.sh/gpu.shared 1.7 and 1.8 ask for other cards than later versions",
 }
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
     "load-estimates": "estimates of load that pods set themselves",
@@ -125,6 +131,8 @@ def _name(item: Unevaluated) -> str:
             return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
         case OpenProfile(name, code):
             return f"ClusterColocationProfile{f' {name}' if name else 's'} ({_PROFILES[code]})"
+        case OpenCards(code):
+            return f"what Koordinator's webhook makes of parts of GPUs ({_CARDS[code]})"
         case PodSetting(code) | WideningPodSetting(code):
             return _POD_SETTINGS[code]
         case NodeSetting(code):

@@ -9,6 +9,7 @@ import pytest
 
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
+from tests.cli.world import write
 
 SHAPE = ("fit", "--demo", "--pods", "4", "--request", "nvidia.com/gpu=8", "--must-gather", "SpineLayer")
 
@@ -85,6 +86,7 @@ def test_manifests_without_pods_are_a_mistake(koord: Run, tmp_path: Path) -> Non
 def test_standard_input_is_read_once(koord: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     done = koord("fit", "-f", "-", "--snapshot", "-")
     assert done.err == "error: -f and --snapshot cannot both read standard input\n"
+    assert koord("fit", "-f", "-", "-f", "-", "--demo").err == "error: -f - can be given only once\n"
     content = Path("examples/resnet.yaml").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert koord("fit", "-f", "-", "--demo").code == 1
@@ -115,3 +117,38 @@ def test_a_runtime_class_that_may_not_be_read_leaves_it_open_whether_a_pod_fits(
         done = koord("fit", "-f", str(file))
         why = "it depends on RuntimeClass kata (RuntimeClass objects could not be read), which is not evaluated"
         assert (done.code, done.out.partition(".\n")[0]) == (2, f"Cannot tell whether default/p fits: {why}")
+
+
+def test_profiles_that_may_not_be_listed_leave_manifests_open_and_nothing_else(
+    koord: Run, server: ApiServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {schedulerName: koord-scheduler}\n")
+    server.rules[:] = [Rule(".*/clustercolocationprofiles", 403, "Forbidden", "you may not")]
+    done = koord("fit", "-f", str(file))
+    right = "no right to list clustercolocationprofiles.config.koordinator.sh"
+    assert done.out.startswith(f"Cannot tell whether default/p fits: it depends on ClusterColocationProfiles ({right})")
+    assert "Warning: ClusterColocationProfile: you may not (forbidden-list)\n" in done.out
+    assert koord("fit", "--pods", "1", "--request", "cpu=1").code == 0
+    server.rules[:] = [Rule(".*/clustercolocationprofiles", 404, "NotFound")]
+    done = koord("fit", "-f", str(file))
+    assert (done.code, "ClusterColocationProfile" in done.out) == (0, False)
+
+
+def test_webhooks_are_read_where_pods_ask_for_parts_of_gpus(koord: Run, server: ApiServer, tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+
+    def ask(limits: str) -> None:
+        spec = f"{{schedulerName: koord-scheduler, containers: [{{resources: {{limits: {limits}}}}}]}}"
+        file.write_text(f"{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {spec}}}")
+
+    ask("{cpu: 1}")
+    server.rules[:] = [Rule(".*/mutatingwebhookconfigurations", 403, "Forbidden", "you may not")]
+    assert koord("fit", "-f", str(file)).code == 0
+    ask("{koordinator.sh/gpu: 50}")
+    done = koord("fit", "-f", str(file))
+    right = "no right to list mutatingwebhookconfigurations.admissionregistration.k8s.io"
+    told = f"it depends on what Koordinator's webhook makes of parts of GPUs ({right}), which is not evaluated"
+    assert (done.code, done.out.partition(".\n")[0]) == (2, f"Cannot tell whether default/p fits: {told}")
+    done = koord("fit", "-f", str(file), "--snapshot", write(tmp_path))
+    assert "snapshot contains no LimitRange, ClusterColocationProfile or MutatingWebhookConfiguration;" in done.out

@@ -4,7 +4,7 @@ import pytest
 
 from kubectl_koord.model.pods import Condition, PodRequirements
 from kubectl_koord.model.quotas import QuotaSettings
-from kubectl_koord.model.unevaluated import OpenProfile, UnreadRuntimeClass, WideningPodSetting
+from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, UnreadRuntimeClass, WideningPodSetting
 from kubectl_koord.model.values.selectors import Labels
 from tests.build import SPINE, Drawing, cluster, cpus, why_of
 
@@ -160,7 +160,8 @@ def test_what_nodes_might_offer_besides_opens_no_quota() -> None:
     wider = drawing.change_pods(requirements=PodRequirements(cpus(1), unevaluated=(WIDENING,)))
 
     other = drawing.change_pods(requirements=PodRequirements(cpus(1), unevaluated=(OpenProfile("a", "patch"),)))
+    split = drawing.change_pods(requirements=PodRequirements(cpus(1), unevaluated=(OpenCards("unread"),)))
     added = drawing.change_pods(requirements=PodRequirements(cpus(1), unevaluated=(UnreadRuntimeClass("kata"),)))
 
     assert (why_of(drawing).verdict, why_of(wider).verdict) == ("no", "unknown")
-    assert (why_of(other).verdict, why_of(added).verdict) == ("unknown", "no")
+    assert (why_of(other).verdict, why_of(split).verdict, why_of(added).verdict) == ("unknown", "unknown", "no")

@@ -74,7 +74,8 @@ def with_a_private_image() -> list[Object]:
 def test_the_roles_grant_what_is_asked_for_and_nothing_else(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "job.yaml").write_text(json.dumps(pod("new", cpu="1")))
+    asking = json.dumps(pod("new")).replace('"cpu"', '"koordinator.sh/gpu"')
+    (tmp_path / "job.yaml").write_text(asking)
     (tmp_path / "EMPTY").write_text('{"kind": "List", "items": []}')
     (tmp_path / "layers.csv").write_text("node,SpineLayer\na0,other\n")
     monkeypatch.chdir(tmp_path)

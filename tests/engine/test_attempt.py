@@ -138,16 +138,14 @@ def test_a_lone_pod_is_a_job_of_its_own() -> None:
 
 
 def test_nodes_are_compared_by_the_share_of_their_scarcest_resource() -> None:
-    drawing = cluster("s0: b0[n1:8 n2:16]").with_running("low", on="n2", cpu=12)
-    view = of(drawing)
-    states = [view.state(name) for name in view.names()]
-    assert (emptiest(states).node.name, fullest(states).node.name) == ("n1", "n2")
+    drawing = cluster("s0: b0[n1:8 n2:16]").with_running("low", on="n2", cpu=12).with_pod("lone", cpu=1)
+    view, pod = of(drawing), drawing.pending[0]
+    assert [choose(view, ("n1", "n2"), pod) for choose in (emptiest, fullest)] == ["n1", "n2"]
 
 
 def test_a_node_without_resources_has_nothing_free() -> None:
-    drawing = cluster("s0: b0[n1:8 n2]").change("n2", allocatable=(("pods", 110),))
-    view = of(drawing)
-    assert emptiest([view.state("n2"), view.state("n1")]).node.name == "n1"
+    drawing = cluster("s0: b0[n1:8 n2]").change("n2", allocatable=(("pods", 110),)).with_pod("lone", cpu=1)
+    assert emptiest(of(drawing), ("n2", "n1"), drawing.pending[0]) == "n1"
 
 
 @pytest.mark.parametrize("cpu", [1, 2])

@@ -143,8 +143,12 @@ def test_pods_of_a_workload_without_a_gang_are_one_answer_for_all_of_them() -> N
     assert (found.gang, found.pods, found.alone, found.fits) == ("default/job", 5, True, "never")
     assert "Its pods are in no gang: the scheduler places each alone." in page(report)
     fewer = structs.replace(drawn, pending=drawn.pending[:4])
-    assert only(asked(fewer)).fits == "now"
-    assert only(asked(fewer.with_running("low", "n1", cpu=1))).fits == "not-now"
+    counted = asked(fewer, count=True)
+    assert only(counted).fits == "now"
+    assert "\n1 such workload fits; the largest has 4 pods.\n" in page(counted)
+    full = only(asked(fewer.with_running("low", "n1", cpu=1)))
+    assert full.fits == "not-now"
+    assert "Submit it as it is: 3 pods start, the others once there is room" in [way.message for way in full.unblock]
 
 
 def test_gangs_that_fit_alone_and_not_together_do_not_fit() -> None:
@@ -158,6 +162,9 @@ def test_gangs_that_fit_alone_and_not_together_do_not_fit() -> None:
         "it fits alone, but not once default/a has been placed.",
     )
     assert page(report).startswith("2 gangs: 1 fits now, 1 does not fit now.\n\ndefault/a fits now")
+    pods = structs.replace(report.gangs[1], alone=True)
+    mixed = structs.replace(report, gangs=(report.gangs[0], pods))
+    assert page(mixed).startswith("2 workloads: 1 fits now, 1 does not fit now.")
     both = structs.replace(report, gangs=(report.gangs[0], report.gangs[0]))
     assert page(both).startswith("2 gangs: 2 fit now.")
     topology = drawn.with_gang("b", 2, cpu=8, must_gather=SPINE)
@@ -208,6 +215,25 @@ def test_a_yes_is_unknown_where_what_the_server_fills_in_could_not_be_read(kind:
     assert (found.fits, found.cause and found.cause.code) == ("unknown", "not-readable")
     stays = cluster(TREE).with_gang("job", 9, cpu=8).with_gap(kind)
     assert only(fit(stays, submitted(stays, is_filled=True))).verdict == "no"
+
+
+@pytest.mark.parametrize(
+    ("more", "kinds"),
+    [
+        ({}, "LimitRange"),
+        ({"is_mutated": True}, "LimitRange or ClusterColocationProfile"),
+        (
+            {"is_mutated": True, "asks_parts": True},
+            "LimitRange, ClusterColocationProfile or MutatingWebhookConfiguration",
+        ),
+    ],
+)
+def test_kinds_that_change_pods_and_that_a_file_holds_none_of_are_warned_of(more: dict[str, bool], kinds: str) -> None:
+    drawn = cluster(TREE).with_gang("job", 1)
+    for kind in ("LimitRange", "ClusterColocationProfile", "MutatingWebhookConfiguration"):
+        drawn = drawn.with_gap(kind, "not-in-input")
+    report = fit(drawn, submitted(drawn, is_filled=True, **more))
+    assert report.warnings[0].message == f"snapshot contains no {kinds}; assuming none exist."
 
 
 def test_what_was_left_out_or_assumed_is_warned_of() -> None:
@@ -310,7 +336,7 @@ def test_the_page_counts_one_and_none() -> None:
     none = cluster(TREE).with_gang("job", 2, cpu=9)
     assert "\nNo such gang fits.\n" in page(asked(none, count=True))
     pod = cluster(TREE).with_pod("job-0", cpu=8)
-    assert "\n4 such gangs fit.\n" in page(asked(pod, count=True))
+    assert "\n4 such pods fit.\n" in page(asked(pod, count=True))
 
 
 def test_a_gang_that_is_not_tried_is_not_counted() -> None:

@@ -5,6 +5,7 @@ import pytest
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
     NodeSetting,
+    OpenCards,
     OpenProfile,
     PodSetting,
     Unevaluated,
@@ -29,7 +30,16 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
             (OpenProfile("a", "probability"), OpenProfile("", "unread")),
             (
                 "ClusterColocationProfile a (it changes some pods, at random) and ClusterColocationProfiles"
-                " (ClusterColocationProfile objects could not be read)"
+                " (no right to list clustercolocationprofiles.config.koordinator.sh)"
+            ),
+        ),
+        (
+            (OpenCards("unread"), OpenCards("version")),
+            (
+                "what Koordinator's webhook makes of parts of GPUs"
+                " (no right to list mutatingwebhookconfigurations.admissionregistration.k8s.io) and what Koordinator's"
+                " webhook makes of parts of GPUs (without koordinator.sh/gpu.shared 1.7 and 1.8 ask for other cards"
+                " than later versions)"
             ),
         ),
         ((UnreadRuntimeClass("kata"),), "RuntimeClass kata (RuntimeClass objects could not be read)"),

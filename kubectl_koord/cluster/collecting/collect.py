@@ -9,8 +9,8 @@ from msgspec import ValidationError, structs
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting import home, joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
-from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
-from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, scheduler
+from kubectl_koord.cluster.objects.fields.meta import Meta
+from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.kubernetes import nodes, resource_claims, storage
 from kubectl_koord.cluster.objects.pods.decode import pod
 from kubectl_koord.cluster.objects.pods.fields import Pod
@@ -23,7 +23,7 @@ from kubectl_koord.model import objects, pods, traces
 from kubectl_koord.model.installation import HOME
 from kubectl_koord.model.others.volcano import Volcano
 from kubectl_koord.model.resource_claims import DynamicResources
-from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.values import quantity
 
@@ -57,7 +57,7 @@ class Collector:
         self._traces: dict[tuple[str, str], traces.PodTrace] = {}
         self._pods = PodStore()
         self._operating: dict[tuple[str, str], Reservation] = {}
-        self._node_annotations: dict[str, Strings] = {}
+        self._said = joined.Said()
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.wire_types = kinds.WIRE_TYPES
         self.kinds: set[str] = set()
@@ -66,7 +66,7 @@ class Collector:
         self.recording: Recording | None = None
         self._stores: dict[str, tuple[Store, ...]] = {
             **{name: (values,) for name, values in self._values.items()},
-            kinds.NODE.name: (self.values(kinds.NODE), self._node_annotations),
+            kinds.NODE.name: (self.values(kinds.NODE), self._said.annotations, self._said.settings),
             kinds.POD.name: (self._pods, self._operating, self._traces),
         }
 
@@ -141,13 +141,8 @@ class Collector:
             self._values[kind.name][key] = value
 
     def _take_node(self, written: nodes.Node) -> None:
-        name = written.metadata.name
-        self.values(kinds.NODE)[name] = nodes.node(written, self._pool)
-        self._node_annotations.pop(name, None)
-        written_there = written.metadata.annotations
-        annotations = metrics.annotations_of(written_there) | node_topology.annotations_of(written_there)
-        if annotations:
-            self._node_annotations[name] = annotations
+        self.values(kinds.NODE)[written.metadata.name] = nodes.node(written, self._pool)
+        self._said.take(written)
 
     def _take_pod(self, written: Pod) -> None:
         taken = pod(written, self._pool)
@@ -220,7 +215,6 @@ class Collector:
         if self.has_resource_claims:
             waiting = pod_claims.with_claims(waiting, self.values(kinds.RESOURCE_CLAIM), gaps)
         volumes = self.values(kinds.VOLUME)
-        attached = joined.attached(self.values(kinds.VOLUME_ATTACHMENT).values(), volumes)
         own = self.scheduler()
         version = scheduler.version(chosen_version, own.image, self.crd_version)
         config = structs.replace(scheduler.config(*version, own.parsed, own.flags), home=own.home)
@@ -230,10 +224,7 @@ class Collector:
         of_gangs = [pod for pod in reserve_pods if pod.gang]
         return Snapshot(
             moment=moment,
-            nodes={
-                name: self._completed(node, config, attached.get(name, ()))
-                for name, node in sorted(self.values(kinds.NODE).items())
-            },
+            nodes=joined.completed_nodes(self.values, self._said, config),
             running=running,
             pending=joined.by_name((*waiting, *of_gangs)) if of_gangs else waiting,
             finished=finished,
@@ -276,19 +267,6 @@ class Collector:
         return home.found(
             self.values(kinds.DEPLOYMENT).values(), self.values(kinds.CONFIG_MAP), self.looked_in or HOME.namespace
         )
-
-    def _completed(self, node: objects.Node, config: SchedulerConfig, attached: joined.Attached) -> objects.Node:
-        name = node.name
-        found = joined.completed(
-            node,
-            config,
-            metric=self.values(kinds.NODE_METRIC).get(name),
-            limits=self.values(kinds.CSI_NODE).get(name),
-            devices=self.values(kinds.DEVICE).get(name),
-            topology=self.values(kinds.NODE_TOPOLOGY).get(name),
-            annotations=self._node_annotations.get(name, {}),
-        )
-        return structs.replace(found, attached=attached) if attached else found
 
     def _storage(self) -> Storage:
         """Return what unbound claims may get their volumes from, the smallest free volumes first."""

@@ -1,23 +1,26 @@
 """What several objects tell together: of a node, and of what Reservations hold or wait for."""
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.kind import Kind
 from kubectl_koord.cluster.objects.fields.meta import Strings
 from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, reservations
-from kubectl_koord.cluster.objects.kubernetes import attachments, storage
+from kubectl_koord.cluster.objects.kubernetes import attachments, nodes, storage
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.model import objects, pods
 from kubectl_koord.model.hardware.devices import NodeDevices
-from kubectl_koord.model.hardware.numa import MOST_ZONES, NodeTopology
+from kubectl_koord.model.hardware.numa import MOST_ZONES, NodeNUMA
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig
 from kubectl_koord.model.unevaluated import NodeSetting
+
+V = TypeVar("V")
 
 Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]
 
@@ -25,22 +28,66 @@ Attached: TypeAlias = tuple[tuple[str, str], ...]
 """The drivers and handles of the volumes that are attached to a node."""
 
 
-def completed(
+class Said(Struct, frozen=True):
+    """What nodes say themselves, by their names: the annotations that go with NodeMetrics, and settings for NUMA."""
+
+    annotations: dict[str, Strings] = field(default_factory=dict)
+    settings: dict[str, node_topology.Settings] = field(default_factory=dict)
+
+    def take(self, node: nodes.Node) -> None:
+        """Take what a node says."""
+        meta = node.metadata
+        _keep(self.annotations, meta.name, metrics.annotations_of(meta.annotations))
+        _keep(self.settings, meta.name, node_topology.settings(meta.labels, meta.annotations))
+
+
+def _keep(kept: dict[str, V], name: str, value: V | None) -> None:
+    """Keep a value under a name, and nothing where there is none."""
+    if value:
+        kept[name] = value
+    else:
+        kept.pop(name, None)
+
+
+def completed_nodes(
+    values: Callable[[Kind[Any, Any]], Mapping[str, Any]], said: Said, config: SchedulerConfig
+) -> dict[str, objects.Node]:
+    """Return the nodes in the order of their names, with what other objects tell of them; `values` are all objects."""
+    measured, limits, devices = values(kinds.NODE_METRIC), values(kinds.CSI_NODE), values(kinds.DEVICE)
+    topologies = values(kinds.NODE_TOPOLOGY)
+    found = {
+        name: _completed(
+            node,
+            config,
+            metric=measured.get(name),
+            limits=limits.get(name),
+            devices=devices.get(name),
+            numa=node_topology.of_node(said.settings.get(name), topologies.get(name)),
+            annotations=said.annotations.get(name),
+        )
+        for name, node in sorted(values(kinds.NODE).items())
+    }
+    volumes = attached(values(kinds.VOLUME_ATTACHMENT).values(), values(kinds.VOLUME))
+    for name in volumes.keys() & found.keys():
+        found[name] = structs.replace(found[name], attached=volumes[name])
+    return found
+
+
+def _completed(
     node: objects.Node,
     config: SchedulerConfig,
     *,
     metric: NodeMetric | None,
     limits: tuple[tuple[str, int], ...] | None,
     devices: NodeDevices | None,
-    topology: NodeTopology | None,
-    annotations: Strings,
+    numa: NodeNUMA | None,
+    annotations: Strings | None,
 ) -> objects.Node:
     """Return the node with what other objects tell of it: its load, volumes, devices, CPUs and NUMA zones."""
-    numa = node_topology.of_node(node.labels, annotations, topology)
     if metric is None and limits is None and numa is None:
         return node if devices is None else structs.replace(node, devices=devices)
     if metric is not None:
-        metric = metrics.with_annotations(metric, annotations)
+        metric = metrics.with_annotations(metric, annotations or {})
     is_open = metric is not None and config.load.unevaluated
     more = (NodeSetting("load-estimates"),) if is_open else ()
     if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.joined import is_lack
+from kubectl_koord.cluster.manifests import cards
 from kubectl_koord.cluster.manifests.defaults import RefusedError, below_zero, filled, prioritised
 from kubectl_koord.cluster.manifests.runtime import with_runtime
 from kubectl_koord.cluster.manifests.webhook import changed
@@ -15,8 +16,12 @@ from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.kubernetes.namespaces import labels_of_new
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.model.unevaluated import OpenProfile, PodUnevaluated, UnreadRuntimeClass
+from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, PodUnevaluated, UnreadRuntimeClass
 from kubectl_koord.model.values.quantity import QuantityError
+
+_OF_WEBHOOK = {kinds.COLOCATION_PROFILE.name, kinds.MUTATING.name}
+_KEPT_FROM_WEBHOOK = "control-plane"
+"""The label of the namespaces of which the webhook gets no pods."""
 
 
 class Overrides(Struct, frozen=True):
@@ -59,12 +64,12 @@ def admission(collector: Collector, chosen: Overrides, gaps: Iterable[Gap], *, i
     Args:
         collector: the cluster with what was submitted.
         chosen: what all pods get.
-        gaps: what could not be read of the cluster; a file that holds no profiles counts as if there were none.
+        gaps: what could not be read of the cluster; a file that holds no profiles, or webhooks, counts as if there
+            were none.
         is_mutated: whether Koordinator's webhook sees the pods.
 
     """
-    profiles = kinds.COLOCATION_PROFILE.name
-    unread = {gap.kind for gap in filter(is_lack, gaps) if gap.kind != profiles or gap.code != "not-in-input"}
+    unread = {gap.kind for gap in filter(is_lack, gaps) if gap.kind not in _OF_WEBHOOK or gap.code != "not-in-input"}
     return Admission(collector, chosen, unread, is_mutated)
 
 
@@ -110,11 +115,20 @@ def completed(
 def _made(admission: Admission, meta: Meta, spec: TemplateSpec) -> Completed:
     """Return a pod as the API server keeps it: its own plugins go first, and once more after webhooks."""
     first = _by_plugins(admission, meta, spec)
-    if not admission.is_mutated:
+    namespace = _namespace(admission, meta.namespace or "")
+    if not admission.is_mutated or (namespace and _KEPT_FROM_WEBHOOK in namespace):
         return first
-    if kinds.COLOCATION_PROFILE.name in admission.unread:
-        return structs.replace(first, unevaluated=(*first.unevaluated, OpenProfile("", "unread")))
-    classes = admission.collector.values(kinds.PRIORITY_CLASS).values()
+    then = _by_webhook(admission, first, namespace)
+    if then.spec is first.spec and then.meta is first.meta:
+        return structs.replace(first, unevaluated=(*first.unevaluated, *then.unevaluated))
+    last = _by_plugins(admission, then.meta, structs.replace(then.spec, node_name=None))
+    return structs.replace(last, unevaluated=(*last.unevaluated, *then.unevaluated))
+
+
+def _by_webhook(admission: Admission, pod: Completed, namespace: Mapping[str, str] | None) -> Completed:
+    """Return a pod as Koordinator's webhook leaves it; `unevaluated` is what cannot be told of that."""
+    collector = admission.collector
+    classes = collector.values(kinds.PRIORITY_CLASS).values()
 
     def with_class(spec: TemplateSpec, name: str) -> TemplateSpec:
         if admission.chosen != Overrides():
@@ -122,12 +136,23 @@ def _made(admission: Admission, meta: Meta, spec: TemplateSpec) -> Completed:
         spec = structs.replace(spec, priority=None, preemption_policy=None, priority_class_name=name)
         return prioritised(spec, name, classes)
 
-    profiles = admission.collector.values(kinds.COLOCATION_PROFILE).values()
-    then = changed(first.meta, first.spec, profiles, _namespace(admission, meta.namespace or ""), with_class)
-    if then is None:
-        return first
-    last = _by_plugins(admission, then.meta, structs.replace(then.spec, node_name=None))
-    return structs.replace(last, unevaluated=(*last.unevaluated, *then.open))
+    opened: list[PodUnevaluated] = []
+    meta, spec = pod.meta, pod.spec
+    if kinds.COLOCATION_PROFILE.name in admission.unread:
+        opened.append(OpenProfile("", "unread"))
+    else:
+        profiles = collector.values(kinds.COLOCATION_PROFILE).values()
+        then = changed(meta, spec, profiles, namespace, with_class)
+        meta, spec = then.meta, then.spec
+        opened += then.open
+    found = cards.split(spec)
+    if found.is_open or found.spec != spec:
+        if kinds.MUTATING.name in admission.unread:
+            opened.append(OpenCards("unread"))
+        elif any(cards.HOOK in one.hooks for one in collector.values(kinds.MUTATING).values()):
+            spec = found.spec
+            opened += [OpenCards("version")] if found.is_open else []
+    return Completed(meta, spec, tuple(opened))
 
 
 def _namespace(admission: Admission, name: str) -> Mapping[str, str] | None:

@@ -1,19 +1,24 @@
 """The documents of manifests, one by one, each with the file and the number by which errors name it."""
 
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from json import JSONDecoder
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.bounds import Bounds, Meter, TooLargeError, too_large_object
-from kubectl_koord.cluster.reading.list_head import Source
+from kubectl_koord.cluster.bounds import Bounds, Meter, TooLargeError
+from kubectl_koord.cluster.reading.list_head import Rejoined, Source
 from kubectl_koord.cluster.reading.opening import opened, unpacked
 from kubectl_koord.errors import KoordError
 
 BOUNDS = Bounds(objects=10_000, memory=256 << 20)
 """Of all manifests together."""
 _LONGEST_NAME = 253
+_NO_JSON = (msgspec.DecodeError, ValueError, RecursionError)
+_NO_BLANK = re.compile(r"\S")
 
 
 class Document(Struct, frozen=True):
@@ -41,7 +46,7 @@ def read(names: Iterable[str], bounds: Bounds = BOUNDS) -> Iterator[Document]:
         found = False
         with opened(name) as raw:
             head, source = unpacked(raw)
-            values = _json(name, source, meter) if head.lstrip()[:1] in {b"{", b"["} else _yaml(name, source, meter)
+            values = _braced(name, source, meter) if head.lstrip()[:1] in {b"{", b"["} else _yaml(name, source, meter)
             for number, value in values:
                 found = found or value is not None
                 yield from _objects(Document(name, number, value))
@@ -49,23 +54,47 @@ def read(names: Iterable[str], bounds: Bounds = BOUNDS) -> Iterator[Document]:
             raise KoordError(f"error: {name}: the file is empty")
 
 
-def _json(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
-    """Yield the one value of a JSON file, which is no larger than a stored object may be."""
-    pieces: list[bytes] = []
-    size = 0
-    while piece := source.read(1 << 16):
-        pieces.append(piece)
-        size += len(piece)
-        if size > meter.bounds.object_bytes:
-            raise KoordError(f"error: {name}: document 1: {too_large_object(meter.bounds)}")
-    meter.count(1, size)
+def _braced(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
+    """Yield the values of a file that begins as JSON does; what is none, or larger than one object may be, is YAML."""
+    most = meter.bounds.object_bytes
+    text = source.read(most + 1)
+    values = _json(name, text, meter) if len(text) <= most else None
+    if values is None:
+        yield from _yaml(name, Rejoined(text, source), meter, "neither JSON nor YAML")
+    else:
+        yield from enumerate(values, 1)
+
+
+def _json(name: str, text: bytes, meter: Meter) -> list[Any] | None:
+    """Return the values of JSON, one after the other as kubectl takes them; None of what may be YAML.
+
+    Raises:
+        KoordError: when it begins with JSON, and an object that follows is none.
+
+    """
+    with suppress(*_NO_JSON):
+        whole = msgspec.json.decode(text)
+        meter.count(1, len(text))
+        return [whole]
+    values: list[Any] = []
+    written, start, end = "", 0, 0
     try:
-        yield 1, msgspec.json.decode(b"".join(pieces))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise KoordError(f"error: {name}: document 1: not JSON: {problem}") from None
+        written = text.decode()
+        while found := _NO_BLANK.search(written, end):
+            start = found.start()
+            _, end = JSONDecoder().raw_decode(written, start)
+            values.append(msgspec.json.decode(written[start:end]))
+            meter.count(1, end - start)
+    except _NO_JSON as problem:
+        if values and written[start] == "{":
+            raise KoordError(f"error: {name}: document {len(values) + 1}: not JSON: {problem}") from None
+        return None
+    except TooLargeError as problem:
+        raise KoordError(f"error: {name}: document {len(values)}: {problem}") from None
+    return values
 
 
-def _yaml(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
+def _yaml(name: str, source: Source, meter: Meter, fault: str = "not YAML") -> Iterator[tuple[int, Any]]:
     import yaml  # noqa: PLC0415  (30 ms that JSON need not pay)
 
     from kubectl_koord.cluster.reading.yaml_objects import NumberedObjects  # noqa: PLC0415
@@ -80,7 +109,7 @@ def _yaml(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
         mark = getattr(problem, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""
         message = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
-        raise KoordError(f"error: {name}: document {objects.document}: {where}not YAML: {message}") from None
+        raise KoordError(f"error: {name}: document {objects.document}: {where}{fault}: {message}") from None
 
 
 def _objects(document: Document) -> Iterator[Document]:

@@ -1,7 +1,10 @@
-"""The kinds of workloads, by API group and kind."""
+"""The kinds that manifests may have: of workloads, and of what decides about pods, by API group and kind."""
 
 from collections.abc import Mapping
+from typing import Any
 
+from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.kind import Kind
 from kubectl_koord.cluster.manifests import builtin, kubeflow, ray, sets, volcano
 from kubectl_koord.cluster.manifests.workload import WorkloadKind
 
@@ -10,3 +13,21 @@ FAMILIES: Mapping[tuple[str, str], WorkloadKind] = {
     for some in (builtin.FAMILIES, kubeflow.FAMILIES, ray.FAMILIES, sets.FAMILIES, volcano.FAMILIES)
     for one in some
 }
+
+_TAKEN = (
+    kinds.POD_GROUP,
+    kinds.ELASTIC_QUOTA,
+    kinds.RESERVATION,
+    kinds.DISRUPTION_BUDGET,
+    kinds.VOLUME_CLAIM,
+    kinds.VOLUME,
+    kinds.STORAGE_CLASS,
+    kinds.RESOURCE_CLAIM,
+    kinds.PRIORITY_CLASS,
+    kinds.LIMIT_RANGE,
+    kinds.RUNTIME_CLASS,
+    kinds.NAMESPACE,
+    kinds.COLOCATION_PROFILE,
+)
+OBJECTS: Mapping[tuple[str, str], Kind[Any, Any]] = {(kind.group, kind.name): kind for kind in _TAKEN}
+"""Objects that are taken as they are: what is submitted with pods and decides about them."""

@@ -4,9 +4,26 @@ import re
 
 from kubectl_koord.errors import KoordError
 
-_LONGEST = 253
+_LONGEST, _LONGEST_LABEL = 253, 63
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL_RULE = "at most 63 lower case letters, digits and '-', a letter or digit first and last"
 _RULE = "lower case letters, digits, '-' and '.', a letter or digit first and last"
+
+
+def checked_namespace(title: str, name: str) -> str:
+    """Return the namespace that an object names.
+
+    Args:
+        title: what errors call the object.
+        name: the namespace.
+
+    Raises:
+        KoordError: when it is none that the API server takes.
+
+    """
+    if len(name) > _LONGEST_LABEL or "." in name or not _NAME.fullmatch(name):
+        raise KoordError(f"{title}: metadata.namespace {name[:_LONGEST]!r} is no name: {_LABEL_RULE}")
+    return name
 
 
 class Names:

@@ -10,11 +10,11 @@ from msgspec import Struct, structs
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, whole_name
-from kubectl_koord.cluster.manifests import documents
+from kubectl_koord.cluster.manifests import cards, documents
 from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, completed
 from kubectl_koord.cluster.manifests.documents import Document
-from kubectl_koord.cluster.manifests.families import FAMILIES
-from kubectl_koord.cluster.manifests.names import Names
+from kubectl_koord.cluster.manifests.families import FAMILIES, OBJECTS
+from kubectl_koord.cluster.manifests.names import Names, checked_namespace
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
 from kubectl_koord.cluster.manifests.workload import Made, Set, TemplateSpec, WorkloadKind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
@@ -33,25 +33,6 @@ MOST_PODS = 50_000
 
 _GANG = "pod-group.scheduling.sigs.k8s.io"
 _SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
-_TAKEN = (
-    kinds.POD_GROUP,
-    kinds.ELASTIC_QUOTA,
-    kinds.RESERVATION,
-    kinds.DISRUPTION_BUDGET,
-    kinds.VOLUME_CLAIM,
-    kinds.VOLUME,
-    kinds.STORAGE_CLASS,
-    kinds.RESOURCE_CLAIM,
-    kinds.PRIORITY_CLASS,
-    kinds.LIMIT_RANGE,
-    kinds.RUNTIME_CLASS,
-    kinds.NAMESPACE,
-    kinds.COLOCATION_PROFILE,
-)
-
-
-_OBJECTS: Mapping[tuple[str, str], Kind[Any, Any]] = {(kind.group, kind.name): kind for kind in _TAKEN}
-"""Objects that are taken as they are: what is submitted with pods and decides about them."""
 
 
 class _Head(Struct, rename="camel"):
@@ -110,7 +91,7 @@ class Manifests:
         self._pods: dict[str, None] = {}
         self._pool = PodPool()
         self._count = 0
-        self._is_shape = False
+        self._is_shape = self._asks_parts = False
         self._classless: set[str] = set()
         self._names = Names()
         self._profiles: tuple[str, ...] = ()
@@ -143,6 +124,11 @@ class Manifests:
             own = Meta(name=f"{name}-{number}", namespace=home, labels={_GANG: name})
             self._workloads.append(_Workload("error: --request", "Pod", own, None, template))
 
+    @property
+    def more_kinds(self) -> tuple[str, ...]:
+        """What is to be read for the manifests, besides what is read for any pods."""
+        return (*kinds.MANIFEST_KINDS, *(kinds.WEBHOOK_KINDS if self._asks_parts else ()))
+
     def submitted(self) -> Submitted:
         """Return which pods were submitted; there are none before they were joined with a cluster."""
         return Submitted(
@@ -153,6 +139,7 @@ class Manifests:
             of_others=tuple(self._of_others),
             suspended=tuple(self._suspended),
             is_mutated=not self._is_shape,
+            asks_parts=self._asks_parts,
         )
 
     def join(self, collector: Collector, moment: str, gaps: Collection[Gap] = ()) -> None:
@@ -168,10 +155,7 @@ class Manifests:
 
         """
         for title, kind, written in self._objects:
-            try:
-                collector.add(kind.name, written)
-            except KoordError as problem:
-                raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None
+            _add(collector, title, kind, written)
         made_in = admission(collector, self._overrides, gaps, is_mutated=not self._is_shape)
         self._profiles = scheduler.profiles(collector.scheduler().parsed or {})
         collector.forget_pods_of(
@@ -197,9 +181,10 @@ class Manifests:
                 written = msgspec.convert(document.value, _PodManifest)
                 meta = self._placed(title, head, written.metadata)
                 self._counted(title, 1)
+                self._asks_parts = self._asks_parts or cards.asks_parts(written.spec)
                 self._workloads.append(_Workload(title, "Pod", meta, None, written.spec))
-            elif key in _OBJECTS:
-                kind = _OBJECTS[key]
+            elif key in OBJECTS:
+                kind = OBJECTS[key]
                 taken = msgspec.convert(document.value, kind.wire_type)
                 taken.metadata = self._placed(title, head, taken.metadata)
                 if isinstance(taken, PersistentVolumeClaim) and is_classless(taken):
@@ -216,6 +201,7 @@ class Manifests:
         meta = self._placed(title, head, written.metadata)
         for one in family.made(meta.name, written).sets:
             self._counted(title, max(one.count, 1))  # a set without pods takes time, too
+            self._asks_parts = self._asks_parts or cards.asks_parts(one.template.spec)
         self._workloads.append(_Workload(title, head.kind, meta, lambda: family.made(meta.name, written)))
 
     def _placed(self, title: str, head: _Head, meta: Meta) -> Meta:
@@ -223,7 +209,8 @@ class Manifests:
         if self._fixed and head.metadata.namespace not in {None, self._fixed}:
             named = f"the namespace from the provided object {head.metadata.namespace!r} does not match"
             raise KoordError(f"{title}: {named} the namespace {self._fixed!r}")
-        namespace = head.metadata.namespace or self._namespace()
+        own = head.metadata.namespace
+        namespace = checked_namespace(title, own) if own else self._namespace()
         kind = (head.api_version.rpartition("/")[0], head.kind, namespace)
         name = self._names.take(title, kind, head.metadata.name, head.metadata.generate_name)
         return structs.replace(meta, name=name, namespace=namespace)
@@ -243,12 +230,17 @@ class Manifests:
         self._keep(made_in.collector, workload, done, ())
 
     def _join_made(self, made_in: Admission, workload: _Workload, made: Made, moment: str) -> None:
+        collector, meta = made_in.collector, workload.meta
+        key = whole_name(meta)
+        for claim in made.claims:
+            own = Meta(name=claim.metadata.name, namespace=meta.namespace)
+            if is_classless(claim):
+                self._classless.add(whole_name(own))
+            elif whole_name(own) not in collector.values(kinds.VOLUME_CLAIM):
+                _add(collector, workload.title, kinds.VOLUME_CLAIM, PersistentVolumeClaim(own, claim.spec))
         in_operators_group = False
         for one in made.sets:
             in_operators_group |= self._join_set(made_in, workload, one, moment, made)
-        collector = made_in.collector
-        meta = workload.meta
-        key = whole_name(meta)
         if made.is_suspended:
             self._suspended.append(f"{workload.kind}/{meta.name}")
         if in_operators_group and key not in collector.values(kinds.POD_GROUP):
@@ -288,7 +280,7 @@ class Manifests:
         except msgspec.ValidationError as problem:
             raise KoordError(f"{workload.title}: the claim template of an ephemeral volume: {problem}") from None
         for claim in made:
-            collector.add(kinds.VOLUME_CLAIM.name, claim)
+            _add(collector, workload.title, kinds.VOLUME_CLAIM, claim)
         classless = (PodSetting("default-storage-class"),) if without_class else ()
         try:
             value = pending_pod(pod, (*classless, *done.unevaluated), self._pool)
@@ -296,3 +288,10 @@ class Manifests:
             raise KoordError(f"{workload.title}: {problem}") from None
         collector.keep_pod(value)
         self._pods[value.key] = None
+
+
+def _add(collector: Collector, title: str, kind: Kind[Any, Any], written: Any) -> None:  # noqa: ANN401
+    try:
+        collector.add(kind.name, written)
+    except KoordError as problem:
+        raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None

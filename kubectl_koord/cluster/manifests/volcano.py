@@ -1,8 +1,20 @@
 """Volcano's Job: its tasks, for the scheduler that it names."""
 
-from msgspec import Struct
+from collections.abc import Sequence
+
+from msgspec import Struct, ValidationError, structs
 
 from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
+from kubectl_koord.cluster.objects.fields.meta import Meta
+from kubectl_koord.cluster.objects.kubernetes.storage import ClaimSpec, PersistentVolumeClaim
+from kubectl_koord.cluster.objects.pods.fields import ClaimSource, Volume
+
+
+class JobVolume(Struct, gc=False, rename="camel"):
+    """spec.volumes[]: a claim that is there, or the spec of one that is made for the job."""
+
+    volume_claim_name: str | None = None
+    volume_claim: ClaimSpec | None = None
 
 
 class Task(Struct, gc=False, rename="camel"):
@@ -21,12 +33,39 @@ class JobSpec(Struct, gc=False, rename="camel"):
     scheduler_name: str | None = None
     min_available: Count | None = None
     priority_class_name: str | None = None
+    volumes: list[JobVolume] | None = None
 
 
 class Job(AnyWorkload):
     """One Volcano Job."""
 
     spec: JobSpec
+
+
+def _volumes(name: str, written: Sequence[JobVolume]) -> tuple[list[Volume], tuple[PersistentVolumeClaim, ...]]:
+    """Return the volumes that every pod gets, and the claims that are made for them.
+
+    Mirrors `createJobIOIfNotExist`, which gives a claim a name at random, and `createJobPod`.
+
+    Raises:
+        ValidationError: when Volcano refuses one (`validateIO`).
+
+    """
+    volumes: dict[str, Volume] = {}
+    made: list[PersistentVolumeClaim] = []
+    for at, one in enumerate(written):
+        if (one.volume_claim is None) == (not one.volume_claim_name):
+            raise ValidationError(f"Expected one of volumeClaimName and volumeClaim - at `$.spec.volumes[{at}]`")
+        claim = one.volume_claim_name or f"{name}-pvc-{at}"
+        volumes.setdefault(claim, Volume(f"spec.volumes[{at}]", ClaimSource(claim)))
+        if one.volume_claim is not None:
+            made.append(PersistentVolumeClaim(Meta(name=claim), one.volume_claim))
+    return [*volumes.values()], tuple(made)
+
+
+def _with(volumes: Sequence[Volume], template: Template) -> Template:
+    spec = structs.replace(template.spec, volumes=[*(template.spec.volumes or ()), *volumes] or None)
+    return structs.replace(template, spec=spec)
 
 
 def _job(name: str, written: Job) -> Made:
@@ -37,11 +76,12 @@ def _job(name: str, written: Job) -> Made:
     """
     spec = written.spec
     tasks = spec.tasks or []
+    volumes, claims = _volumes(name, spec.volumes or ())
     needed = (number(task.min_available, number(task.replicas, 0)) for task in tasks)
     return Made(
         (
             Set(
-                task.template,
+                _with(volumes, task.template),
                 f"{name}-{task.name or f'default{at}'}",
                 number(task.replicas, 0),
                 labels={"volcano.sh/job-name": name},
@@ -52,6 +92,7 @@ def _job(name: str, written: Job) -> Made:
         ),
         number(spec.min_available, 0) or sum(needed),
         of_another=True,
+        claims=claims,
     )
 
 

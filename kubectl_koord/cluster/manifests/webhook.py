@@ -1,4 +1,4 @@
-"""What Koordinator's webhook changes of pods that are made: ClusterColocationProfiles, and batch and mid resources.
+"""What ClusterColocationProfiles change of pods that are made, and Koordinator's webhook with them.
 
 Mirrors pkg/webhook/pod/mutating/cluster_colocation_profile.go with the gates of koord-manager as they are by default.
 """
@@ -34,7 +34,7 @@ Prioritised = Callable[[TemplateSpec, str], TemplateSpec]
 
 
 class Changed(Struct, frozen=True):
-    """A pod as the webhook leaves it; `open` are the profiles of which that cannot be told."""
+    """A pod as profiles leave it; `open` are those of which that cannot be told."""
 
     meta: Meta
     spec: TemplateSpec
@@ -47,8 +47,8 @@ def changed(
     profiles: Iterable[ColocationProfile],
     namespace: Mapping[str, str] | None,
     prioritised: Prioritised,
-) -> Changed | None:
-    """Return a pod as the webhook leaves it, None where no profile is for it.
+) -> Changed:
+    """Return a pod as profiles leave it: as it is where none is for it.
 
     Args:
         meta: what the pod is called and labelled.
@@ -72,7 +72,7 @@ def changed(
         elif _selects(wanted.namespace_selector, namespace or {}):
             matched.append(profile)
     if not matched:
-        return Changed(meta, spec, tuple(opened)) if opened else None
+        return Changed(meta, spec, tuple(opened))
     for profile in matched:
         percent = _percent(profile)
         why = _open(profile.spec, percent)

@@ -73,13 +73,14 @@ class Made(Struct, frozen=True):
 
     `minimum` is the minMember of the PodGroup that the workload's operator makes and names like it, for pods that are
     in no other; None where it makes none. One that is `of_another` scheduler counts for pods of that alone. While a
-    workload `is_suspended`, its controller makes no pods.
+    workload `is_suspended`, its controller makes no pods. `claims` are made once, for all pods.
     """
 
     sets: Iterable[Set]
     minimum: int | None = None
     of_another: bool = False
     is_suspended: bool = False
+    claims: tuple[PersistentVolumeClaim, ...] = ()
 
 
 def number(written: int | None, default: int = 1) -> int:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.attempts.attempt import Attempt, needed
+from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.slots import in_index_order, offer_slots, total
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.engine.view import View
@@ -97,6 +98,12 @@ def _is_determined(step: _Step, subject: Subject, *, is_planned: bool) -> bool:
     return (step.placed is not None and step.placed.certain) or (len(requirements) == 1 and not is_planned)
 
 
+def may_fit_wherever(subject: Subject, ahead: JobsAhead, prepared: Prepared) -> bool:
+    """Tell whether `fits_wherever` can find that it does: it compares pods that are alike, and take room alone."""
+    takes_room_alone = not prepared.books and len({pod.requirements for pod in subject.pending}) == 1
+    return takes_room_alone and not any(pod.requirements.pod_anti_affinity for pod in ahead.undetermined)
+
+
 def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples: Mapping[str, int]) -> bool:
     """Tell whether a subject is surely placed, whatever nodes the undetermined pods ahead of it take.
 
@@ -104,7 +111,7 @@ def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples:
     spare. No is no proof of the contrary.
 
     Args:
-        subject: what is tried after the jobs ahead.
+        subject: what is tried after the jobs ahead, and may fit wherever these go.
         ahead: these jobs; some pods of theirs are undetermined.
         first: the attempt at the subject in the cluster without the undetermined pods.
         multiples: the pod count multiple by layer.
@@ -112,11 +119,7 @@ def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples:
     """
     pods = subject.pending
     prepared = first.prepared
-    if first.placement is None or not prepared.counts_only_room or prepared.books:
-        return False
-    if len({pod.requirements for pod in pods}) > 1 or any(
-        pod.requirements.pod_anti_affinity for pod in ahead.undetermined
-    ):
+    if first.placement is None or not prepared.counts_only_room:
         return False
     most = max(_slots_taken_by(pod, pods[0]) for pod in ahead.undetermined)
     plan = first.plan

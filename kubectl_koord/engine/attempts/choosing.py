@@ -10,46 +10,47 @@ from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import how_many
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 
-Choice: TypeAlias = Callable[[Sequence[NodeState], PendingPod, Collection[str]], NodeState]
-"""Which of the feasible nodes a pod takes, of which some, by name, cannot be booked then."""
+Choice: TypeAlias = Callable[[View, Sequence[str], PendingPod, Collection[str]], str]
+"""Which of the feasible nodes of a view, by name, a pod takes, of which some cannot be booked then."""
 Kind: TypeAlias = tuple[PodRequirements, Collection[str]]
 """What some members ask for, and the names of the nodes that take one of them."""
 
 
-def emptiest(
-    states: Sequence[NodeState], _pod: PendingPod | None = None, _unbookable: Collection[str] = ()
-) -> NodeState:
+def emptiest(view: View, names: Sequence[str], _pod: PendingPod, _unbookable: Collection[str] = ()) -> str:
     """Choose the node with the largest free share of its scarcest resource (least allocated first)."""
-    return max(states, key=_free_share)
+    shares = view.of_each(names, _free_share)
+    return names[max(range(len(names)), key=shares.__getitem__)]
 
 
-def fullest(
-    states: Sequence[NodeState], _pod: PendingPod | None = None, _unbookable: Collection[str] = ()
-) -> NodeState:
+def fullest(view: View, names: Sequence[str], _pod: PendingPod, _unbookable: Collection[str] = ()) -> str:
     """Choose the node with the smallest free share of its scarcest resource (most allocated first)."""
-    return min(states, key=_free_share)
+    shares = view.of_each(names, _free_share)
+    return names[min(range(len(names)), key=shares.__getitem__)]
 
 
-def bookable(states: Sequence[NodeState], _pod: PendingPod, unbookable: Collection[str]) -> NodeState:
+def bookable(view: View, names: Sequence[str], pod: PendingPod, unbookable: Collection[str]) -> str:
     """Choose the emptiest of the nodes that can be booked, of all where none can."""
-    return emptiest([state for state in states if state.node.name not in unbookable] or states)
+    return emptiest(view, [name for name in names if name not in unbookable] or names, pod)
 
 
-def not_bookable(states: Sequence[NodeState], _pod: PendingPod, unbookable: Collection[str]) -> NodeState:
+def not_bookable(view: View, names: Sequence[str], pod: PendingPod, unbookable: Collection[str]) -> str:
     """Choose the emptiest of the nodes that cannot be booked, of all where all can."""
-    return emptiest([state for state in states if state.node.name in unbookable] or states)
+    return emptiest(view, [name for name in names if name in unbookable] or names, pod)
 
 
 def at_the_cost_of(kinds: Iterable[Kind], *, most: bool) -> Choice:
     """Return the choice of the node on which a pod takes the most places from members of other kinds, or the fewest."""
     every = tuple(kinds)
 
-    def choose(states: Sequence[NodeState], pod: PendingPod, _unbookable: Collection[str]) -> NodeState:
-        others = [(kind.requests, names) for kind, names in every if kind != pod.requirements]
+    def choose(view: View, names: Sequence[str], pod: PendingPod, _unbookable: Collection[str]) -> str:
+        others = [(kind.requests, taking) for kind, taking in every if kind != pod.requirements]
         sign = 1 if most else -1
-        return max(states, key=lambda state: (sign * _cost(state, pod, others), *_free_share(state)))
+        costs = [sign * _cost(view.state(name), pod, others) for name in names]
+        shares = view.of_each(names, _free_share)
+        return names[max(range(len(names)), key=lambda at: (costs[at], shares[at]))]
 
     return choose
 

@@ -19,6 +19,7 @@ from kubectl_koord.engine.attempts.attempt import (
 )
 from kubectl_koord.engine.attempts.choosing import MemberOrder
 from kubectl_koord.engine.attempts.filling import fillings, kind_prepared
+from kubectl_koord.engine.columns import members, named
 from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve, unbookable
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, LazyNames, NodeSlots, Offer
@@ -36,7 +37,7 @@ def pod_by_pod(job: Job, view: View, prepared: Prepared, member_order: MemberOrd
     trigger = prepared.trigger
     if are_alike(job, trigger, job.tried) and prepared.counts_only_room and not prepared.may_fail_to_reserve:
         return _alike(job, view, trigger, prepared)
-    return _one_by_one(job, view, trigger, member_order)
+    return _one_by_one(job, view, prepared, member_order)
 
 
 def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Attempt:
@@ -51,7 +52,8 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     if prepared.books:
         slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
-    order = [name for name in _ranked(view, slots, prepared) for _ in range(slots.counts[name])]
+    seats = (name for name in _ranked(view, slots, prepared) for _ in range(slots.counts[name]))
+    order = [*islice(seats, len(queue))]
     stopped = job.over_quota(view, queue[: len(order) + 1])
     allowed = queue[: stopped[0]] if stopped is not None else queue
     placement = {pod.key: node for pod, node in zip(allowed, order, strict=False)}
@@ -60,7 +62,7 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     waiting = _waiting(view, (pod for pod in queue if pod.key in placement), placement, prepared)
     left = tuple(pod for pod in queue if pod.key not in placement)
     if not left:
-        return _too_few(job, view, trigger, waiting)
+        return Attempt(trigger, prepared, None, None, {}, waiting)  # fewer are there than must wait at once
     if stopped is not None:
         now = job.prepared(left[0], view.with_pods(waiting))
         return Attempt(left[0], now, None, None, {}, waiting, (*left, *_never(job)), prefilter=stopped[1])
@@ -114,11 +116,11 @@ def _waiting(
     return waiting
 
 
-def _ranked(view: View, offer: Offer, prepared: Prepared) -> list[str]:
+def _ranked(view: View, offer: Offer, prepared: Prepared) -> Iterable[str]:
     """Return the nodes that take any, in the order in which they are filled: preferred ones, then those for most."""
     counts = offer.counts
     if not prepared.reservations:
-        return sorted(counts, key=counts.__getitem__, reverse=True)
+        return counts.most_first()
     return sorted(counts, key=lambda name: (preference(view.state(name), prepared), -counts[name]))
 
 
@@ -169,6 +171,8 @@ class _Turns:
 
     def in_turn(self, names: Collection[str]) -> list[str]:
         """Return these nodes; those that members took since one of this kind was tried come last."""
+        if not self._late and not self._taken:
+            return [*names]
         for name in sorted(self._taken):
             self._late.pop(name, None)
             self._late[name] = None
@@ -177,13 +181,15 @@ class _Turns:
 
 
 def _not_bookable(view: View, pod: PendingPod, names: Iterable[str], prepared: Prepared) -> Mapping[str, Reason]:
-    """Return which of the nodes cannot be booked for the pod, and why; pods that ask for the same ask each node once.
+    """Return which of the nodes, which take the pod, cannot be booked for it, and why.
 
-    What volumes and claims they ask for makes no difference: the filters have found those.
+    Pods that ask for the same ask each node once. What volumes and claims they ask for makes no difference: the filters
+    have found those.
     """
     books = tuple(check for check in prepared.checks if check.depends_on == "books")
     kind = kind_prepared(view.snapshot, structs.replace(pod.requirements, claims=(), ephemeral=()), books)
-    asked = ((name, view.of_node(name, _unbookable_of_kind, kind)) for name in names)
+    uncertain = members(view, kind.value.uncertain(view, named(view, names)))
+    asked = ((name, view.of_node(name, _unbookable_of_kind, kind)) for name in uncertain)
     return {name: reason for name, reason in asked if reason is not None}
 
 
@@ -191,8 +197,9 @@ def _unbookable_of_kind(state: NodeState, kind: Identity[Prepared]) -> Reason | 
     return unbookable(kind.value.trigger, state, kind.value)
 
 
-def _one_by_one(job: Job, view: View, trigger: PendingPod, member_order: MemberOrder) -> Attempt:
+def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder) -> Attempt:
     """Try members in turn, the trigger first, then the others of each gang, each with its own prepared state."""
+    trigger = first.trigger
 
     def turn(pod: PendingPod) -> tuple[bool, str, bool, str]:
         is_unlike = pod.requirements != trigger.requirements
@@ -205,7 +212,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, member_order: MemberO
     turns: dict[Kind, _Turns] = {}
     now = view
     for position, pod in enumerate(queue):
-        prepared = job.prepared(pod, now)
+        prepared = job.prepared(pod, now) if position else first
         left = (*queue[position:], *_never(job))
         if prepared.refusal is not None:
             return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
@@ -215,12 +222,11 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, member_order: MemberO
             return Attempt(pod, prepared, None, None, offer, waiting, left, unbookable=unbookable, aborted=aborted)
         lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)
         order = turns.setdefault(kind_of(job, pod), _Turns()) if lasting else _Turns()
-        feasible = [now.state(name) for name in order.in_turn(offer.counts)]
+        feasible = preferred(now, order.in_turn(offer.counts), prepared)
         if prepared.may_fail_to_reserve:
             unbookable |= _not_bookable(now, pod, offer.counts, prepared)
-        state = member_order.choose(preferred(feasible, prepared), pod, unbookable)
-        name = state.node.name
-        booked = reserve(pod, state, prepared)
+        name = member_order.choose(now, feasible, pod, unbookable)
+        booked = reserve(pod, now.state(name), prepared)
         if not isinstance(booked, PendingPod):
             seat = FailedSeat(pod.key, name, booked)
             found = {name: booked}
@@ -231,10 +237,5 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, member_order: MemberO
         for of_kind in turns.values():
             of_kind.take(name)
         if is_enough(job, placement):
-            return Attempt(trigger, job.prepared(trigger, view), None, placement, {}, unbookable=unbookable)
-    return _too_few(job, view, trigger, waiting)
-
-
-def _too_few(job: Job, view: View, trigger: PendingPod, waiting: Mapping[str, tuple[PendingPod, ...]]) -> Attempt:
-    """Return the attempt in which every pod found a place and there are fewer than must wait at once."""
-    return Attempt(trigger, job.prepared(trigger, view), None, None, {}, waiting)
+            return Attempt(trigger, first, None, placement, {}, unbookable=unbookable)
+    return Attempt(trigger, first, None, None, {}, waiting)  # each has a place, and fewer are there than must wait

@@ -5,10 +5,13 @@ filters of one round share, the state that PreFilter prepares for the trigger po
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit import (
     cordon,
     device_share,
@@ -96,6 +99,10 @@ class Prepared(Struct, frozen=True):
         """Whether a node that passes the filters may have nothing to book."""
         return any(check.may_fail_to_reserve() for check in self.checks)
 
+    def uncertain(self, view: View, among: NodeSet) -> NodeSet:
+        """Return those nodes of a set, which take the trigger, that may have nothing to book for it."""
+        return reduce(or_, (check.uncertain(view, among) for check in self.checks), 0)
+
     @property
     def follows_members(self) -> bool:
         """Whether members that are placed change what is prepared for the next one."""
@@ -152,12 +159,12 @@ def preference(state: NodeState, prepared: Prepared) -> tuple[int, int]:
     return max(check.preference(state) for check in prepared.checks)
 
 
-def preferred(states: Sequence[NodeState], prepared: Prepared) -> Sequence[NodeState]:
+def preferred(view: View, names: Sequence[str], prepared: Prepared) -> Sequence[str]:
     """Return those of the nodes that take a pod that it prefers to all others."""
     if not prepared.reservations:
-        return states
-    ranks = [preference(state, prepared) for state in states]
-    return [state for state, rank in zip(states, ranks, strict=True) if rank == min(ranks)]
+        return names
+    ranks = [preference(view.state(name), prepared) for name in names]
+    return [name for name, rank in zip(names, ranks, strict=True) if rank == min(ranks)]
 
 
 def of_other_jobs(nominated: Sequence[PendingPod], job: Iterable[PendingPod]) -> Sequence[PendingPod]:

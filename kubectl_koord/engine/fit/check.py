@@ -85,6 +85,9 @@ class Check(Protocol):
     def may_fail_to_reserve(self) -> bool:
         """Tell whether a node that this filter lets pass may have nothing to book."""
 
+    def uncertain(self, view: View, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set, which all filters let pass the trigger, that may have nothing to book for it."""
+
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return what is booked for a pod that takes its place on the node, or why it cannot be.
 
@@ -143,6 +146,10 @@ class Stateless:
     def may_fail_to_reserve(self) -> bool:
         """Tell that it has all that it let pass."""
         return False
+
+    def uncertain(self: Check, _view: View, among: NodeSet) -> NodeSet:
+        """Return all of them, or none."""
+        return among if self.may_fail_to_reserve() else 0
 
     def reserve(self, _pod: PendingPod, _state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book nothing more."""

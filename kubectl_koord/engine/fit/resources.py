@@ -1,9 +1,7 @@
 """Resources and pod places (plugins/noderesources)."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial, reduce
-from itertools import repeat
-from operator import floordiv, sub
+from operator import sub
 from typing import ClassVar, TypeVarTuple
 
 from msgspec import Struct
@@ -77,24 +75,13 @@ class NodeResources(Stateless, Struct, frozen=True):
         """Return the nodes of a set that refuse the pod."""
         apart = among & self.counted_singly(view)
         plain = among & ~apart
-        fitting = at_least(view, plain, 1, PLACES)
-        for resource, amount in pod.requirements.requests:
-            fitting = at_least(view, fitting, amount, FREE, resource)
+        fitting = with_room(view, plain, pod.requirements.requests)
         return plain & ~fitting | which(view, lambda name: self._is_short(view.state(name), pod.requirements), apart)
 
     def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return the set by what is short, or by how many pods are allowed where that is all."""
         apart = refused & self.counted_singly(view)
-        full = plain = refused & ~apart
-        parts = [plain] if plain else []
-        for resource, amount in pod.requirements.requests:
-            enough = at_least(view, plain, amount, FREE, resource)
-            parts = [part for whole in parts for part in (whole & enough, whole & ~enough) if part]
-            full &= enough
-        placed = at_least(view, plain, 1, PLACES)
-        short = [part for whole in parts for part in (whole & placed, whole & ~placed) if part and not part & full]
-        by_limit = [part for nodes in classes(view, _allowed).values() if (part := nodes & full)]
-        return (*short, *by_limit, *singles(apart))
+        return (*short_of(view, ((1, refused & ~apart),), pod.requirements.requests), *singles(apart))
 
     def lasting_alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return the set also by whether the node is too small for what is short, were nobody there."""
@@ -126,24 +113,36 @@ def _allowed(node: Node) -> int:
     return dict(node.allocatable).get("pods", 0)
 
 
-def room_on(view: View, nodes: NodeSet, each: Resources) -> Iterator[int]:
-    """Yield how many pods that take up `each` there is room for on each node of a set, without any reservation."""
-    return reduce(partial(map, min), _rooms(view, nodes, each))
+def with_room(view: View, among: NodeSet, each: Resources, number: int = 1) -> NodeSet:
+    """Return the nodes of a set with room for so many pods that take up `each`, without any reservation."""
+    found = at_least(view, among, number, PLACES)
+    for resource, amount in each:
+        found = at_least(view, found, number * amount, FREE, resource)
+    return found
 
 
-def running_out(view: View, nodes: NodeSet, each: Resources) -> Iterator[tuple[bool, ...]]:
-    """Yield what runs out first as pods that take up `each` go onto each node of a set: pod places, or which resources.
+def short_of(view: View, refusing: Iterable[tuple[int, NodeSet]], each: Resources) -> Iterator[NodeSet]:
+    """Yield nodes in parts by what is short there, or by how many pods are allowed where that is all.
 
-    The places come first, then the resources of which any is taken up.
+    Of each set of nodes it is told for how many pods that take up `each` there is no room.
     """
-    return (tuple(one == min(rooms) for one in rooms) for rooms in zip(*_rooms(view, nodes, each), strict=True))
+    short: dict[tuple[str, ...], NodeSet] = {}
+    for number, nodes in refusing:
+        parts: Mapping[tuple[str, ...], NodeSet] = {(): nodes}
+        for resource, amount in each:
+            parts = _split(parts, resource, at_least(view, nodes, number * amount, FREE, resource))
+        for what, part in _split(parts, "pods", at_least(view, nodes, number, PLACES)).items():
+            short[what] = short.get(what, 0) | part
+    full = short.pop(("pods",), 0)
+    yield from short.values()
+    yield from (part for nodes in classes(view, _allowed).values() if (part := nodes & full))
 
 
-def _rooms(view: View, nodes: NodeSet, each: Resources) -> Iterator[Iterator[int]]:
-    """Yield how many pods there are places for on each node, then how many there is enough for of each resource."""
-    yield iter(numbers_of(view, nodes, PLACES))
-    for resource, amount in ((resource, amount) for resource, amount in each if amount):
-        yield map(floordiv, numbers_of(view, nodes, FREE, resource), repeat(amount))
+def _split(parts: Mapping[tuple[str, ...], NodeSet], resource: str, enough: NodeSet) -> dict[tuple[str, ...], NodeSet]:
+    """Return what is short on each part of a set of nodes, with one more resource."""
+    short = (((*what, resource), nodes & ~enough) for what, nodes in parts.items())
+    others = ((what, nodes & enough) for what, nodes in parts.items())
+    return {what: part for what, part in (*others, *short) if part}
 
 
 def _free_on(state: NodeState, resource: str) -> int:

@@ -198,7 +198,7 @@ def _count(
         counted &= tolerated(view, selecting)
     pods = _Spread(constraint.selector, namespace, given) if constraint.selector is not None else None
     values = compress(label_column(view, constraint.key), selector(view, counted))
-    by_value = dict.fromkeys((value for value in values if value is not None), 0)
+    by_value = {value: 0 for value in dict.fromkeys(values) if value is not None}
     by_node = number_on(view, pods) if pods is not None else {}
     for name, number in by_node.items():
         if has(view, counted, name):

@@ -13,6 +13,7 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.codes import ActionCode, CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.edits import SetMinimum
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
 from kubectl_koord.reports.jobs.pending import Cause, WhyReport
 from kubectl_koord.reports.jobs.preemption import PreemptReport, Victim
@@ -177,7 +178,7 @@ def _gang(
         requests=report.requests,
         alone=alone,
         also_wrong=report.also_wrong,
-        unblock=tuple(_ways(report.unblock)),
+        unblock=tuple(_ways(_alone(report.unblock) if alone else report.unblock)),
         next_steps=tuple(_ways(report.next_steps)),
         no_way_out=report.no_way_out,
         broken_gangs=room.broken_gangs if preempted and room is not None else (),
@@ -217,6 +218,16 @@ def _ways(ways: Iterable[WayOut]) -> Iterator[WayOut]:
         yield way if way.action in _OF_CLUSTER else structs.replace(way, command="")
 
 
+def _alone(ways: Iterable[WayOut]) -> Iterator[WayOut]:
+    """Yield ways out of pods without a gang: those that find a place start, with no minimum to be lowered."""
+    for way in ways:
+        numbers = [edit.minimum for edit in way.edits if isinstance(edit, SetMinimum)]
+        if way.action == "fewer-pods" and numbers:
+            yield structs.replace(way, message=sentences.some_start(*numbers), edits=())
+        else:
+            yield way
+
+
 def _verdict(items: Sequence[FitGang]) -> Verdict:
     found = {item.verdict for item in items}
     return "no" if "no" in found else "unknown" if "unknown" in found else "yes"
@@ -238,4 +249,5 @@ def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[Pending
         yield Notice("podgroup-assumed", sentences.assumed(submitted.assumed))
     if submitted.is_filled:
         changing = ("ClusterColocationProfile",) if submitted.is_mutated else ()
-        yield from coverage.absent(snapshot, (*_OF_ADMISSION, *changing))
+        splitting = ("MutatingWebhookConfiguration",) if submitted.asks_parts else ()
+        yield from coverage.absent(snapshot, (*_OF_ADMISSION, *changing, *splitting))

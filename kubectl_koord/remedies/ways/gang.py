@@ -9,9 +9,10 @@ from msgspec import structs
 
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.columns import every_node, members
-from kubectl_koord.engine.fit.resources import room_on
+from kubectl_koord.engine.fit.resources import FREE, with_room
 from kubectl_koord.engine.gang_settings import GatherRule
 from kubectl_koord.engine.gangs import Gang
+from kubectl_koord.engine.numbers import at_least
 from kubectl_koord.engine.reasons.nodes import Insufficient
 from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.slots import in_index_order
@@ -264,7 +265,5 @@ def _divided(search: Search, resource: str, now: int) -> int:
 
 def _having(view: View, resource: str) -> Iterator[str]:
     """Yield the nodes with some of a resource free, and a place for a pod there, be it reserved."""
-    reserved = set(members(view, reserved_nodes(view)))
-    for name, room in zip(view.names(), room_on(view, every_node(view), ((resource, 1),)), strict=True):
-        if room > 0 or (name in reserved and view.state(name).free.get(resource, 0) > 0):
-            yield name
+    reserved = at_least(view, reserved_nodes(view), 1, FREE, resource)
+    yield from members(view, with_room(view, every_node(view), ((resource, 1),)) | reserved)

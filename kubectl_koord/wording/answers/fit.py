@@ -2,13 +2,20 @@
 
 from collections.abc import Sequence
 
-from kubectl_koord.wording.words import listed
+from kubectl_koord.wording.words import count, listed
 
 
 def not_beside(others: Sequence[str]) -> str:
     """Return that a gang fits alone, and not once others are placed that were submitted with it."""
     verb = "has" if len(others) == 1 else "have"
     return f"it fits alone, but not once {listed(others)} {verb} been placed."
+
+
+def some_start(pods: int) -> str:
+    """Return that so many of the pods of a workload without a gang start as they are."""
+    return (
+        f"Submit it as it is: {count(pods, 'pod')} {'starts' if pods == 1 else 'start'}, the others once there is room"
+    )
 
 
 def skipped(kinds: Sequence[str]) -> str:

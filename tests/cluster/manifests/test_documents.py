@@ -21,6 +21,9 @@ JOB_SET = (
 LIMITS = (
     "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l}\nspec: {limits: [{type: Container, max: {cpu: much}}]}\n"
 )
+SPEC = "{storageClassName: s, resources: {requests: {storage: much}}}"
+CLAIMED = f"{{spec: {SPEC}}}"
+CLAIM = f"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: c}}\nspec: {SPEC}\n"
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdef", "bcdefg", strict=True)
 )
@@ -39,7 +42,8 @@ def refused(path: Path, content: str | bytes, fixed: str = "") -> str:
 
 
 DEEP = "[" * 100_000
-
+FLOW = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}\n"
+JSON = '{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}\n'
 
 UNREADABLE: list[tuple[str | bytes, str]] = [
     ("", "error: F: the file is empty"),
@@ -70,8 +74,27 @@ UNREADABLE: list[tuple[str | bytes, str]] = [
         "error: F: document 1: line 4: not YAML: could not determine a constructor .*",
     ),
     ("a: &a [*a]\n", "error: F: document 1: line 1: not YAML: the anchor 'a' contains itself"),
-    ('{"kind": ', "error: F: document 1: not JSON: Input data was truncated"),
-    (DEEP, "error: F: document 1: not JSON: .*recursion.*"),
+    ('{"kind": ', "error: F: document 1: line 2: neither JSON nor YAML: did not find expected node content"),
+    (
+        '{"kind": "Pod"\n"a": 1}',
+        "error: F: document 1: line 2: neither JSON nor YAML: did not find expected ',' or '}'",
+    ),
+    (DEEP, "error: F: document 1: neither JSON nor YAML: .*recursion.*"),
+    (
+        FLOW + "---\n{apiVersion: v1, kind: Pod, metadata: {}, spec: {}}",
+        "error: F: document 2: Pod has no metadata.name",
+    ),
+    (FLOW + '---\n{"a": [}', "error: F: document 2: line 3: neither JSON nor YAML: did not find expected node content"),
+    (
+        "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {priority: high}}",
+        "error: F: document 1: Pod x: Expected `int | null`, got `str` - at `$.spec.priority`",
+    ),
+    ("{a: !!python/name:os.system x}", "error: F: document 1: line 1: neither JSON nor YAML: could not determine .*"),
+    ("{" + BOMB.replace("\n", ",\n") + "}", "error: F: document 1: one object has more than 200,000 values"),
+    (JSON + '{"kind": 5', "error: F: document 2: not JSON: .*"),
+    (JSON + '{"metadata": {"name": "x"}}', "error: F: document 2: an object x has no kind"),
+    (JSON + "[1]", "error: F: document 2: not a Kubernetes object"),
+    (JSON + "x", "error: F: document 1: line 2: neither JSON nor YAML: did not find expected <document start>"),
     (b"\xff\xfe\x00", "error: F: document 1: .*not YAML: .*"),
     (gzip.compress(b"kind: Pod", mtime=0)[:-4], "error: F: broken gzip: .*"),
     (
@@ -91,6 +114,10 @@ UNREADABLE: list[tuple[str | bytes, str]] = [
     (
         POD.replace("name: p", "name: My_Pod"),
         "error: F: document 1: Pod My_Pod: metadata.name 'My_Pod' is no name: lower case letters, .*",
+    ),
+    (
+        POD.replace("name: p", "name: p, namespace: Team.x"),
+        "error: F: document 1: Pod p: metadata.namespace 'Team.x' is no name: at most 63 lower case letters, .*",
     ),
     (POD.replace("name: p", f"name: {'p' * 300}"), "error: F: document 1: Pod p{253}: metadata.name 'p{253}' is .*"),
 ]
@@ -118,11 +145,36 @@ def test_a_file_without_end_is_given_up(tmp_path: Path, begin: bytes) -> None:
         list(documents.read([str(path)], bounds))
 
 
-def test_documents_without_end_are_given_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("one", ["---\na: 1\n", '{"a": 1}'])
+def test_documents_without_end_are_given_up(tmp_path: Path, one: str) -> None:
     path = tmp_path / "m"
-    path.write_text("---\na: 1\n" * 20)
+    path.write_text(one * 20)
     with pytest.raises(KoordError, match="m: document 11: more than 10 objects"):
         list(documents.read([str(path)], Bounds(objects=10)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{kind: A, x: 1}\n---\n{kind: B}\n",
+        '{\n  # KYAML\n  kind: "A",\n  x: 1,\n}\n---\nkind: B\n',
+        '{"kind": "A", "x": 1}\n---\nkind: B\n',
+        'kind: A\nx: 1\n---\n{"kind": "B"}\n',
+        '{"kind": "A", "x": 1}\n {"kind": "B"}\n\n',
+        '{"kind": "A", "x": 1}{"kind": "B"}',
+    ],
+)
+def test_documents_may_be_json_or_yaml_of_any_style_after_each_other(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "m"
+    path.write_text(content)
+    read = [(one.number, one.value) for one in documents.read([str(path)])]
+    assert read == [(1, {"kind": "A", "x": 1}), (2, {"kind": "B"})]
+
+
+def test_the_items_of_a_list_in_flow_style_are_bounded_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    path.write_text("{kind: List, items: [" + "{kind: A}, " * 5000 + "]}")
+    assert len(list(documents.read([str(path)], Bounds(object_bytes=40_000)))) == 5000
 
 
 def test_documents_lists_and_packed_files_are_read_and_other_kinds_named(tmp_path: Path) -> None:
@@ -147,6 +199,18 @@ def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> Non
         (
             POD.replace("containers: []", "volumes: [{name: v, ephemeral: {volumeClaimTemplate: 5}}]"),
             "document 1: Pod p: the claim template of an ephemeral volume: Expected `object`, got `int`",
+        ),
+        (CLAIM, "document 1: PersistentVolumeClaim c: PersistentVolumeClaim team/c: storage: .*much.*"),
+        (
+            POD.replace("containers: []", f"volumes: [{{name: v, ephemeral: {{volumeClaimTemplate: {CLAIMED}}}}}]"),
+            "document 1: Pod p: PersistentVolumeClaim team/p-v: storage: .*much.*",
+        ),
+        (
+            (
+                "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\n"
+                f"spec: {{volumes: [{{mountPath: /a, volumeClaim: {SPEC}}}]}}\n"
+            ),
+            "document 1: Job j: PersistentVolumeClaim team/j-pvc-0: storage: .*much.*",
         ),
         (
             LIMITS,

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import PendingPod, Resources
 from tests.cluster.manifests.conftest import Submit
 
@@ -376,13 +377,39 @@ def test_each_pod_of_a_statefulset_gets_its_claims_and_those_that_are_there_are_
     assert [pod.requirements.claims for pod in snapshot.pending] == [("data-x-0",), ("data-x-1",)]
 
 
+def test_all_pods_of_a_volcano_job_mount_its_volumes_and_a_claim_is_made_once(submit: Submit) -> None:
+    made = {"mountPath": "/out", "volumeClaim": claim_template("", storageClassName="fast")["spec"]}
+    there = {"mountPath": "/in", "volumeClaimName": "data"}
+    own = {"name": "data", "persistentVolumeClaim": {"claimName": "own"}}
+    bare = {"template": {"spec": {"containers": [], "volumes": [own]}}}
+    old = existing("PersistentVolumeClaim", "data", spec={"volumeName": "pv", "storageClassName": "old"})
+    snapshot, _ = submit(vcjob({}, {"replicas": 1, **bare}, volumes=[there, {**there, "mountPath": "/x"}, made]), old)
+    assert {name: claim.class_name for name, claim in snapshot.claims.items()} == {
+        "team/data": "old",
+        "team/x-pvc-2": "fast",
+    }
+    mounted = ("data", "x-pvc-2")
+    assert [pod.requirements.claims for pod in snapshot.pending] == [mounted, mounted, ("own", *mounted)]
+
+
+def test_a_claim_that_a_volcano_job_names_and_that_is_not_there_stays_missing(submit: Submit) -> None:
+    snapshot, _ = submit(vcjob(volumes=[{"mountPath": "/in", "volumeClaimName": "data"}]))
+    assert ([pod.requirements.claims for pod in snapshot.pending], snapshot.claims) == ([("data",)] * 2, {})
+
+
+@pytest.mark.parametrize("volume", [{}, {"volumeClaimName": "data", "volumeClaim": {}}])
+def test_a_volume_that_volcano_refuses_is_told(submit: Submit, volume: dict[str, Any]) -> None:
+    with pytest.raises(KoordError, match=r"document 1: Job x: Expected one of .* - at `\$.spec.volumes\[1\]`"):
+        submit(vcjob(volumes=[{"mountPath": "/in", "volumeClaimName": "a"}, {"mountPath": "/out", **volume}]))
+
+
 def test_an_ephemeral_volume_gets_its_claim_made_for_the_pod(submit: Submit) -> None:
     volume = {"name": "tmp", "ephemeral": {"volumeClaimTemplate": claim_template("", storageClassName="fast")}}
     snapshot, _ = submit(workload("apps/v1", "ReplicaSet", replicas(1, volumes=[volume])))
     assert snapshot.claims["team/x-0-tmp"].owner == ("", "x-0")
 
 
-@pytest.mark.parametrize("kind", ["template", "ephemeral", "claim"])
+@pytest.mark.parametrize("kind", ["template", "ephemeral", "claim", "volcano"])
 def test_which_class_a_claim_gets_by_default_is_not_evaluated(submit: Submit, kind: str) -> None:
     items: list[dict[str, Any]] = []
     spec = replicas(1)
@@ -395,6 +422,8 @@ def test_which_class_a_claim_gets_by_default_is_not_evaluated(submit: Submit, ki
         items.append({**existing("PersistentVolumeClaim", "data"), "spec": claim_template("")["spec"]})
         spec = replicas(1, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
     items.append(workload("apps/v1", "StatefulSet", spec))
+    if kind == "volcano":
+        items = [vcjob({"replicas": 1}, volumes=[{"mountPath": "/out", "volumeClaim": claim_template("")["spec"]}])]
     snapshot, _ = submit({"apiVersion": "v1", "kind": "List", "items": items})
     (pod,) = snapshot.pending
     assert (pod.requirements.claims, pod.requirements.ephemeral, snapshot.claims) == ((), (), {})

@@ -176,6 +176,27 @@ def listed(*items: object) -> str:
         (
             listed(
                 {
+                    "kind": "PersistentVolumeClaim",
+                    "metadata": {"name": "c", "namespace": "ns"},
+                    "spec": {"resources": {"requests": {"storage": "much"}}},
+                }
+            ),
+            "error: f: PersistentVolumeClaim ns/c: storage: 'much' is not a quantity",
+        ),
+        (
+            listed(
+                {
+                    "kind": "PersistentVolume",
+                    "metadata": {"name": "v"},
+                    "spec": {"capacity": {"storage": "much"}},
+                    "status": {"phase": "Available"},
+                }
+            ),
+            "error: f: PersistentVolume v: storage: 'much' is not a quantity",
+        ),
+        (
+            listed(
+                {
                     "kind": "Pod",
                     "metadata": {"name": "p", "namespace": "ns"},
                     "spec": {"containers": [{"resources": {"requests": {"memory": "1x"}}}]},
@@ -227,6 +248,7 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "Namespace",
         "ClusterColocationProfile",
         "Event",
+        "MutatingWebhookConfiguration",
     )
 
 

@@ -79,7 +79,7 @@ def test_all_that_is_read_of_an_installation() -> None:
         ),
         priority_classes=(PriorityClass("koord-prod", 9000),),
         webhooks=(
-            Webhooks("MutatingWebhookConfiguration", "m", ("b",)),
+            Webhooks("MutatingWebhookConfiguration", "m", ("b",), ("a", "b")),
             Webhooks("ValidatingWebhookConfiguration", "v"),
         ),
         kinds=("Deployment", "MutatingWebhookConfiguration", "PriorityClass", "ValidatingWebhookConfiguration"),

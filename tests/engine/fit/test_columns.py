@@ -9,11 +9,12 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.columns import NodeSet, every_node, has, members, set_of
-from kubectl_koord.engine.fit import prepare, rejection_as_is
+from kubectl_koord.engine.fit import prepare, rejection_as_is, unbookable
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.numbers import at_least, numbers_of
 from kubectl_koord.engine.offer import Offer
+from kubectl_koord.engine.passing import passing
 from kubectl_koord.engine.preemption.victims import without_victims
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import _on_node, offer_slots
@@ -90,7 +91,7 @@ def place(rng: Random, name: str) -> Node:
     if rng.random() < 0.2:
         del labels["disk"]
     told = (("memory", 8 << 30),) if rng.random() < 0.3 else ()
-    numbers = range(rng.choice((0, 1, 2, 2)))
+    numbers = range(rng.choice((0, 1, 2, 2, 3)))
     zones = tuple(Zone(number, (("cpu", rng.choice((2000, 8000))), *told)) for number in numbers)
     policies: tuple[NUMAPolicy, ...] = ("", "SingleNUMANode", "SingleNUMANode", "Restricted")
     policy = rng.choice(policies)
@@ -170,6 +171,22 @@ def test_a_filter_refuses_at_once_what_it_refuses_one_by_one(asked: str, number:
                 assert sorted(chain.from_iterable(parts)) == sorted(named(view, refused))
                 words = [{of_reason(found) for name in part if (found := reasons[name])} for part in parts]
                 assert [len(some) for some in words] == [1] * len(parts)
+
+
+@pytest.mark.parametrize(("version", "uncertain"), [("1.7", ["held"]), ("main", ["held", "zoned"])])
+def test_only_nodes_that_may_have_nothing_to_book_are_asked_for_it(version: str, uncertain: list[str]) -> None:
+    numa = NodeNUMA(cpus=CPUS, zones=tuple(Zone(number, (("cpu", 8000),)) for number in range(2)))
+    places = {"free": numa, "held": numa, "zoned": structs.replace(numa, policy="BestEffort"), "plain": None}
+    nodes = (Node(name, ROOM, numa=of_node) for name, of_node in places.items())
+    there = running("default/a", "held", allocations=Allocations(cpus=CPUAllocation((0, 1, 2), ())))
+    view = of(cluster().with_nodes(*nodes).but(running={"held": (there,)}))
+    pod = pending("p", 14, numa=PodNUMA(binds=True, preferred="FullPCPUs"))
+    prepared = prepare(pod, view, rules(version))
+    taking = passing(view, pod, prepared.checks, every_node(view))
+    assert named(view, taking) == ["free", "held", "zoned"]
+    assert named(view, prepared.uncertain(view, taking)) == uncertain
+    unbooked = [name for name in members(view, taking) if unbookable(pod, view.state(name), prepared)]
+    assert unbooked == ["held"]
 
 
 def test_a_pod_may_ask_for_one_zone_where_no_node_has_a_policy() -> None:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from kubectl_koord.engine.columns import every_node
 from kubectl_koord.engine.fit.device_share.classes import device_classes, seen_devices
-from kubectl_koord.engine.fit.load_aware import MOST_INCOMING, LoadAware
+from kubectl_koord.engine.fit.load_aware.limits import MOST_INCOMING, Limits
 from kubectl_koord.engine.fit.resources import FREE, PLACES
 from kubectl_koord.engine.numbers import numbers_of
 from kubectl_koord.engine.occupants import placed_members
@@ -116,7 +116,6 @@ def variants(view: View) -> Iterator[View]:
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_of_all_nodes_are_those_of_each(seed: int) -> None:
     settings = LoadSettings(filters_expired=seed % 2 == 0, prod_includes_system=seed % 3 == 0)
-    check = LoadAware(settings, NOW, ())
     for view in variants(world(seed)):
         states = [view.state(name) for name in view.names()]
         assert list(PLACES.everywhere(view)) == list(map(PLACES, states))
@@ -124,9 +123,9 @@ def test_numbers_of_all_nodes_are_those_of_each(seed: int) -> None:
             expected = [FREE(state, resource) for state in states]
             assert list(FREE.everywhere(view, resource)) == expected
             assert list(numbers_of(view, every_node(view), FREE, resource)) == expected
-            for is_prod in (True, False):
-                expected = [MOST_INCOMING(state, check, is_prod, resource) for state in states]
-                assert list(MOST_INCOMING.everywhere(view, check, is_prod, resource)) == expected
+            for limits in (Limits(settings, NOW, is_prod) for is_prod in (True, False)):
+                expected = [MOST_INCOMING(state, limits, resource) for state in states]
+                assert list(MOST_INCOMING.everywhere(view, limits, resource)) == expected
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -66,7 +66,7 @@ def test_a_half_percent_is_rounded_as_floating_point_numbers_are(version: str) -
         asked = pending("p", expected=use(1000))
         found = offer_slots(of(drawing), ["n1"], (asked,), prepare(asked, of(drawing), rules(version)))
         refused = Overloaded("cpu", 66, 65) if threshold == 65 else None
-        assert (refusal(drawing), found.counts) == (refused, {} if refused else {"n1": 1})
+        assert (refusal(drawing), dict(found.counts)) == (refused, {} if refused else {"n1": 1})
 
 
 @pytest.mark.parametrize(

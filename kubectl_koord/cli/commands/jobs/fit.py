@@ -93,9 +93,7 @@ def command(
             snapshot, submitted = _shaped(session, manifests, pods, request or (), must_gather)
         else:
             manifests.read(_files(session, files or ()))
-            from kubectl_koord.cluster import kinds
-
-            snapshot, submitted = _read(session, manifests.join, kinds.MANIFEST_KINDS), manifests.submitted()
+            snapshot, submitted = _read(session, manifests.join, manifests.more_kinds), manifests.submitted()
     if not submitted.pods:
         left_out = (
             f": {', '.join(submitted.skipped)} left out, as no pods are known of them" if submitted.skipped else ""
@@ -112,6 +110,8 @@ def _files(session: "Session", names: "Sequence[str]") -> "Sequence[str]":
 
     if "-" in names and "-" in session.options.snapshots:
         raise KoordError("error: -f and --snapshot cannot both read standard input")
+    if names.count("-") > 1:
+        raise KoordError("error: -f - can be given only once")
     return files_of(names, recursive=session.options.recursive)
 
 

@@ -12,7 +12,7 @@ from kubectl_koord.model import objects, pods
 _GANG_LABEL = "pod-group.scheduling.sigs.k8s.io"
 _LIGHT_LABEL = "pod-group.scheduling.sigs.k8s.io/name"
 _GANG_PREFIX = "gang.scheduling.koordinator.sh/"
-_GANG_ANNOTATION = _GANG_PREFIX + "name"
+GANG_ANNOTATION = _GANG_PREFIX + "name"
 _TOPOLOGY_ANNOTATION = _GANG_PREFIX + "network-topology-spec"
 _INDEX_ANNOTATION = _GANG_PREFIX + "network-topology-index"
 _LIGHT_POLICY = "pod-group.scheduling.sigs.k8s.io/match-policy"
@@ -83,7 +83,7 @@ def label_of(meta: Meta) -> str:
 
 def annotated(home: str, annotations: Mapping[str, str | None]) -> str:
     """Return the id of the gang that a pod's annotations name, empty for none."""
-    name = annotations.get(_GANG_ANNOTATION)
+    name = annotations.get(GANG_ANNOTATION)
     return intern(f"{home}/{name}") if name else ""
 
 

@@ -1,7 +1,7 @@
 """NodeMetrics, and the annotations of nodes that go with them, as they are written."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field, structs
@@ -100,36 +100,40 @@ def metric(written: NodeMetric) -> load.NodeMetric:
 
 
 def _pods(written: Iterable[PodMeasured]) -> tuple[load.PodUsage, ...] | load.PodUsages:
-    found = [(one, amounts) for one in written if (amounts := _listed(one.pod_usage))]
-    names, namespaces = [one.name for one, _ in found], [one.namespace for one, _ in found]
-    prod = [one.priority == "koord-prod" for one, _ in found]
-    used = _packed([amounts for _, amounts in found])
+    found, listed = [], []
+    for one in written:
+        if one.pod_usage is not None and one.pod_usage.resources:
+            found.append(one)
+            listed.append(one.pod_usage.resources)
+    names, namespaces = [one.name for one in found], [one.namespace for one in found]
+    prod = [one.priority == "koord-prod" for one in found]
+    used = _packed(listed)
     if used is not None:
         return load.measured_pods(names, namespaces, prod, used)
-    return load.pod_usages(map(load.PodUsage, namespaces, names, [measured(amounts) for _, amounts in found], prod))
+    return load.pod_usages(map(load.PodUsage, namespaces, names, map(measured, listed), prod))
 
 
 def _over_time(written: NodeMeasured) -> tuple[load.UsageOverTime, ...] | load.UsagesOverTime:
-    found = list(_times(written))
-    used = _packed([amounts for *_, amounts in found])
+    times, listed = [], []
+    for one in written.aggregated_node_usages or ():
+        seconds = durations.seconds(one.duration)
+        if seconds is not None:
+            for kind, usage in (one.usage or {}).items():
+                if usage.resources:
+                    times.append((kind, seconds))
+                    listed.append(usage.resources)
+    used = _packed(listed)
     if used is not None:
-        return load.UsagesOverTime(shared(tuple([(kind, seconds) for kind, seconds, _ in found])), used)
-    return load.usages_over_time(load.UsageOverTime(kind, seconds, measured(usage)) for kind, seconds, usage in found)
+        return load.UsagesOverTime(shared(tuple(times)), used)
+    return load.usages_over_time(
+        load.UsageOverTime(*time, measured(amounts)) for time, amounts in zip(times, listed, strict=True)
+    )
 
 
 def _packed(written: Sequence[Amounts]) -> load.PackedAmounts | None:
     """Return CPU and memory of each as bytes, None where there are none, or others."""
     numbers = cpu_and_memory(written) if written else None
     return None if numbers is None else load.packed_amounts(_CPU_AND_MEMORY, numbers)
-
-
-def _times(written: NodeMeasured) -> Iterator[tuple[str, float, Amounts]]:
-    for one in written.aggregated_node_usages or ():
-        seconds = durations.seconds(one.duration)
-        if seconds is not None:
-            for kind, usage in (one.usage or {}).items():
-                if usage.resources:
-                    yield kind, seconds, usage.resources
 
 
 def with_annotations(measured: load.NodeMetric, annotations: Mapping[str, str]) -> load.NodeMetric:
@@ -146,10 +150,6 @@ def with_annotations(measured: load.NodeMetric, annotations: Mapping[str, str]) 
 def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
     """Return the annotations of a node that are read here."""
     return {name: value for name in (_THRESHOLDS, _RAW_ALLOCATABLE) if (value := (written or {}).get(name))}
-
-
-def _listed(written: Measured | None) -> Amounts:
-    return (written.resources if written else None) or {}
 
 
 def _amounts(written: Measured | None) -> Resources:

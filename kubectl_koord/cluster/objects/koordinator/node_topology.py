@@ -8,13 +8,28 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Raw, Struct, structs
 
-from kubectl_koord.cluster.objects.fields.amounts import Amounts
-from kubectl_koord.cluster.objects.fields.amounts import amounts as amounts_of
+from kubectl_koord.cluster.decoders import decoder
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, limits
 from kubectl_koord.cluster.objects.fields.cpus import annotation, cpu_set
-from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
-from kubectl_koord.cluster.objects.fields.shared import shared
+from kubectl_koord.cluster.objects.fields.resource_topologies import (
+    CPUS,
+    KUBELET,
+    POD_CPUS,
+    RATIO,
+    RESERVATION,
+    SYSTEM,
+    CPUDetails,
+    CPUManagerPolicy,
+    ListedAnnotations,
+    ListedTopology,
+    NodeReservation,
+    NodeResourceTopology,
+    PodCPUs,
+    SystemQOSResource,
+    WrittenZone,
+)
 from kubectl_koord.model.hardware import numa
 from kubectl_koord.model.hardware.numa import (
     CPU,
@@ -27,20 +42,14 @@ from kubectl_koord.model.hardware.numa import (
     Zone,
 )
 from kubectl_koord.model.pods import Resources
-from kubectl_koord.model.values import quantity
 from kubectl_koord.model.values.memo import Identity
 
-RATIO = "node.koordinator.sh/resource-amplification-ratio"
-_TOPOLOGY = "node.koordinator.sh/cpu-topology"
-_KUBELET = "kubelet.koordinator.sh/cpu-manager-policy"
-_POD_CPUS = "node.koordinator.sh/pod-cpu-allocs"
-_RESERVATION = "node.koordinator.sh/reservation"
-_SYSTEM = "node.koordinator.sh/system-qos-resource"
 _BIND_POLICY = "node.koordinator.sh/cpu-bind-policy"
 _NUMA_POLICY = "node.koordinator.sh/numa-topology-policy"
 _STRATEGY = "node.koordinator.sh/numa-allocate-strategy"
-_READ = (_KUBELET, _POD_CPUS, _RESERVATION, _SYSTEM, RATIO)
-_MOST_TOPOLOGIES, _MOST_NODES = 1 << 9, 1 << 12
+_LABELS = frozenset((_BIND_POLICY, _NUMA_POLICY, _STRATEGY))
+_READ = (KUBELET, POD_CPUS, RESERVATION, SYSTEM, RATIO)
+_MOST_TOPOLOGIES, _MOST_COMPARED, _MOST_NODES = 1 << 9, 1 << 4, 1 << 12
 
 _KUBELET_POLICIES: Mapping[str, NUMAPolicy] = {
     "BestEffort": "BestEffort",
@@ -55,74 +64,28 @@ _POLICIES: Mapping[str, NUMAPolicy] = {
 _Ratios: TypeAlias = Mapping[str, float]
 
 
-class ZoneResource(Struct, gc=False):
-    """zones[].resources[]."""
+class Told(Struct, frozen=True, gc=False):
+    """A NodeResourceTopology, and what NodeNUMAResource reads of a node that says nothing itself."""
 
-    name: str = ""
-    allocatable: str | int | float = 0
-
-
-class WrittenZone(Struct, gc=False):
-    """zones[]."""
-
-    name: str = ""
-    type: str = ""
-    resources: list[ZoneResource] | None = None
+    topology: NodeTopology
+    numa: NodeNUMA
 
 
-class NodeResourceTopology(Struct, gc=False, rename="camel"):
-    """One NodeResourceTopology."""
+class Settings(Struct, frozen=True, gc=False):
+    """What a node itself says, as written: three labels, and the annotation with amplification ratios."""
 
-    metadata: Meta
-    topology_policies: list[str] | None = None
-    zones: list[WrittenZone] | None = None
-
-
-class CPUInfo(Struct, gc=False):
-    """detail[] of node.koordinator.sh/cpu-topology."""
-
-    id: Int32 = 0
-    core: Int32 = 0
-    socket: Int32 = 0
-    node: Int32 = 0
+    bind_policy: str = ""
+    policy: str = ""
+    strategy: str = ""
+    ratio: str = ""
 
 
-class CPUDetails(Struct, gc=False):
-    """node.koordinator.sh/cpu-topology."""
-
-    detail: list[CPUInfo] | None = None
-
-
-class CPUManagerPolicy(Struct, gc=False):
-    """kubelet.koordinator.sh/cpu-manager-policy."""
-
-    policy: str | None = None
-    options: dict[str, str] | None = None
-    reserved_cpus: str | None = field(default=None, name="reservedCPUs")
+_NOTHING_SAID = Settings()
+_NO_ANNOTATIONS = ListedAnnotations()
+_text = decoder(str | None)
 
 
-class PodCPUs(Struct, gc=False):
-    """One entry of node.koordinator.sh/pod-cpu-allocs."""
-
-    uid: str | None = None
-    cpuset: str | None = None
-    managed_by_kubelet: bool | None = field(default=None, name="managedByKubelet")
-
-
-class NodeReservation(Struct, gc=False):
-    """node.koordinator.sh/reservation."""
-
-    reserved_cpus: str | None = field(default=None, name="reservedCPUs")
-
-
-class SystemQOSResource(Struct, gc=False):
-    """node.koordinator.sh/system-qos-resource."""
-
-    cpuset: str | None = None
-    exclusive: bool | None = field(default=None, name="cpusetExclusive")
-
-
-def topology(written: NodeResourceTopology) -> NodeTopology:
+def topology(written: NodeResourceTopology) -> Told:
     """Return the NodeResourceTopology, one object for all equal ones.
 
     Raises:
@@ -132,26 +95,66 @@ def topology(written: NodeResourceTopology) -> NodeTopology:
 
     """
     annotations = written.metadata.annotations or {}
-    cpus = _cpu_topology(annotations.get(_TOPOLOGY) or "")
-    told = tuple(annotations.get(name) or "" for name in _READ)
+    cpus = _cpu_topology(annotations.get(CPUS) or "")
+    return _with_cpus(written, tuple([annotations.get(name) or "" for name in _READ]), cpus)
+
+
+class ListedTopologies:
+    """Tells what listed NodeResourceTopologies are: of the CPUs, by far the most of it, few kinds are written."""
+
+    def __init__(self) -> None:
+        """Start with nothing seen."""
+        self._known: list[tuple[Raw, CPUTopology | None]] = []
+
+    def topology(self, written: ListedTopology) -> Told:
+        """Return the NodeResourceTopology, as `topology` does.
+
+        Raises:
+            QuantityError: when an amount is no quantity.
+            msgspec.ValidationError: when the CPUs are no text.
+
+        """
+        one = written.metadata.annotations or _NO_ANNOTATIONS
+        told = (one.kubelet or "", one.pod_cpus or "", one.reservation or "", one.system or "", one.ratio or "")
+        return _with_cpus(written, told, self._cpus(one.cpus))
+
+    def _cpus(self, written: Raw) -> CPUTopology | None:
+        for known, cpus in self._known:
+            if known == written:
+                return cpus
+        found = _cpu_topology(_text.decode(written) or "")
+        if len(self._known) >= _MOST_COMPARED:
+            self._known.clear()
+        self._known.append((written.copy(), found))
+        return found
+
+
+def _with_cpus(written: NodeResourceTopology | ListedTopology, told: tuple[str, ...], cpus: CPUTopology | None) -> Told:
     common = _common(Identity(cpus), told, tuple(written.topology_policies or ()))
-    zones = tuple(_zone(number, amounts, cpus, common.reserved) for number, amounts in _zones(written.zones or ()))
-    return _topology(Identity(common), zones)
+    zones = [_zone(number, amounts, cpus, common.reserved) for number, amounts in _zones(written.zones or ())]
+    return _told(Identity(common), tuple(zones))
 
 
 def _zones(written: Iterable[WrittenZone]) -> list[tuple[int, Amounts]]:
     """Return the amounts of each zone as written, in the order of the zones."""
     found: dict[int, Amounts] = {}
     for zone in written:
-        parts = zone.name.split("node-")
-        if zone.type == "Node" and len(parts) == 2 and parts[1].isdecimal() and len(parts[1]) <= 2:  # noqa: PLR2004
-            found[int(parts[1])] = {one.name: one.allocatable for one in zone.resources or ()}
+        number = _zone_number(zone.name) if zone.type == "Node" else None
+        if number is not None:
+            found[number] = {one.name: one.allocatable for one in zone.resources or ()}
     return sorted(found.items())
 
 
 @lru_cache(_MOST_TOPOLOGIES)
+def _zone_number(name: str) -> int | None:
+    """Return the number of a zone that is named as koordlet names them."""
+    parts = name.split("node-")
+    return int(parts[1]) if len(parts) == 2 and parts[1].isdecimal() and len(parts[1]) <= 2 else None  # noqa: PLR2004
+
+
+@lru_cache(_MOST_TOPOLOGIES)
 def _cpu_topology(written: str) -> CPUTopology | None:
-    found = annotation({_TOPOLOGY: written}, _TOPOLOGY, CPUDetails)
+    found = annotation({CPUS: written}, CPUS, CPUDetails)
     by_number = {
         cpu.id: CPU(cpu.id, cpu.core, cpu.node, cpu.socket)
         for cpu in (found.detail if found else None) or ()
@@ -164,7 +167,7 @@ def _cpu_topology(written: str) -> CPUTopology | None:
 def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies: tuple[str, ...]) -> NodeTopology:
     """Return the topology without its zones, whose amounts for batch pods differ from node to node."""
     annotations = dict(zip(_READ, told, strict=True))
-    kubelet = annotation(annotations, _KUBELET, CPUManagerPolicy) or CPUManagerPolicy()
+    kubelet = annotation(annotations, KUBELET, CPUManagerPolicy) or CPUManagerPolicy()
     ratios = _ratios(annotations[RATIO])
     return NodeTopology(
         cpus=cpus.value,
@@ -178,25 +181,25 @@ def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies:
 
 
 @lru_cache(_MOST_NODES)
-def _topology(common: Identity[NodeTopology], zones: tuple[Zone, ...]) -> NodeTopology:
-    return structs.replace(common.value, zones=zones)
+def _told(common: Identity[NodeTopology], zones: tuple[Zone, ...]) -> Told:
+    topology = structs.replace(common.value, zones=zones)
+    return Told(topology, _numa(topology, _NOTHING_SAID))
 
 
 def _zone(number: int, written: Amounts, cpus: CPUTopology | None, reserved: CPUSet) -> Zone:
     """Return a zone without the CPUs that are reserved. Amounts of zero stay: the zone tells of them."""
-    nano = amounts_of(written)
-    amounts = {resource: quantity.amount(resource, amount) for resource, amount in sorted(nano.items())}
-    if cpus is not None and amounts.get("cpu"):
-        taken = (cpus.zones.get(number, 0) & reserved).bit_count()
-        amounts["cpu"] = max(0, amounts["cpu"] - 1000 * taken)
-    return Zone(number, tuple(map(shared, amounts.items())))
+    amounts = limits(written)
+    taken = (cpus.zones.get(number, 0) & reserved).bit_count() if cpus is not None and reserved else 0
+    if taken:
+        amounts = tuple([("cpu", max(0, one[1] - 1000 * taken)) if one[0] == "cpu" else one for one in amounts])
+    return Zone(number, amounts)
 
 
 def _reserved(annotations: Mapping[str, str], kubelet: CPUManagerPolicy) -> CPUSet:
     """Return the CPUs that are taken by the kubelet and its pods, by the node's reservation, by the system."""
-    pods = annotation(annotations, _POD_CPUS, list[PodCPUs]) or ()
-    reservation = annotation(annotations, _RESERVATION, NodeReservation)
-    system = annotation(annotations, _SYSTEM, SystemQOSResource)
+    pods = annotation(annotations, POD_CPUS, list[PodCPUs]) or ()
+    reservation = annotation(annotations, RESERVATION, NodeReservation)
+    system = annotation(annotations, SYSTEM, SystemQOSResource)
     lists = [pod.cpuset for pod in pods if pod.managed_by_kubelet and pod.uid]
     lists.append(kubelet.reserved_cpus)
     lists.append(reservation.reserved_cpus if reservation else None)
@@ -217,53 +220,56 @@ def _ratios(written: str) -> _Ratios | None:
         return None
 
 
-def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
-    """Return the annotations of a node that are read here."""
-    ratio = (written or {}).get(RATIO)
-    return {RATIO: ratio} if ratio else {}
-
-
-def of_node(
-    labels: Iterable[tuple[str, str]], annotations: Mapping[str, str], told: NodeTopology | None
-) -> NodeNUMA | None:
-    """Return all that NodeNUMAResource reads of a node, one object for equal ones, None where it reads nothing."""
-    bind_policy = policy = strategy = ""
-    for name, value in labels:
-        if name == _BIND_POLICY:
-            bind_policy = value
-        elif name == _NUMA_POLICY:
-            policy = value
-        elif name == _STRATEGY:
-            strategy = value
-    ratio = annotations.get(RATIO, "")
-    if told is None and not (bind_policy or policy or ratio):
+def settings(labels: Mapping[str, str | None] | None, annotations: Mapping[str, str | None] | None) -> Settings | None:
+    """Return what a node itself says, by its labels and annotations; None where that is nothing."""
+    labels = labels or {}
+    ratio = annotations.get(RATIO) if annotations else None
+    if not ratio and _LABELS.isdisjoint(labels):
         return None
-    return _joined(Identity(told), bind_policy, policy, strategy, ratio)
+    return Settings(
+        bind_policy=labels.get(_BIND_POLICY) or "",
+        policy=labels.get(_NUMA_POLICY) or "",
+        strategy=labels.get(_STRATEGY) or "",
+        ratio=ratio or "",
+    )
+
+
+def of_node(said: Settings | None, told: Told | None) -> NodeNUMA | None:
+    """Return all that NodeNUMAResource reads of a node, one object for equal ones, None where it reads nothing."""
+    if said is None:
+        return told.numa if told is not None else None
+    if told is None and not (said.bind_policy or said.policy or said.ratio):
+        return None
+    return _joined(Identity(told.topology if told is not None else None), said)
 
 
 @lru_cache(_MOST_NODES)
-def _joined(told: Identity[NodeTopology | None], bind_policy: str, policy: str, strategy: str, ratio: str) -> NodeNUMA:
-    topology = told.value or NodeTopology()
-    ratios = _ratios(ratio)
+def _joined(topology: Identity[NodeTopology | None], said: Settings) -> NodeNUMA:
+    return _numa(topology.value, said)
+
+
+def _numa(told: NodeTopology | None, said: Settings) -> NodeNUMA:
+    topology = told or NodeTopology()
+    ratios = _ratios(said.ratio)
     cpu_ratio = (ratios or {}).get("cpu", 1.0)
     return NodeNUMA(
         cpus=topology.cpus,
         reserved=topology.reserved,
-        bind_policy=_bind_policy(bind_policy, topology),
-        policy=_POLICIES.get(policy, "") or topology.policy,
+        bind_policy=_bind_policy(said.bind_policy, topology),
+        policy=_POLICIES.get(said.policy, "") or topology.policy,
         zones=topology.zones if topology.amplified else _amplified(topology.zones, ratios or {}),
         ratio=cpu_ratio,
         zone_ratio=topology.cpu_ratio if topology.amplified else cpu_ratio,
         bad_ratio=ratios is None,
-        most_allocated=strategy == "MostAllocated",
-        known=told.value is not None,
-        ignored_policy=policy if _is_ignored(policy, _POLICIES) else topology.ignored_policy,
+        most_allocated=said.strategy == "MostAllocated",
+        known=told is not None,
+        ignored_policy=said.policy if _is_ignored(said.policy, _POLICIES) else topology.ignored_policy,
     )
 
 
 def forget() -> None:
     """Keep no value any more for nodes that are yet to come: all are read, and in their zones hardly two are equal."""
-    _topology.cache_clear()
+    _told.cache_clear()
     _joined.cache_clear()
 
 

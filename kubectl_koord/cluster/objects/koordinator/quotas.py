@@ -1,6 +1,7 @@
 """ElasticQuotas."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -13,6 +14,9 @@ from kubectl_koord.model import quotas
 from kubectl_koord.model.values import quantity
 
 _PREFIX = "quota.scheduling.koordinator.sh/"
+_LISTS = ("admission", "shared-weight", "total-resource")
+_NAMES = ("max-strict-check-resource-keys", "namespaces")
+_MOST = 1 << 6  # the same text is looked at more than once
 
 
 class QuotaSpec(Struct, gc=False):
@@ -76,21 +80,22 @@ def quota(written: Quota) -> quotas.Quota:
 
 def _unreadable(annotations: Mapping[str, str]) -> tuple[str, ...]:
     """Return the annotations that somebody sets and that hold no JSON of their kind."""
-    lists = (key for key in ("admission", "shared-weight", "total-resource") if _listed(annotations, key) is None)
-    names = (key for key in ("max-strict-check-resource-keys", "namespaces") if _is_no_list(annotations, key))
-    return tuple(_PREFIX + key for key in (*lists, *names) if annotations.get(_PREFIX + key))
-
-
-def _is_no_list(annotations: Mapping[str, str], key: str) -> bool:
-    written = annotations.get(_PREFIX + key, "")
-    return not _names(written) and written.strip() != "[]"
+    written = {key: text for key in (*_LISTS, *_NAMES) if (text := annotations.get(_PREFIX + key))}
+    if not written:
+        return ()
+    lists = (key for key in _LISTS if key in written and _resource_list(written[key]) is None)
+    names = (key for key in _NAMES if key in written and not _names(written[key]) and written[key].strip() != "[]")
+    return tuple(_PREFIX + key for key in (*lists, *names))
 
 
 def _listed(annotations: Mapping[str, str], key: str) -> quantity.Resources | None:
     """Return the resource list that an annotation holds, None where there is none that can be read."""
     written = annotations.get(_PREFIX + key)
-    if not written:
-        return None
+    return _resource_list(written) if written else None
+
+
+@lru_cache(_MOST)
+def _resource_list(written: str) -> quantity.Resources | None:
     try:
         return limits(msgspec.json.decode(written, type=Amounts))
     except (msgspec.DecodeError, quantity.QuantityError, RecursionError):
@@ -100,7 +105,7 @@ def _listed(annotations: Mapping[str, str], key: str) -> quantity.Resources | No
 def _names(written: str) -> tuple[str, ...]:
     """Return the names of a JSON list of strings, none where it is something else."""
     try:
-        listed: Any = msgspec.json.decode(written, type=list[str])
+        listed: Any = msgspec.json.decode(written, type=list[str]) if written else ()
     except (msgspec.DecodeError, RecursionError):
         return ()
     return tuple(listed)

@@ -1,4 +1,4 @@
-"""What only `doctor` reads: priority classes, webhooks, and the scheduler's profiles in whole."""
+"""What `doctor` reads: priority classes, webhooks, and the scheduler's profiles in whole."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -61,7 +61,8 @@ def validating(written: Webhooks) -> installation.Webhooks:
 
 def _webhooks(kind: str, written: Webhooks) -> installation.Webhooks:
     unsigned = tuple(hook.name for hook in written.webhooks or () if not hook.client_config.ca_bundle)
-    return installation.Webhooks(kind, written.metadata.name, unsigned)
+    hooks = tuple(hook.name for hook in written.webhooks or ())
+    return installation.Webhooks(kind, written.metadata.name, unsigned, hooks)
 
 
 def profiles(parsed: Mapping[str, Any]) -> tuple[installation.Profile, ...]:

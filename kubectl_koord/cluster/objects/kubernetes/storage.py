@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, strings
@@ -134,8 +134,14 @@ class CSINode(Struct, gc=False):
 
 
 def lean_claim(written: PersistentVolumeClaim) -> PersistentVolumeClaim:
-    """Return the claim without what is not read of it."""
+    """Return the claim without what is not read of it.
+
+    Raises:
+        QuantityError: when the size that it asks for is no quantity.
+
+    """
     meta = written.metadata
+    _claimed(written.spec)
     written.metadata = Meta(
         annotations={name: text for name, text in (meta.annotations or {}).items() if name in _READ} or None,
         deletion_timestamp=meta.deletion_timestamp,
@@ -145,7 +151,12 @@ def lean_claim(written: PersistentVolumeClaim) -> PersistentVolumeClaim:
 
 
 def lean_volume(written: PersistentVolume) -> PersistentVolume:
-    """Return the volume without what is not read of it, and with what is alike in many as one object."""
+    """Return the volume without what is not read of it, and with what is alike in many as one object.
+
+    Raises:
+        QuantityError: when its capacity is no quantity.
+
+    """
     meta, spec = written.metadata, written.spec
     written.metadata = Meta(
         name=meta.name,
@@ -155,6 +166,7 @@ def lean_volume(written: PersistentVolume) -> PersistentVolume:
     )
     if written.status.phase != "Available":
         spec.claim_ref = spec.capacity = spec.access_modes = None
+    _size(spec.capacity)
     if spec.node_affinity is not None:
         text = msgspec.json.encode(spec.node_affinity)
         spec.node_affinity = _affinity(text)
@@ -193,18 +205,26 @@ def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | 
         known=volume is not None,
         binding=_binding(written),
         class_name=_class_name(annotations, spec.storage_class_name),
-        request=shared(
-            storage.VolumeRequest(
-                size=_size(spec.resources.requests if spec.resources else None),
-                modes=tuple(sorted(spec.access_modes or ())),
-                is_block=spec.volume_mode == "Block",
-                selector=label_selector(spec.selector),
-            )
-        ),
+        request=_request(spec),
         selected=annotations.get(_SELECTED_NODE) or "",
         terminating=meta.deletion_timestamp is not None,
         owner=(owner.uid, owner.name) if owner else ("", ""),
     )
+
+
+def _request(spec: ClaimSpec) -> storage.VolumeRequest:
+    asked = (spec.resources.requests if spec.resources else None) or {}
+    found = _plain_request(tuple(asked.items()), tuple(spec.access_modes or ()), spec.volume_mode)
+    if spec.selector is None:
+        return found
+    return shared(structs.replace(found, selector=label_selector(spec.selector)))
+
+
+@lru_cache(_MOST)
+def _plain_request(
+    asked: tuple[tuple[str, str | float], ...], modes: tuple[str, ...], mode: str | None
+) -> storage.VolumeRequest:
+    return shared(storage.VolumeRequest(_size(dict(asked)), tuple(sorted(modes)), mode == "Block"))
 
 
 def _binding(written: PersistentVolumeClaim) -> storage.Binding:
@@ -260,6 +280,10 @@ def free_volume(written: PersistentVolume) -> storage.Volume | None:
         terms=node_terms(affinity.required) if affinity and affinity.required else None,
         promised=f"{promised.namespace}/{promised.name}" if promised else "",
     )
+
+
+def _claimed(spec: ClaimSpec) -> int:
+    return _size(spec.resources.requests if spec.resources else None)
 
 
 def _size(written: Amounts | None) -> int:

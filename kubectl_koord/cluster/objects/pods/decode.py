@@ -3,7 +3,7 @@
 Pods that merely run become compact records, whose requirements and strings are shared between equals.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from sys import intern
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.listed_fields import ListedPod
-from kubectl_koord.cluster.objects.pods.pool import PodLabels, PodPool
+from kubectl_koord.cluster.objects.pods.pool import BOOKED, PodLabels, PodPool
 from kubectl_koord.model import pods
 from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.marks import NO_MARKS, Marks
@@ -23,6 +23,8 @@ from kubectl_koord.model.resource_claims import PodClaim
 
 _SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
 _FINISHED = {"Succeeded", "Failed"}
+ANNOTATIONS = frozenset((_SELECTOR_ANNOTATION, gangs.GANG_ANNOTATION, *BOOKED))
+"""The annotations that are read of bound pods, besides those that their requirements are made of."""
 
 
 class Alike(Struct, frozen=True, gc=False):
@@ -49,7 +51,8 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
     if written.spec.node_name:
         said = pool.pod_labels(written.metadata.labels)
         priority = pool.priority(written.spec.priority or 0)
-        return running(written, alike(written.metadata, said, priority, pool.requirements(written, said.qos)), pool)
+        found = alike(written.metadata, said, priority, pool.requirements(written, said.qos))
+        return running(written, found, written.metadata.annotations, pool)
     return pending(written, pool)
 
 
@@ -78,10 +81,12 @@ def alike(meta: Meta, said: PodLabels, priority: int, requirements: pods.PodRequ
     )
 
 
-def running(written: Pod | ListedPod, alike: Alike, pool: PodPool) -> pods.RunningPod:
-    """Return a pod that is bound."""
+def running(
+    written: Pod | ListedPod, alike: Alike, annotations: Mapping[str, str | None] | None, pool: PodPool
+) -> pods.RunningPod:
+    """Return a pod that is bound; of its annotations at least those of `ANNOTATIONS` are given."""
     meta, said = written.metadata, alike.said
-    annotations, deleted = meta.annotations, meta.deletion_timestamp
+    deleted = meta.deletion_timestamp
     scheduled, preempted = _history(written.status.conditions)
     gang, selector, allocations = alike.gang, "", NOTHING
     if annotations:

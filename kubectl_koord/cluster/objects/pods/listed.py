@@ -10,7 +10,7 @@ from kubectl_koord.cluster.objects.fields import pod_devices
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
 from kubectl_koord.cluster.objects.pods import decode, numa
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, Volume
-from kubectl_koord.cluster.objects.pods.listed_fields import NOTHING, ListedPod, ListedSpec
+from kubectl_koord.cluster.objects.pods.listed_fields import ABSENT, NOTHING, ListedPod, ListedSpec
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requirements import UNEVALUATED, tying_volumes
 from kubectl_koord.model import pods
@@ -20,23 +20,38 @@ _FINISHED = {"Succeeded", "Failed"}
 _READ = (*pod_devices.ANNOTATIONS, *sorted(UNEVALUATED), numa.SPEC, numa.TOPOLOGY_SPEC)
 """The annotations that requirements are made of."""
 _ANY_READ = frozenset(_READ)
+_ANY = _ANY_READ | decode.ANNOTATIONS
 _TOKEN, _PROJECTED = b'{"name":"kube-api-access-', b'","projected":'
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class _Asked(msgspec.Struct, gc=False):
-    spec: ListedSpec
-
-
 class _Asking(msgspec.Struct, gc=False):
     spec: PodSpec
 
 
-_encode = msgspec.msgpack.Encoder().encode
+class _Last(msgspec.Struct, gc=False):
+    """The last pod of an owner: what the next one is compared with, and what was found out of it.
+
+    `spec` is without the node and volumes, `text` how that is written; `volumes` what stands before and behind the
+    name of the one with the token, and `tying` those that can tie the pod to nodes.
+    """
+
+    spec: ListedSpec
+    text: bytes
+    labels: msgspec.Raw
+    qos: str | None
+    read: tuple[str | int | None, ...]
+    volumes: tuple[bytes, bytes]
+    tying: list[Volume]
+    owners: list[Owner]
+    alike: decode.Alike
+
+
 _pod = decoder(Pod)
 _asks = decoder(_Asking)
+_spec = decoder(ListedSpec)
 _strings = decoder(dict[str, str | None] | None)
 _owners = decoder(list[Owner] | None)
 _volumes = decoder(list[Volume] | None)
@@ -48,7 +63,7 @@ class ListedPods:
     def __init__(self, pool: PodPool) -> None:
         """Start with nothing seen; `pool` is what pods share."""
         self._pool = pool
-        self._recent: dict[tuple[str | None, bytes], tuple[bytes, decode.Alike]] = {}
+        self._recent: dict[tuple[str | None, bytes], _Last] = {}
         self._requirements: dict[tuple[object, ...], pods.PodRequirements] = {}
 
     def pod(self, written: ListedPod) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
@@ -60,43 +75,69 @@ class ListedPods:
 
         """
         spec, meta = written.spec, written.metadata
-        if not spec.node_name or written.status.phase in _FINISHED:
+        node, volumes, annotations = spec.node_name, spec.volumes, meta.annotations
+        if not node or written.status.phase in _FINISHED:
             return decode.pod(whole(written), self._pool)
+        if annotations and _ANY.isdisjoint(annotations):
+            annotations = None
+        read = () if not annotations or _ANY_READ.isdisjoint(annotations) else _read(annotations)
         # The last pod of the owner is compared, not looked for: to hash all that is written costs more.
         owner = meta.namespace, bytes(meta.owner_references)
-        said = _encode((meta.labels, *_volumes_of(spec), *_asked(written)))
         last = self._recent.get(owner)
-        if last is None or last[0] != said:
-            last = said, self._alike(written)
+        spec.node_name, spec.volumes = None, ABSENT
+        if (
+            last is None
+            or last.labels != meta.labels
+            or last.spec != spec
+            or last.read != read
+            or last.qos != written.status.qos_class
+            or not _are_alike(bytes(volumes), last.volumes)
+        ):
+            last = self._found(written, bytes(volumes), read, last)
             _keep(self._recent, owner, last, _MOST_RECENT)
-        return decode.running(written, last[1], self._pool)
+        spec.node_name, spec.volumes = node, volumes
+        return decode.running(written, last.alike, annotations, self._pool)
 
-    def _alike(self, written: ListedPod) -> decode.Alike:
-        meta = written.metadata
+    def _found(
+        self, written: ListedPod, volumes: bytes, read: tuple[str | int | None, ...], last: _Last | None
+    ) -> _Last:
+        """Return what is found out of a pod, `last` being what was of the one of its owner before."""
+        spec, meta, status = written.spec, written.metadata, written.status
+        owners = last.owners if last else _owners.decode(meta.owner_references) or []
+        if last and last.spec == spec:
+            spec, text = last.spec, last.text
+        else:
+            text = msgspec.json.encode(spec)
+            spec = _spec.decode(text)  # apart from the bytes of the list
+        if last and _are_alike(volumes, last.volumes):
+            parts, tying = last.volumes, last.tying
+        else:
+            parts, tying = _parts(volumes), tying_volumes(_volumes.decode(volumes) or [])
         found = Meta(
             namespace=meta.namespace,
             labels=_strings.decode(meta.labels),
             annotations=meta.annotations,
-            owner_references=_owners.decode(meta.owner_references),
+            owner_references=owners,
         )
         labels = found.labels or {}
         said = self._pool.pod_labels(labels)
-        spreads = bytes(written.spec.topology_spread_constraints) != NOTHING
         key = (
-            _encode(_asked(written)),
+            text,
+            status.qos_class,
+            read,
             said.qos,
-            tuple([owner.kind for owner in found.owner_references or ()]),
+            tuple([owner.kind for owner in owners]),
             labels.get(pod_devices.ISOLATION),
-            bytes(meta.labels) if spreads else b"",
+            bytes(meta.labels) if bytes(spec.topology_spread_constraints) != NOTHING else b"",
         )
         requirements = self._requirements.get(key)
         if requirements is None:
-            requirements = self._pool.new_requirements(_asking(written, found))
+            requirements = self._pool.new_requirements(Pod(found, _asking(text), status))
             _keep(self._requirements, key, requirements, _MOST)
-        volumes = tying_volumes(_volumes.decode(written.spec.volumes) or [])
-        if volumes:
-            requirements = self._pool.tied(requirements, volumes)
-        return decode.alike(found, said, self._pool.priority(written.spec.priority or 0), requirements)
+        if tying:
+            requirements = self._pool.tied(requirements, tying)
+        alike = decode.alike(found, said, self._pool.priority(spec.priority or 0), requirements)
+        return _Last(spec, text, meta.labels.copy(), status.qos_class, read, parts, tying, owners, alike)
 
 
 def whole(written: ListedPod) -> Pod:
@@ -110,54 +151,39 @@ def whole(written: ListedPod) -> Pod:
     return found
 
 
-def _asking(written: ListedPod, meta: Meta) -> Pod:
-    """Return the pod with what its requirements are made of, but for volumes: pods of their own claims differ in these.
-
-    Args:
-        written: the pod.
-        meta: what was decoded of its metadata.
+def _asking(text: bytes) -> PodSpec:
+    """Return a spec with all its fields; pods of their own claims differ in volumes, which are not among them.
 
     Raises:
-        msgspec.ValidationError: when a field of its spec has another type.
+        msgspec.ValidationError: when one of them has another type.
 
     """
-    found: _Asking = _asks.decode(msgspec.json.encode(_Asked(written.spec)))
-    found.spec.volumes = None
-    return Pod(metadata=meta, spec=found.spec, status=written.status)
+    found: _Asking = _asks.decode(b'{"spec":' + text + b"}")
+    return found.spec
 
 
-def _asked(written: ListedPod) -> tuple[object, ...]:
-    """Return what requirements are made of, but for volumes, labels and owners."""
-    spec, annotations = written.spec, written.metadata.annotations
-    return (
-        written.status.qos_class,
-        spec.priority,
-        spec.containers,
-        spec.init_containers,
-        spec.overhead,
-        spec.resources,
-        spec.node_selector,
-        spec.affinity,
-        spec.tolerations,
-        spec.topology_spread_constraints,
-        spec.resource_claims,
-        () if not annotations or _ANY_READ.isdisjoint(annotations) else _read(annotations),
-    )
-
-
-def _read(annotations: Mapping[str, str | None]) -> list[str | int | None]:
+def _read(annotations: Mapping[str, str | None]) -> tuple[str | int | None, ...]:
     """Return the annotations that requirements are made of, 0 for each that is missing."""
-    return [annotations.get(name, 0) for name in _READ]
+    return tuple([annotations.get(name, 0) for name in _READ])
 
 
-def _volumes_of(spec: ListedSpec) -> tuple[bytes, bytes]:
+def _parts(volumes: bytes) -> tuple[bytes, bytes]:
     """Return the volumes without what is a pod's own: in the name of the one with its token, which ties it nowhere."""
-    volumes = bytes(spec.volumes)
     at = volumes.rfind(_TOKEN) + len(_TOKEN)
     end = volumes.find(b'"', at)
     if at < len(_TOKEN) or not volumes.startswith(_PROJECTED, end):
         return volumes, b""
     return volumes[:at], volumes[end:]
+
+
+def _are_alike(volumes: bytes, parts: tuple[bytes, bytes]) -> bool:
+    """Tell whether volumes have the same parts, and nothing between them but a name."""
+    before, after = parts
+    return (
+        volumes.startswith(before)
+        and volumes.endswith(after)
+        and b'"' not in volumes[len(before) : len(volumes) - len(after)]
+    )
 
 
 def _keep(known: dict[K, V], key: K, value: V, most: int) -> None:

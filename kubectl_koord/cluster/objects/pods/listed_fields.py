@@ -6,7 +6,7 @@ from kubectl_koord.cluster.objects.fields.meta import Int32
 from kubectl_koord.cluster.objects.pods.fields import PodStatus
 
 NOTHING = b"null"
-_ABSENT = Raw(NOTHING)
+ABSENT = Raw(NOTHING)
 
 
 class ListedMeta(Struct, gc=False, omit_defaults=True, rename="camel"):
@@ -15,19 +15,19 @@ class ListedMeta(Struct, gc=False, omit_defaults=True, rename="camel"):
     name: str = ""
     namespace: str | None = None
     uid: str | None = None
-    labels: Raw = _ABSENT
+    labels: Raw = ABSENT
     annotations: dict[str, str | None] | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     resource_version: str | None = None
-    owner_references: Raw = _ABSENT
+    owner_references: Raw = ABSENT
 
 
 class ListedContainer(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec.containers[] and initContainers[]."""
 
-    resources: Raw = _ABSENT
-    ports: Raw = _ABSENT
+    resources: Raw = ABSENT
+    ports: Raw = ABSENT
     restart_policy: str | None = None
 
 
@@ -40,15 +40,15 @@ class ListedSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     preemption_policy: str | None = None
     containers: list[ListedContainer] | None = None
     init_containers: list[ListedContainer] | None = None
-    overhead: Raw = _ABSENT
-    resources: Raw = _ABSENT
-    node_selector: Raw = _ABSENT
-    affinity: Raw = _ABSENT
-    tolerations: Raw = _ABSENT
-    topology_spread_constraints: Raw = _ABSENT
-    scheduling_gates: Raw = _ABSENT
-    volumes: Raw = _ABSENT
-    resource_claims: Raw = _ABSENT
+    overhead: Raw = ABSENT
+    resources: Raw = ABSENT
+    node_selector: Raw = ABSENT
+    affinity: Raw = ABSENT
+    tolerations: Raw = ABSENT
+    topology_spread_constraints: Raw = ABSENT
+    scheduling_gates: Raw = ABSENT
+    volumes: Raw = ABSENT
+    resource_claims: Raw = ABSENT
 
 
 class ListedPod(Struct, gc=False):

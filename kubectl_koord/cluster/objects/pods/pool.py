@@ -26,7 +26,7 @@ from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.quotas import PREEMPTIBLE_LABEL, QUOTA_LABELS, QuotaLabels
 from kubectl_koord.model.values.packed import PackedLabels
 
-_BOOKED = frozenset((pod_devices.ALLOCATED, reservations.ALLOCATED, numa.STATUS))
+BOOKED = frozenset((pod_devices.ALLOCATED, reservations.ALLOCATED, numa.STATUS))
 _MOST = 1 << 11
 _JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
 _NOT_PREEMPTIBLE = "scheduling.koordinator.sh/disable-preemptible"
@@ -119,7 +119,7 @@ class PodPool(SharedValues):
 
     def allocations(self, annotations: Mapping[str, str | None] | None) -> Allocations:
         """Return what the scheduler wrote that its plugins booked for a pod, one object for all equal ones."""
-        if not annotations or _BOOKED.isdisjoint(annotations):
+        if not annotations or BOOKED.isdisjoint(annotations):
             return NOTHING
         devices = pod_devices.allocated(annotations)
         reservation = reservations.drawn_on(annotations)

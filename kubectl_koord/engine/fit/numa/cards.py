@@ -1,10 +1,10 @@
 """What DeviceShare says of NUMA zones: which of them have the devices that a pod asks for."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, first_of
+from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, first_of, singles
 from kubectl_koord.engine.fit.check import Cluster
 from kubectl_koord.engine.fit.device_share import (
     PodDeviceRequest,
@@ -23,7 +23,9 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.numa import ZoneSet, members, set_of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.values.memo import Identity, recently
+
+_MOST_REQUESTS = 16
 
 
 class CardHints(Struct, frozen=True):
@@ -60,25 +62,9 @@ class CardHints(Struct, frozen=True):
 
     def zones(self, view: View, among: NodeSet) -> ZonesWith:
         """Return the nodes of a set by the zones that have the devices."""
-        if self.request.wants_functions:
-            return ZonesWith({}, among)
-        known = _known(view, self.request, self.mine)
-        by_zone: dict[int, NodeSet] = {}
-        unclear = 0
-        for seen, nodes in device_classes(view).items():
-            asked = nodes & among
-            if not asked:
-                continue
-            if seen not in known:
-                known[seen] = self._zones_of(view.state(first_of(view, asked)))
-            found = known[seen]
-            if found is None:
-                unclear |= asked
-            for zone in found or ():
-                by_zone[zone] = by_zone.get(zone, 0) | asked
-        return ZonesWith(by_zone, unclear)
+        return ZonesWith({}, among) if self.request.wants_functions else _zones_with(view, self, among)
 
-    def _zones_of(self, state: NodeState) -> frozenset[int] | None:
+    def zones_of(self, state: NodeState) -> frozenset[int] | None:
         """Return the zones of which each has the devices alone; None where that is open: none tells its zone."""
         place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
         found = topology_hints(self.request, place) if place is not None else {}
@@ -88,10 +74,29 @@ class CardHints(Struct, frozen=True):
         return frozenset(set.intersection(*single)) if single else None
 
 
-@memoised
-def _known(_view: View, _request: PodDeviceRequest, _mine: Matched) -> dict[Hashable, frozenset[int] | None]:
-    """Return where the zones of nodes are kept by what is seen of these: none at first."""
-    return {}
+@recently(_MOST_REQUESTS)
+def _zones_with(view: View, hints: CardHints, among: NodeSet) -> ZonesWith:
+    """Return the same, asking one node of each class; of a what-if only nodes that differ are asked."""
+    base = base_with_most(view)
+    if base is None:
+        parts = [part for nodes in device_classes(view).values() if (part := nodes & among)]
+        return _by_zone((part, hints.zones_of(view.state(first_of(view, part)))) for part in parts)
+    changed = differing(view)
+    before = _zones_with(base, hints, among)
+    now = _by_zone((one, hints.zones_of(view.state(first_of(view, one)))) for one in singles(among & changed))
+    zones = before.by_zone.keys() | now.by_zone
+    by_zone = {zone: before.by_zone.get(zone, 0) & ~changed | now.by_zone.get(zone, 0) for zone in zones}
+    return ZonesWith(by_zone, before.unclear & ~changed | now.unclear)
+
+
+def _by_zone(found: Iterable[tuple[NodeSet, frozenset[int] | None]]) -> ZonesWith:
+    by_zone: dict[int, NodeSet] = {}
+    unclear = 0
+    for nodes, zones in found:
+        unclear |= nodes if zones is None else 0
+        for zone in zones or ():
+            by_zone[zone] = by_zone.get(zone, 0) | nodes
+    return ZonesWith(by_zone, unclear)
 
 
 def hints_for(trigger: PendingPod, cluster: Cluster) -> tuple[CardHints, ...]:

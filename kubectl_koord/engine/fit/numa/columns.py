@@ -1,81 +1,228 @@
-"""Nodes of which one zone alone has all that a pod asks for, found for all nodes at once."""
+"""What nodes have left of their CPUs and zones, found for all nodes at once."""
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, nodes_of, selector, state_classes
-from kubectl_koord.engine.fit.numa.books import Booked, booked_of, books, free_amounts
-from kubectl_koord.engine.fit.numa.hints import ZonesWith
-from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    nodes_of,
+    occupants_of,
+    of_nodes,
+    patched,
+    position_of,
+    seen_of_nodes,
+    selector,
+    state_classes,
+    which,
+)
+from kubectl_koord.engine.fit.numa.books import Booked, booked_of, books, free_amounts, free_cpus
+from kubectl_koord.engine.fit.numa.hints import HintProvider
+from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.numbers import Number, at_least
 from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.numa import MOST_ZONES, NodeNUMA
+from kubectl_koord.model.hardware.numa import MOST_ZONES, BindPolicy, CPUSet, NodeNUMA
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.values.memo import memoised, recently
 
-_Left: TypeAlias = tuple[tuple[int, Resources], ...]
-"""What is free in each zone."""
+_PLENTY = 1 << 62
+"""What zones have left of a resource that none of the node tells of."""
+_MOST_REQUESTS = 64
+"""For so many requests a view keeps which nodes have all of it in one zone."""
+
+
+class _Zones(Struct, frozen=True, gc=False):
+    """What zones have left: amounts by zone, and the resources that any of them tells of."""
+
+    amounts: Mapping[int, Mapping[str, int]]
+    told: frozenset[str]
+
+    def left(self, zone: int, resource: str) -> int:
+        """Return how much a zone has left of a resource, less than nothing where there is no such zone."""
+        if zone not in self.amounts:
+            return -1
+        return self.amounts[zone].get(resource, 0) if resource in self.told else _PLENTY
 
 
 class PlainZones(Struct, frozen=True):
-    """What the zones of nodes have left, where it is enough to compare requests with it.
+    """Nodes with zones where it is enough to compare requests with what each has left.
 
     `every` tells whether nodes without a policy are looked at: few pods ask for one themselves.
     """
 
     every: bool
 
-    def __call__(self, state: NodeState) -> _Left | None:
-        """Return what zones have left, each by itself; None where that does not decide."""
-        node = state.node.numa
-        return _left(node, books(state)) if node is not None and self._counts(node) and not state.rooms else None
+    def __call__(self, state: NodeState) -> bool:
+        """Tell whether a node is one of them."""
+        return self.zones(state) is not None
 
-    def everywhere(self, view: View) -> Iterator[_Left | None]:
+    def everywhere(self, view: View) -> Iterator[bool]:
         """Yield the same of all nodes."""
-        reserved = selector(view, reserved_nodes(view))
-        for node, is_reserved in zip(nodes_of(view), reserved, strict=True):
-            numa = node.numa
-            if numa is None or is_reserved or not self._counts(numa):
-                yield None
-            else:
-                yield _left(numa, booked_of(numa, view.occupants(node.name), view.held(node.name)))
+        return (zones is not None for zones in _zones_of(view, self))
 
-    def _counts(self, node: NodeNUMA) -> bool:
+    def zones(self, state: NodeState) -> _Zones | None:
+        """Return what the zones of a node have left; None where that does not decide."""
+        node = state.node.numa
+        if node is None or not self.counts(node) or _reserves_cpus(state):
+            return None
+        return state.booked(_zones)
+
+    def counts(self, node: NodeNUMA) -> bool:
+        """Tell whether a node is looked at."""
         return (self.every or bool(node.policy)) and 1 < len(node.zones) <= MOST_ZONES
 
-    def among(self, view: View, nodes: NodeSet, requests: Resources) -> NodeSet:
-        """Return the nodes of a set for which it is enough to compare these requests."""
-        return nodes & ~state_classes(view, self).get(None, 0) if all(amount for _, amount in requests) else 0
 
-    def passing(self, view: View, among: NodeSet, requests: Resources, devices: Iterable[ZonesWith]) -> NodeSet:
-        """Return the nodes of a set, for all of which that is enough, with any zone that has all of the requests."""
-        passing = 0
-        for left, nodes in state_classes(view, self).items():
-            asked = nodes & among
-            for zone in _with_all(left, requests) if asked and isinstance(left, tuple) else ():
-                enough = asked
-                for found in devices:
-                    enough &= found.by_zone.get(zone, 0)
-                passing |= enough
-        return passing
+def _zones(state: NodeState) -> _Zones | None:
+    return _left(state.node.numa, books(state)) if state.node.numa is not None else None
 
 
-def _left(node: NodeNUMA, booked: Booked) -> _Left | None:
-    """Return what zones have left; None where something is booked that no zone tells of."""
-    if not booked.amounts and not booked.cached_zones:
-        return tuple({zone.number: zone.allocatable for zone in node.zones}.items())
-    told = {resource for zone in node.zones for resource, _ in zone.allocatable}
-    if not all(resource in told for _, amounts in booked.amounts for resource, _ in amounts):
+def _left(node: NodeNUMA, booked: Booked) -> _Zones | None:
+    """Return what zones have left; None where something is booked that none tells of, or where none tells of CPU."""
+    told = frozenset([resource for zone in node.zones for resource, _ in zone.allocatable])
+    if "cpu" not in told or not all(resource in told for _, amounts in booked.amounts for resource, _ in amounts):
         return None
-    return tuple((zone, tuple(free.items())) for zone, free in free_amounts(node, booked).items())
+    return _Zones(free_amounts(node, booked), told)
 
 
-def _with_all(left: _Left, requests: Resources) -> Iterator[int]:
-    """Yield the zones that have all of the requests: any amount of what no zone tells of."""
-    told = {resource for _, free in left for resource, _ in free}
-    wanted = [(resource, amount) for resource, amount in requests if resource in told]
-    for zone, free in left:
-        have = dict(free)
-        if all(have.get(resource, 0) >= amount for resource, amount in wanted):
-            yield zone
+@memoised
+def _zones_of(view: View, plain: PlainZones) -> Sequence[_Zones | None]:
+    reserving = selector(view, _reserving_cpus(view))
+    there = zip(nodes_of(view), _books_of(view), reserving, strict=True)
+    return [
+        _left(node.numa, booked) if node.numa is not None and plain.counts(node.numa) and not is_reserving else None
+        for node, booked, is_reserving in there
+    ]
+
+
+@memoised
+def _books_of(view: View) -> Sequence[Booked]:
+    """Return what is booked on each node, in name order."""
+    trial, base = view.trial(), view.layers()[0]
+
+    def of_node(name: str) -> Booked:
+        return booked_of(view.node(name).numa, view.occupants(name), view.held(name))
+
+    if trial is not None:
+        before, removed = trial
+        found, known = list(_books_of(before)), position_of(view)
+        for name, pods in removed.items():
+            if any(map(_holds, pods)):
+                found[known[name]] = of_node(name)
+        return found
+    if base is not None:
+        return patched(view, _books_of(base), of_node)
+    holding = ([pod for pod in pods if _holds(pod)] for pods in occupants_of(view))
+    return [booked_of(node.numa, pods, pods) for node, pods in zip(nodes_of(view), holding, strict=True)]
+
+
+def _holds(occupant: Occupant) -> bool:
+    """Tell whether CPUs, or amounts of zones, are booked for who is on a node."""
+    return occupant.allocations is not None and occupant.allocations.cpus is not None
+
+
+@memoised
+def _reserving_cpus(view: View) -> NodeSet:
+    """Return the nodes with reservations that hold CPUs or amounts of zones."""
+    return which(view, lambda name: _reserves_cpus(view.state(name)), reserved_nodes(view))
+
+
+def _reserves_cpus(state: NodeState) -> bool:
+    return any(map(_holds, state.rooms.values()))
+
+
+def _zone_left(state: NodeState, plain: PlainZones, zone: int, resource: str) -> int:
+    zones = plain.zones(state)
+    return -1 if zones is None else zones.left(zone, resource)
+
+
+def _zone_left_everywhere(view: View, plain: PlainZones, zone: int, resource: str) -> Sequence[int]:
+    return [-1 if zones is None else zones.left(zone, resource) for zones in _zones_of(view, plain)]
+
+
+_ZONE_LEFT = Number(_zone_left, _zone_left_everywhere, share=0)
+"""How much a zone has left of a resource."""
+
+
+def _cpus_left(state: NodeState, policy: BindPolicy, zone: int | None) -> int:
+    node = state.node.numa
+    return 0 if node is None else _number(node, _usable(node, books(state), policy), zone)
+
+
+def _usable(node: NodeNUMA, booked: Booked, policy: BindPolicy) -> CPUSet:
+    free = free_cpus(node, booked)
+    return node.usable(free, policy) if policy else free
+
+
+def _number(node: NodeNUMA, cpus: CPUSet, zone: int | None) -> int:
+    return (cpus if zone is None else cpus & node.cpus_of(zone)).bit_count()
+
+
+def _cpus_left_everywhere(view: View, policy: BindPolicy, zone: int | None) -> Sequence[int]:
+    there = zip(nodes_of(view), _usable_of(view, policy), strict=True)
+    return [0 if node.numa is None else _number(node.numa, cpus, zone) for node, cpus in there]
+
+
+@memoised
+def _usable_of(view: View, policy: BindPolicy) -> Sequence[CPUSet]:
+    """Return the CPUs of each node that a policy can use, found once for nodes of which the same are free."""
+    known: dict[tuple[int, CPUSet], CPUSet] = {}
+    found = []
+    for node, booked in zip(nodes_of(view), _books_of(view), strict=True):
+        if node.numa is None:
+            found.append(0)
+            continue
+        key = (id(node.numa.cpus), free_cpus(node.numa, booked))
+        if key not in known:
+            known[key] = _usable(node.numa, booked, policy)
+        found.append(known[key])
+    return found
+
+
+_CPUS_LEFT = Number(_cpus_left, _cpus_left_everywhere, share=0)
+"""How many CPUs a node, or a zone of it, has left that a required policy can use, any where it is empty."""
+
+
+def with_cpus(view: View, among: NodeSet, number: int, policy: BindPolicy) -> NodeSet:
+    """Return the nodes of a set that have so many CPUs left which a required policy can use, any where it is empty."""
+    return at_least(view, among, number, _CPUS_LEFT, policy, None)
+
+
+@recently(_MOST_REQUESTS)
+def in_one_zone(
+    view: View,
+    plain: PlainZones,
+    requests: Resources,
+    cpus: int,
+    policy: BindPolicy,
+    providers: Iterable[HintProvider],
+) -> tuple[NodeSet, NodeSet]:
+    """Return of which nodes it is known whether one zone has all of the requests, and those of which one has.
+
+    It has so many CPUs left, too, that a required policy can use, and what `providers` say is in it.
+    """
+    decided = state_classes(view, plain).get(True, 0) if all(0 < amount < _PLENTY for _, amount in requests) else 0
+    found_by = [provider.zones(view, decided) for provider in providers]
+    for found in found_by:
+        decided &= ~found.unclear
+    passing = 0
+    for zone in _zone_numbers(view):
+        enough = decided
+        for found in found_by:
+            enough &= found.by_zone.get(zone, 0)
+        for resource, amount in requests:
+            enough = at_least(view, enough, amount, _ZONE_LEFT, plain, zone, resource) if enough else 0
+        passing |= at_least(view, enough, cpus, _CPUS_LEFT, policy, zone) if enough and cpus else enough
+    return decided, passing
+
+
+@of_nodes
+def _zone_numbers(view: View) -> Collection[int]:
+    """Return the numbers that zones of any node have."""
+    return frozenset(chain.from_iterable(set(seen_of_nodes(view, _numbers))))
+
+
+def _numbers(node: Node) -> tuple[int, ...]:
+    return tuple(zone.number for zone in node.numa.zones) if node.numa is not None else ()

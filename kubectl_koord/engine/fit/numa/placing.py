@@ -6,19 +6,19 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, classes, first_of, grouped
+from kubectl_koord.engine.columns import NodeSet, classes, every_node, first_of, grouped
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.allocate import Portion, ZoneRoom, cpus_taken, portion, room
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
-from kubectl_koord.engine.fit.numa.columns import PlainZones
+from kubectl_koord.engine.fit.numa.columns import PlainZones, in_one_zone, with_cpus
 from kubectl_koord.engine.fit.numa.hints import Hint, HintProvider, Hints, ZoneAffinity, chosen, sets_of
 from kubectl_koord.engine.fit.numa.restored import ZoneWays, ways
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settings_of, settled, unbindable, wants_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack, NoZones
-from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
+from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched, nodes_with
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.hardware.numa import NodeNUMA, amplified, members
@@ -84,17 +84,23 @@ class Placing(Stateless, Struct, frozen=True):
 
     def _passing(self, view: View, pod: PendingPod, among: NodeSet, terms: Terms) -> NodeSet:
         """Return the nodes of a set that take the pod, of which all have these terms."""
-        in_one = terms.policy == "SingleNUMANode" and not (terms.cpus or terms.required or terms.exclusive)
-        plain = PlainZones(bool(self.wants.numa.policy))
-        by_zone = plain.among(view, among, self.wants.requests) if in_one else 0
-        by_provider = [provider.zones(view, by_zone) for provider in self.providers]
-        for found in by_provider:
-            by_zone &= ~found.unclear
-        passing = plain.passing(view, by_zone, self.wants.requests, by_provider) if by_zone else 0
-        for nodes in grouped(view, among & ~by_zone, self._sees):
+        decided, passing = self._by_columns(view, terms)
+        passing &= among
+        for nodes in grouped(view, among & ~decided, self._sees):
             state = view.state(first_of(view, nodes))
             passing |= nodes if self.reject(pod, state, pod.requirements) is None else 0
         return passing
+
+    def _by_columns(self, view: View, terms: Terms) -> tuple[NodeSet, NodeSet]:
+        """Return the nodes of which what is left decides, if they have these terms, and those that take the pod."""
+        policy = terms.bind_policy if terms.required else ""
+        if not terms.policy:
+            decided = every_node(view) & ~nodes_with(view, self.mine.drawable)
+            return decided, with_cpus(view, decided, terms.cpus, policy)
+        if terms.policy != "SingleNUMANode" or terms.exclusive:
+            return 0, 0
+        plain = PlainZones(bool(self.wants.numa.policy))
+        return in_one_zone(view, plain, self.wants.requests, terms.cpus, policy, self.providers)
 
     def _sees(self, state: NodeState) -> tuple[object, ...]:
         return (_seen(state), *(provider.seen(state) for provider in self.providers))
@@ -145,6 +151,16 @@ class Placing(Stateless, Struct, frozen=True):
     def may_fail_to_reserve(self) -> bool:
         """Tell whether CPUs or zones are first looked for when a node has been chosen."""
         return self.defers
+
+    def uncertain(self, view: View, among: NodeSet) -> NodeSet:
+        """Return the nodes with a reservation for the trigger, and those where neither filter nor CPUs left decide."""
+        found = among & nodes_with(view, self.mine.drawable)
+        for nodes in classes(view, settings_of).values():
+            asked = nodes & among & ~found
+            terms = settled(view.node(first_of(view, nodes)).numa or NOTHING_KNOWN, self.wants)
+            if asked and isinstance(terms, Terms) and not self._looks(terms):
+                found |= asked if terms.policy else asked & ~with_cpus(view, asked, terms.cpus, "")
+        return found
 
     def gives(self, pod: PendingPod, state: NodeState, uid: str) -> bool:
         """Tell whether a reservation has the CPUs and zones for a pod, or holds none (`FilterNominateReservation`).

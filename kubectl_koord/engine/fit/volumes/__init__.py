@@ -4,14 +4,16 @@ Mirrors plugins/volumerestrictions, nodevolumelimits, volumebinding and volumezo
 against the trigger's claims; only the limit of volumes goes by each member's own.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet
+from kubectl_koord.engine.columns import NodeSet, classes, first_of, named, singles
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.fit.volumes.binding import bindings, reaches
+from kubectl_koord.engine.fit.volumes.binding import bindings, keys_of, labels_read, reaches
 from kubectl_koord.engine.fit.volumes.limits import Limits
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.occupants import placed_members
@@ -27,6 +29,8 @@ from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, claim_names
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.storage import Claim, Storage
+from kubectl_koord.model.values.memo import Identity
+from kubectl_koord.model.values.packed import picked
 
 _NEWER = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -57,33 +61,77 @@ class Volumes(Stateless, Struct, frozen=True):
 
     def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the node cannot hold the volumes."""
-        single = {claim.name for claim in (*self.bound, *self.unbound) if claim.single_pod}
+        single = self._single
         elsewhere = sum(self.held.values()) - self.held.get(state.node.name, 0)
         if single and elsewhere + _held(single, state.occupants) > 0:
             return ClaimInUse(min(single))
-        return self.limits.reject(pod, state) or self._unreachable(state)
+        return self.limits.reject(pod, state) or self._unreachable(state.node)
+
+    @property
+    def _single(self) -> Collection[str]:
+        """The claims of one pod only."""
+        return {claim.name for claim in (*self.bound, *self.unbound) if claim.single_pod}
+
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod: where limits are reached, and what of the rest is too far."""
+        if self._single:
+            return Stateless.refused(self, view, pod, among)
+        full = reduce(or_, self.limits.full(view, pod, among).values(), 0)
+        parts = self._alike_in_reach(view, among & ~full)
+        return full | reduce(or_, (part for part in parts if self._unreachable(view.node(first_of(view, part)))), 0)
+
+    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set by the driver that is short, or by what decides how far volumes are."""
+        if self._single:
+            return Stateless.alike(self, view, pod, refused)
+        full = [nodes for nodes in self.limits.full(view, pod, refused).values() if nodes]
+        return (*full, *self._alike_in_reach(view, refused & ~reduce(or_, full, 0)))
 
     def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
         """Return the set whole where the pods share their claims: the first has attached all that the next need."""
         is_shared = len(set(map(claim_names, pods))) == 1
-        return (taking,) if is_shared else Stateless.taking_alike(self, view, pods, taking)
+        return (taking,) if is_shared else self.limits.alike(view, pods, taking)
 
-    def _unreachable(self, state: NodeState) -> Reason | None:
+    def _alike_in_reach(self, view: View, among: NodeSet) -> Iterator[NodeSet]:
+        """Yield a set of nodes in parts that volumes reach alike: by labels, nodes that were chosen for one apart."""
+        chosen = {claim.selected for claim in self.unbound if claim.selected in view.names()}
+        apart = among & named(view, chosen)
+        yield from singles(apart)
+        sees = _Labels(tuple(sorted({*self._labels_of_bound(), *labels_read(self.unbound, self.storage)})))
+        for nodes in classes(view, sees).values() if among & ~apart else ():
+            if part := nodes & among & ~apart:
+                yield part
+
+    def _labels_of_bound(self) -> Iterator[str]:
+        yield from keys_of(term.labels for claim in self.bound for term in claim.terms or ())
+        if any(key in _ZONES for claim in self.bound for key, _ in claim.labels):
+            yield from _ZONES
+
+    def _unreachable(self, node: Node) -> Reason | None:
         for claim in self.bound:
-            if not reaches(claim.terms, state.node):
+            if not reaches(claim.terms, node):
                 return VolumeElsewhere(claim.name)
-        found = bindings(self.unbound, self.storage, self.taken, state)
+        found = bindings(self.unbound, self.storage, self.taken, node)
         if not isinstance(found, Mapping):
             return found
-        elsewhere = (claim for claim in self.bound if not _in_zone(claim, state.node, self.newer))
+        elsewhere = (claim for claim in self.bound if not _in_zone(claim, node, self.newer))
         return next((VolumeElsewhere(claim.name) for claim in elsewhere), None)
 
     def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the volumes that the unbound claims get."""
-        found = bindings(self.unbound, self.storage, self.taken, state)
+        found = bindings(self.unbound, self.storage, self.taken, state.node)
         if isinstance(found, Mapping) and found:
             return structs.replace(booked, volumes=tuple(found.items()))
         return booked
+
+
+class _Labels(Struct, frozen=True):
+    """What is seen of a node: the values of some labels."""
+
+    keys: tuple[str, ...]
+
+    def __call__(self, node: Node) -> Hashable:
+        return picked(node.labels, *self.keys)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Volumes | VolumesUnbound | None:
@@ -106,7 +154,12 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Volumes | VolumesUnbound |
         unbound=tuple(claim for claim in own if not claim.volume and claim.class_name in storage.classes),
         held={node: count for node, count in held.items() if count},
         taken=frozenset(volume for volume, _ in assumed.values() if volume),
-        limits=Limits(cluster.claims, storage.classes, cluster.view.snapshot.running, cluster.rules.counts_attachments),
+        limits=Limits(
+            Identity(cluster.claims),
+            Identity(storage.classes),
+            Identity(cluster.view.snapshot.running),
+            cluster.rules.counts_attachments,
+        ),
         storage=storage,
         newer=_NEWER if cluster.rules.finds_newer_zones else {},
     )

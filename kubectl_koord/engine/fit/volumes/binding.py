@@ -3,17 +3,16 @@
 Mirrors `FindPodVolumes` in plugins/volumebinding/binder.go.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kubectl_koord.engine.fit.node_affinity import term_matches
-from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
     NotEnoughStorage,
     NoVolumeToBind,
 )
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.storage import Claim, Storage, Volume
-from kubectl_koord.model.values.selectors import NodeTerm, holds, matches
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement, holds, matches
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _NAMELESS = Node("", ())
@@ -26,7 +25,7 @@ def reaches(terms: tuple[NodeTerm, ...] | None, node: Node) -> bool:
 
 
 def bindings(
-    claims: Iterable[Claim], storage: Storage, taken: Collection[str], state: NodeState
+    claims: Iterable[Claim], storage: Storage, taken: Collection[str], node: Node
 ) -> Mapping[str, str] | NoVolumeToBind | NotEnoughStorage:
     """Return the volume that each unbound claim gets on a node (empty for one to be made), or why one gets none.
 
@@ -36,17 +35,33 @@ def bindings(
     to_make: list[Claim] = []
     for claim in sorted(claims, key=lambda claim: claim.request.size):
         used = {*taken, *found.values()}
-        volume = None if claim.selected else _smallest(claim, storage.volumes, used, state.node)
+        volume = None if claim.selected else _smallest(claim, storage.volumes, used, node)
         if volume is None:
             to_make.append(claim)
         else:
             found[claim.name] = volume.name
     for claim in to_make:
-        refused = _cannot_make(claim, storage, state.node)
+        refused = _cannot_make(claim, storage, node)
         if refused is not None:
             return refused
         found[claim.name] = ""
     return found
+
+
+def labels_read(claims: Iterable[Claim], storage: Storage) -> Iterator[str]:
+    """Yield the labels of a node that decide whether unbound claims are bound there."""
+    for claim in claims:
+        kind = storage.classes[claim.class_name]
+        of_class = (one.terms for one in storage.volumes if one.class_name == kind.name)
+        yield from keys_of(term.labels for terms in of_class for term in terms or ())
+        yield from keys_of(kind.topologies)
+        segments = (one.nodes for one in storage.capacities if one.class_name == kind.name)
+        yield from keys_of(one.requirements for one in segments if one is not None)
+
+
+def keys_of(several: Iterable[Iterable[Requirement]]) -> Iterator[str]:
+    """Yield the labels that requirements are about."""
+    return (one.key for requirements in several for one in requirements)
 
 
 def _smallest(claim: Claim, volumes: Iterable[Volume], used: Collection[str], node: Node) -> Volume | None:

@@ -17,10 +17,11 @@ _TOTALS: Mapping[Fits, tuple[str, str]] = {
 
 
 def headline(report: FitReport) -> str:
-    """Return how many gangs fit, of several."""
+    """Return how many gangs fit, of several; with pods in none among them they are workloads."""
     number = {state: sum(gang.fits == state for gang in report.gangs) for state in _TOTALS}
     parts = [f"{number[state]} {words[number[state] > 1]}" for state, words in _TOTALS.items() if number[state]]
-    return f"{count(len(report.gangs), 'gang')}: {', '.join(parts)}."
+    noun = "workload" if any(gang.alone for gang in report.gangs) else "gang"
+    return f"{count(len(report.gangs), noun)}: {', '.join(parts)}."
 
 
 def verdict(gang: FitGang) -> str:
@@ -57,10 +58,11 @@ def remarks(gang: FitGang) -> Iterator[str]:
 
 
 def _how_many(gang: FitGang, number: int) -> str:
-    least = f"{number} or more" if number == gang.counted_to else str(number)
-    noun = "gang" if number == 1 else "gangs"
+    least = f"{number} or more" if number == gang.counted_to else str(number or "No")
+    noun = "gang" if not gang.alone else "pod" if gang.pods == 1 else "workload"
+    fits = f"{noun}s fit" if number > 1 else f"{noun} fits"
     size = f"; the largest has {count(gang.largest, 'pod')}" if gang.largest else ""
-    return f"{least} such {noun} {'fits' if number == 1 else 'fit'}{size}." if number else f"No such gang fits{size}."
+    return f"{least} such {fits}{size}."
 
 
 def victims(gang: FitGang) -> str:
