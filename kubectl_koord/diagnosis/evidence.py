@@ -183,11 +183,9 @@ def _in_the_way(
         raw = sum(most.nodes[name] for name in below)
         return (words.never_fits(most.domains[index], plan.desired, len(below), raw),)
     lifted = empty.domains[index] < plan.desired
-    free = most.nodes if lifted else empty.nodes
-    lost = sorted(
-        ((free[name] - plan.nodes.counts[name], name) for name in below), key=lambda item: (-item[0], item[1])
-    )
-    blocked = [name for missing, name in lost if missing > 0]
+    free, now = (most.nodes if lifted else empty.nodes).by_name, plan.nodes.counts.by_name
+    lost = ((now.get(name, 0) - free.get(name, 0), name) for name in below)
+    blocked = [name for missing, name in sorted(lost) if missing < 0]
     if not blocked:
         return (words.cannot_be_split(simulation.multiples),)
     if lifted:

@@ -122,7 +122,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         self.refused = None if refused is None else cache(lambda: tuple(refused()))
         self._on_node = on_node
         self._refusing = None if refusing is None else cache(refusing)
-        self._partly = partly or self._one_by_one
+        self._partly = partly
         self._known: dict[str, NodeSlots] = {}
 
     @classmethod
@@ -171,7 +171,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
         if self.refused is None:
             return tuple(Refused(reason, 1) for reason in self.refusals.values())
-        return (*self.refused(), *self._partly())
+        return (*self.refused(), *(self._one_by_one() if self._partly is None else self._partly()))
 
     def _one_by_one(self) -> Iterable[Refused]:
         partly = (self[name].rejection for name in self.counts)
