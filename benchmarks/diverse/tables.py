@@ -42,7 +42,7 @@ class Used(NamedTuple):
 
     def plus(self, other: "Used") -> "Used":
         """Return both together."""
-        return Used(*(one + more for one, more in zip(self, other, strict=True)))
+        return Used(self.cores + other.cores, self.gib + other.gib, self.gpus + other.gpus)
 
 
 _SPARE = (Used(8192, 131_072, 768), Used(), Used(256, 4096, 16))

@@ -12,6 +12,7 @@ from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.admission.before_trying import before_trying
 from kubectl_koord.engine.admission.queue import (
     JobsAhead,
+    NotPlaced,
     Placed,
     SchedulingQueue,
     by_priority_and_age,
@@ -54,7 +55,7 @@ class LeftByJobsAhead(Struct, frozen=True):
 def _scheduling_queue(view: View, snapshot: Identity[Snapshot], tree: Identity[Tree | NoTree]) -> SchedulingQueue:
     """Return the queue of one variant of the cluster."""
     cluster = Scenario(snapshot.value, view, tree.value)
-    return SchedulingQueue(pending_subjects(snapshot.value), view, partial(_placed, cluster))
+    return SchedulingQueue(pending_subjects(snapshot.value), view, partial(_tried, cluster))
 
 
 def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
@@ -71,8 +72,16 @@ def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
 
 def jobs_ahead(simulation: Simulation) -> JobsAhead:
     """Return what jobs of strictly higher priority take before the subject is tried, as far as was read."""
-    queue = _scheduling_queue(simulation.view, Identity(simulation.snapshot), Identity(simulation.tree))
-    return queue.ahead_of(simulation.subject, is_planned=simulation.has_topology)
+    return _queue_of(simulation).ahead_of(simulation.subject, is_planned=simulation.has_topology)
+
+
+def knows_jobs_ahead(simulation: Simulation) -> bool:
+    """Tell whether it is known already what these jobs take."""
+    return _queue_of(simulation).knows_before(simulation.subject)
+
+
+def _queue_of(simulation: Simulation) -> SchedulingQueue:
+    return _scheduling_queue(simulation.view, Identity(simulation.seen_by_others), Identity(simulation.tree))
 
 
 def _fits_wherever(simulation: Simulation, ahead: JobsAhead, after: Attempt) -> bool:
@@ -131,7 +140,7 @@ def equals(simulation: Simulation, placement: Mapping[str, str]) -> tuple[str, .
 
 def higher_priority_jobs(simulation: Simulation) -> tuple[Subject, ...]:
     """Return the pending jobs of strictly higher priority, the highest first."""
-    return jobs_above(simulation.snapshot, priority(simulation.subject))
+    return jobs_above(simulation.seen_by_others, priority(simulation.subject))
 
 
 @memoised
@@ -159,14 +168,20 @@ def _not_judged(snapshot: Snapshot) -> dict[tuple[Gap, ...], int]:
 
 def _placed(cluster: Scenario, other: Subject, view: View) -> Placed | None:
     """Return where another job would go; None when it would not be placed, or what was read does not tell."""
+    found = _tried(cluster, other, view)
+    return found if isinstance(found, Placed) else None
+
+
+def _tried(cluster: Scenario, other: Subject, view: View) -> Placed | NotPlaced:
+    """Return the same, and of a job that would not be placed whether nodes were asked."""
     snapshot = cluster.snapshot
     if before_trying(other, snapshot, cluster.tree) or coverage.not_evaluated(other, snapshot):
-        return None
+        return NotPlaced(asked=False)
     if visibility.unread_for(other, snapshot):
-        return None
+        return NotPlaced(asked=False)
     simulation = Scenario(snapshot, view, cluster.tree).simulation(other)
     outcomes = open_outcomes(simulation, preemption=False)
     first = outcomes[0].first
     if first.placement is None:
-        return None
+        return NotPlaced(asked=any(outcome.first.prefilter is None for outcome in outcomes))
     return Placed(seats(simulation, outcomes[0]), certain=first.plan is not None and len(outcomes) == 1)

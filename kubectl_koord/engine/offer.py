@@ -7,6 +7,7 @@ from operator import itemgetter
 from msgspec import Struct
 
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
+from kubectl_koord.engine.refusing import RefusingNodes
 from kubectl_koord.model.values.memo import Memo
 
 
@@ -103,6 +104,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         on_node: Callable[[str], NodeSlots],
         refused: Callable[[], Iterable[Refused]] | None = None,
         partly: Callable[[], Iterable[Refused]] | None = None,
+        refusing: Callable[[], RefusingNodes] | None = None,
     ) -> None:
         """Take what is known.
 
@@ -112,13 +114,15 @@ class Offer(Memo, Mapping[str, NodeSlots]):
             on_node: tells also why it takes no more.
             refused: tells why nodes take none, of all these at once; None where they are asked one by one.
             partly: tells the same of nodes that take some, where `refused` is there.
+            refusing: tells the same by node, of nodes alike at once; None where they are asked one by one.
 
         """
         self.names = names
         self.counts = counts
         self.refused = None if refused is None else cache(lambda: tuple(refused()))
         self._on_node = on_node
-        self._partly = partly or self._one_by_one
+        self._refusing = None if refusing is None else cache(refusing)
+        self._partly = partly
         self._known: dict[str, NodeSlots] = {}
 
     @classmethod
@@ -167,11 +171,25 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
         if self.refused is None:
             return tuple(Refused(reason, 1) for reason in self.refusals.values())
-        return (*self.refused(), *self._partly())
+        return (*self.refused(), *(self._one_by_one() if self._partly is None else self._partly()))
 
     def _one_by_one(self) -> Iterable[Refused]:
         partly = (self[name].rejection for name in self.counts)
         return (Refused(reason, 1) for reason in partly if reason is not None)
+
+    def refusing(self, is_of_sort: Callable[[Reason], bool]) -> Iterable[str]:
+        """Return the nodes that take no more for a reason of some sort, in their order.
+
+        Reasons that are worded the same, and that removing pods could help all or none of, must be of the same sorts.
+        """
+        if self._refusing is not None:
+            return self._refusing().of_sort(is_of_sort)
+        return [name for name, reason in self.refusals.items() if is_of_sort(reason)]
+
+    @cached_property
+    def worded(self) -> Mapping[str, Reason]:
+        """Why nodes take no more, by node: a reason that is worded the same, which another may share."""
+        return self._refusing().by_name() if self._refusing is not None else self.refusals
 
     @cached_property
     def refusals(self) -> Mapping[str, Reason]:

@@ -16,6 +16,7 @@ from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
 from kubectl_koord.engine.passing import counted_singly, passing, refused
 from kubectl_koord.engine.reasons.nodes import Refused
+from kubectl_koord.engine.refusing import RefusingNodes, refusing
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
 from kubectl_koord.model.values.memo import recently
@@ -42,13 +43,19 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
     runs = runs_of(pods)
     first_alike = bool(runs) and pods[0].requirements == prepared.trigger.requirements
     if not prepared.counts_only_room and not first_alike:
-        return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
+        return offer_of_each(view, names, pods, prepared)
     if not prepared.counts_only_room:
         every = _beside_others(view, runs, prepared)
         return every.among(names).but(_with_nominated(view, names, runs, prepared))
     alike = len(runs) == 1 and first_alike
     every = _alike(view, len(pods), prepared) if alike else _unequal(view, runs, prepared)
     return every.among(names).but(_with_nominated(view, names, runs, prepared))
+
+
+def offer_of_each(view: View, names: Collection[str], pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
+    """Return the same with each of the nodes asked by itself: of few nodes it costs less, however many there are."""
+    runs = runs_of(pods)
+    return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
 
 
 def _with_nominated(
@@ -143,11 +150,19 @@ def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: t
         is_all_in = has(view, taking.at_least(most), name)
         return all_in if is_all_in else _without_limit(view.state(name), Prepared(pod, checks))
 
-    def partly() -> Iterator[Refused]:
-        parts = _running_out(view, [held for held in taking.exactly() if held[0] < most], pod, checks)
-        return _refusing((on_node(first_of(view, part)), part.bit_count()) for part in parts)
+    def running_out_in_parts() -> Iterator[NodeSet]:
+        return _running_out(view, [held for held in taking.exactly() if held[0] < most], pod, checks)
 
-    return Offer(view.names(), taking, on_node, partial(_refused_alike, view, requirements, checks), partly)
+    def partly() -> Iterator[Refused]:
+        return _refusing((on_node(first_of(view, part)), part.bit_count()) for part in running_out_in_parts())
+
+    def none_or_partly() -> RefusingNodes:
+        some = ((on_node(first_of(view, part)).rejection, part) for part in running_out_in_parts())
+        taken = ((reason, part) for reason, part in some if reason is not None)
+        return RefusingNodes(view, (*refusing(view, requirements, checks), *taken))
+
+    none = partial(_refused_alike, view, requirements, checks)
+    return Offer(view.names(), taking, on_node, none, partly, none_or_partly)
 
 
 @recently(_MOST_KINDS)

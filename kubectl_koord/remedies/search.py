@@ -1,6 +1,6 @@
 """What all families of remedies work with: the simulation, what is short where, and a budget of engine runs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.view import View
+from kubectl_koord.remedies.proof import SearchBudget, is_placed
 from kubectl_koord.remedies.slot_count import SlotCount, placed_members
 from kubectl_koord.reports.edits import (
     AddNode,
@@ -46,57 +47,9 @@ _CHANGES: dict[type[Edit], Change] = {
     Uncordon: "uncordon",
     UseQuota: "other-quota",
 }
-_NODES_IN_ALL = 400_000
-_QUOTAS_IN_ALL = 300_000
-_FEWEST_RUNS, _MOST_RUNS = 40, 1500
-_RUNS_OF_PREEMPTION = 40
+_MORE_RUNS: Mapping[Change, int] = {"add-nodes": 30, "release-reservation": 3}
 _MORE_PIECES = 4
 _MOST_SLOT_COUNTS = 4
-
-
-class SearchBudget:
-    """How many runs of the engine are left: a number, not a time, so that answers do not depend on the machine.
-
-    `trials` is how many quotas may still be computed apart from that, `tried` what was tried.
-    """
-
-    def __init__(self, nodes: int) -> None:
-        """Allow as many runs as look at some hundred thousand nodes in all."""
-        self.tried: set[Change] = set()
-        self.trials = _QUOTAS_IN_ALL
-        self.runs = max(_FEWEST_RUNS, min(_MOST_RUNS, _NODES_IN_ALL // max(1, nodes)))
-
-    def spend(self, runs: int = 1) -> bool:
-        """Take runs away, and tell whether there were any left."""
-        self.runs -= runs
-        return self.runs >= 0
-
-
-def is_placed(simulation: Simulation, budget: SearchBudget) -> bool:
-    """Tell whether why-pending would answer yes; no when the budget is spent."""
-    kinds = len({pod.requirements for pod in simulation.subject.pending})
-    if not budget.spend(max(1, kinds)) or before_trying(simulation.subject, simulation.snapshot, simulation.tree):
-        return False
-    if not simulation.subject.pending or not _next_places(simulation, budget):
-        return False
-    higher_priority_jobs = len(contention.higher_priority_jobs(simulation))
-    if not higher_priority_jobs:
-        return True
-    if not budget.spend(higher_priority_jobs):
-        return False
-    left_by_jobs_ahead = contention.left_by_jobs_ahead(simulation)
-    return left_by_jobs_ahead is None or left_by_jobs_ahead.leaves_room
-
-
-def _next_places(simulation: Simulation, budget: SearchBudget) -> bool:
-    """Tell whether the next attempt places the subject whichever pod is tried first.
-
-    What preemption does is computed, which takes long, only where some triggers place it and others do not.
-    """
-    placed = {outcome.placed_at_once for outcome in every_outcome(simulation, preemption=False)}
-    if len(placed) > 1 and budget.spend(_RUNS_OF_PREEMPTION):
-        return all(outcome.placed_at_once for outcome in next_attempt(simulation))
-    return placed == {True}
 
 
 class Search:
@@ -109,7 +62,9 @@ class Search:
         self.budget = budget
         self.members = in_index_order(simulation.subject.pending)
         self.pods = tuple(sorted(pod.key for pod in self.members))
-        self._tried: dict[tuple[Edit, ...], bool] = {}
+        self.tried: set[Change] = set()
+        self.untried: set[Change] = set()
+        self._works: dict[tuple[Edit, ...], bool] = {}
         self._found: dict[str, tuple[WayOut, ...]] = {}
         self._kept: dict[object, Any] = {}
 
@@ -126,10 +81,9 @@ class Search:
     @cached_property
     def _failed_attempt(self) -> tuple[View, Attempt]:
         simulation = self.simulation
-        higher_priority_jobs = len(contention.higher_priority_jobs(simulation))
-        if not higher_priority_jobs or not self.budget.spend(higher_priority_jobs):
-            return simulation.view, self.failed.first
         before = contention.jobs_ahead(simulation).view
+        if before is simulation.view:
+            return simulation.view, self.failed.first
         tried = (outcome.first for outcome in every_outcome(simulation, before, preemption=False))
         return next(
             ((before, first) for first in tried if first.placement is None), (simulation.view, self.failed.first)
@@ -162,18 +116,38 @@ class Search:
         found: T = self._kept[key]
         return found
 
-    def works(self, edits: Sequence[Edit]) -> bool:
-        """Tell whether the engine says yes once the edits are made; no when the budget is spent."""
+    def works(self, edits: Sequence[Edit], change: Change | None = None) -> bool:
+        """Tell whether the engine says yes once the edits are made; no when the budget is spent.
+
+        `change` is what they are an instance of, where the edits do not tell.
+        """
         key = tuple(edits)
-        if key not in self._tried:
-            self.budget.tried.update(map(_change, key))
-            self._tried[key] = self.budget.runs > 0 and is_placed(changed(self.simulation, key), self.budget)
-        return self._tried[key]
+        if key not in self._works:
+            changes = {change} if change else set(map(_change, key))
+            more = max((_MORE_RUNS.get(one, 0) for one in changes), default=0)
+            may_run = self.budget.runs > 0 and self.budget.affords(more)
+            placed = is_placed(changed(self.simulation, key), self.budget, changes) if may_run else None
+            (self.untried if placed is None else self.tried).update(changes)
+            self._works[key] = bool(placed)
+        return self._works[key]
+
+    def may_help(self, change: Change, runs: int = 0) -> bool:
+        """Note that a change is looked at, and tell whether anything that is found could still be proven.
+
+        `runs` is how many runs it takes as long to find candidates.
+        """
+        is_possible = not self.has_ended and self.budget.affords(runs)
+        (self.tried if is_possible else self.untried).add(change)
+        return is_possible
+
+    def judged(self, change: Change) -> None:
+        """Note that it was computed whether quotas let the subject pass after a change, unless that took too long."""
+        (self.untried if self.budget.trials < 0 else self.tried).add(change)
 
     @property
     def has_ended(self) -> bool:
         """Whether nothing more can be found: no runs are left, and nothing that was tried works."""
-        return self.budget.runs <= 0 and not any(self._tried.values())
+        return self.budget.runs <= 0 and not any(self._works.values())
 
     @property
     def counts_exactly(self) -> bool:
@@ -232,6 +206,7 @@ class Search:
     def outcome_after(self, edits: Sequence[Edit]) -> Outcome | None:
         """Return what the engine says once the edits are made, None where it is not asked any more."""
         if not self.budget.spend():
+            self.untried.add("pairs")
             return None
         simulation = changed(self.simulation, edits)
         blockers = before_trying(simulation.subject, simulation.snapshot, simulation.tree)

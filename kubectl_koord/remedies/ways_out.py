@@ -1,12 +1,15 @@
 """Ways out of being pending: single changes, or pairs where none is enough, each because the engine then says yes."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import coverage, disruption, evidence, visibility
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.remedies.search import Search, SearchBudget, is_placed
+from kubectl_koord.remedies.proof import SearchBudget, is_placed
+from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.ways import claims, cluster, gang, moves, pods, quotas, reservations
 from kubectl_koord.reports.edits import Edit, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
@@ -49,6 +52,22 @@ _OF_QUOTAS = (
     cluster.add_nodes,
 )
 """Those that may open a quota: room on nodes does not."""
+_LONG = frozenset(
+    (
+        cluster.wait_for_preemption,
+        reservations.release,
+        quotas.free_quota,
+        pods.free_lower,
+        moves.move_one,
+        pods.free_any,
+        cluster.add_nodes,
+    )
+)
+"""Those that look for candidates all over the cluster, or change all of it."""
+
+
+_Half: TypeAlias = tuple[int, WayOut]
+_FEWEST_RUNS_OF_PAIRS = 150
 
 
 class Found(Struct, frozen=True):
@@ -64,19 +83,34 @@ def proven(simulation: Simulation, failed: Outcome) -> Found:
     if unevaluated:
         return Found((), sentences.help_depends_on(unevaluated))
     search = Search(simulation, failed, SearchBudget(len(simulation.view.names())))
-    ways = tuple(way for family in _families(search) for way in family(search))
-    if not ways:
-        ways = tuple(_pair(search))
+    ways = _found(search)
     if ways:
         return Found(tuple(sorted(ways, key=_harm)))
-    quotas_alone = quotas.may_pass(search)
-    ended = min(search.budget.runs, search.budget.trials) < 0
-    return Found((), sentences.none_found(search.budget.tried, quotas_alone=quotas_alone, ended=ended))
+    quotas_alone = "raise-quota" not in search.untried and quotas.may_pass(search)
+    return Found((), sentences.none_found(search.tried - search.untried, search.untried, quotas_alone=quotas_alone))
+
+
+def _found(search: Search) -> tuple[WayOut, ...]:
+    """Return the ways out; where there is too little time to look for all, what is found soon goes first."""
+    found = {family: tuple(family(search)) for family in _quick(search)}
+    is_tight = search.budget.is_tight
+    if is_tight and not any(found.values()) and (pair := tuple(_pair(search, _opening(search)))):
+        return pair
+    families = _families(search)
+    found |= {family: tuple(family(search)) for family in families if family not in found}
+    ways = tuple(way for family in families for way in found[family])
+    return ways or tuple(_pair(search, _halves(search) if is_tight else chain(_opening(search), _halves(search))))
 
 
 def _families(search: Search) -> Sequence[Callable[[Search], Iterator[WayOut]]]:
     """Return the families that may help: where quotas refuse the subject, those alone that may change that."""
     return _OF_QUOTAS if quotas.refuse(search) else _FAMILIES
+
+
+def _quick(search: Search) -> Sequence[Callable[[Search], Iterator[WayOut]]]:
+    """Return the same, where there is too little time to look for all without those that take long."""
+    families = _families(search)
+    return [family for family in families if family not in _LONG] if search.budget.is_tight else families
 
 
 def _harm(way: WayOut) -> int:
@@ -98,25 +132,37 @@ def divided(simulation: Simulation, steps: Iterable[WayOut]) -> tuple[tuple[WayO
     return proven, tuple(step for step in steps if step not in proven)
 
 
-def _pair(search: Search) -> Iterator[WayOut]:
+def _pair(search: Search, halves: Iterable[_Half]) -> Iterator[WayOut]:
     """Yield the cheapest pair: a change that is not enough alone, and the first that is enough after it."""
-    found: list[tuple[int, WayOut, WayOut]] = []
-    for rank, half in _halves(search):
+    found: list[tuple[int, int, WayOut, WayOut]] = []
+    for rank, half in halves:
         after = search.outcome_after(half.edits)
         if after is None:
             continue
         beyond = search.beyond(half.edits, after)
-        ranked = ((_rank(family), way) for family in _families(beyond) for way in family(beyond))
+        ranked = ((_rank(family), way) for family in _quick(beyond) for way in family(beyond))
         for at, way in ranked:
-            found.append((rank + at, half, way))
+            found.append((rank + at, rank, half, way))
             break
-    for _, half, way in sorted(found, key=lambda item: item[0])[:1]:
+        (search.untried if beyond.untried else search.tried).add("pairs")
+    for *_, half, way in sorted(found, key=lambda item: item[:2])[:1]:
         yield _joined(_trimmed(search, half, way), way)
 
 
-def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
-    """Yield changes to begin a pair with, and their rank among the families."""
+def _opening(search: Search) -> Iterator[_Half]:
+    """Yield changes to begin a pair with without which no node is asked, and their rank among the families."""
+    for way in quotas.raising(search):
+        yield _rank(quotas.raise_quota), way
+    for way in claims.supplying(search) if not quotas.refuse(search) else ():
+        yield _rank(claims.supply), way
+
+
+def _halves(search: Search) -> Iterator[_Half]:
+    """Yield the other changes to begin a pair with."""
     view = search.simulation.view
+    if search.budget.is_tight and search.budget.runs < _FEWEST_RUNS_OF_PAIRS:
+        search.untried.add("pairs")
+        return
     terminating, cordoned = cluster.leaving(view), evidence.cordoned(view)
     if terminating:
         yield (
@@ -126,10 +172,7 @@ def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
     if cordoned:
         yield _rank(cluster.uncordon), cluster.uncordoning([Uncordon(node.name) for node in cordoned])
     if quotas.refuse(search):
-        yield from ((_rank(quotas.raise_quota), way) for way in quotas.raising(search))
         return
-    for way in claims.supplying(search):
-        yield _rank(claims.supply), way
     for way in cluster.tolerating(search):
         yield _rank(cluster.tolerate), way
     for way in gang.other_layers(search):

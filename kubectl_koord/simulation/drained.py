@@ -1,16 +1,16 @@
 """Where the pods of nodes that are drained could go: the same engine, on the nodes that are left."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, placed, prepare, reserve
 from kubectl_koord.engine.node_state import Occupant
-from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.quota.state import quota_state
 from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.reasons.nodes import Refused
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import offer_slots
@@ -43,8 +43,7 @@ def moved(
     """
     view = cluster.view.without(gone)
     view = view.with_nodes(structs.replace(view.node(name), unschedulable=True) for name in names)
-    left = tuple(name for name in view.names() if name not in names)
-    trial = _Trial(cluster.snapshot, left, pods)
+    trial = _Trial(cluster.snapshot, names, pods)
     found: list[MovedPod] = []
     for run in trial.runs(view):
         view, placed_now = trial.placed(view, run)
@@ -55,9 +54,9 @@ def moved(
 class _Trial:
     """Pods that look for a place on the nodes that are left; those without one wait, and quotas count them so."""
 
-    def __init__(self, snapshot: Snapshot, left: Sequence[str], pods: Iterable[RunningPod]) -> None:
+    def __init__(self, snapshot: Snapshot, drained: Collection[str], pods: Iterable[RunningPod]) -> None:
         self._snapshot = snapshot
-        self._left = left
+        self._drained = frozenset(drained)
         self._waiting = {pod.key: pod for pod in pods}
         self._pending = self._all_pending()
         self._quotas = quota_tree(snapshot)
@@ -95,10 +94,14 @@ class _Trial:
         while admitted:
             first = recreated(admitted[0])
             prepared = self._prepared(first, view)
-            offer = offer_slots(view, self._left, tuple(map(recreated, admitted)), prepared)
-            seats = {} if prepared.refusal is not None else _seats(view, offer, admitted, prepared)
+            every = offer_slots(view, view.names(), tuple(map(recreated, admitted)), prepared)
+            taking = every.counts.by_name if prepared.refusal is None else {}
+            rooms = {name: number for name, number in taking.items() if name not in self._drained}
+            seats = _seats(view, rooms, admitted, prepared)
             if not seats:
-                why = prepared.refusal or _why(view, offer, first, prepared)
+                others = {name: why for name, why in every.worded.items() if name not in self._drained}
+                taking_all = rooms.keys() - others.keys()
+                why = prepared.refusal or tuple(_why(view, taking_all, others, first, prepared))
                 found += [MovedPod(pod, why=why) for pod in admitted]
                 break
             found += [MovedPod(pod, node) for node, there in seats.items() for pod in there]
@@ -122,15 +125,15 @@ class _Trial:
 
 
 def _seats(
-    view: View, offer: Offer, waiting: Sequence[RunningPod], prepared: Prepared
+    view: View, rooms: Mapping[str, int], waiting: Sequence[RunningPod], prepared: Prepared
 ) -> dict[str, dict[RunningPod, Occupant]]:
     """Return by node who goes there: one alone where it changes what is prepared for the next."""
     rest = iter(waiting[:1] if prepared.follows_members else waiting)
     pod = next(rest, None)
     seats: dict[str, dict[RunningPod, Occupant]] = {}
-    for name in sorted(offer.counts, key=lambda name: (-offer.counts[name], name)):
+    for name in sorted(rooms, key=lambda name: (-rooms[name], name)):
         state = view.state(name).copy()
-        for _ in range(offer.counts[name]):
+        for _ in range(rooms[name]):
             if pod is None:
                 return seats
             there = placed(recreated(pod), state, prepared)
@@ -143,7 +146,12 @@ def _seats(
     return seats
 
 
-def _why(view: View, offer: Offer, pod: PendingPod, prepared: Prepared) -> tuple[Refused, ...]:
-    """Return why nodes refuse a pod: for their filters, or as nothing can be booked there."""
-    answers = (offer[name].rejection or reserve(pod, view.state(name), prepared) for name in offer)
-    return tuple(Refused(answer, 1) for answer in answers if not isinstance(answer, PendingPod))
+def _why(
+    view: View, taking: Iterable[str], refusing: Mapping[str, Reason], pod: PendingPod, prepared: Prepared
+) -> Iterator[Refused]:
+    """Yield why nodes refuse a pod, for their filters, or as nothing can be booked there; each reason once."""
+    yield from (Refused(reason, nodes) for reason, nodes in Counter(refusing.values()).items())
+    for name in taking:
+        answer = reserve(pod, view.state(name), prepared)
+        if not isinstance(answer, PendingPod):
+            yield Refused(answer, 1)

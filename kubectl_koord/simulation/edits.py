@@ -36,6 +36,7 @@ from kubectl_koord.reports.edits import (
     Uncordon,
     UseQuota,
 )
+from kubectl_koord.simulation.others import see_no_difference
 from kubectl_koord.simulation.simulation import Simulation
 
 CORDON = "node.kubernetes.io/unschedulable"
@@ -140,7 +141,7 @@ def _supplied(simulation: Simulation, edit: SupplyClaims) -> Simulation:
     served = {name: Claim(name, is_read=False) for name in edit.volume_claims}
     snapshot = structs.replace(simulation.snapshot, claims={**simulation.snapshot.claims, **served})
     keys = {pod.key for pod in simulation.subject.pending} if edit.resource_claims else set()
-    simulation = structs.replace(simulation, snapshot=snapshot)
+    simulation = structs.replace(simulation, snapshot=snapshot, unchanged=None)
     return _with_pods(simulation, keys, partial(_allocated, names=edit.resource_claims))
 
 
@@ -174,7 +175,8 @@ def _with_more(simulation: Simulation, more: Iterable[Node]) -> Simulation:
     occupants = {name: view.occupants(name) for name in view.names()}
     snapshot = structs.replace(simulation.snapshot, nodes=nodes)
     grown = View(structs.replace(view.snapshot, nodes=nodes), nodes, occupants, quotas=view.quotas)
-    return structs.replace(simulation, snapshot=snapshot, view=grown, tree=tree.build(snapshot.topologies, nodes))
+    built = tree.build(snapshot.topologies, nodes)
+    return structs.replace(simulation, snapshot=snapshot, view=grown, tree=built, unchanged=None)
 
 
 def asking(pod: PendingPod, resource: str, most: int) -> PendingPod:
@@ -218,7 +220,9 @@ def _with_pods(simulation: Simulation, keys: set[str], change: Callable[[Pending
     """Return the simulation with some pending pods of the subject changed, or gone where there is None."""
     snapshot = simulation.snapshot
     snapshot = structs.replace(snapshot, pending=_changed(snapshot.pending, keys, change))
-    return structs.replace(_with_own_pods(simulation, keys, change), snapshot=snapshot)
+    after = _with_own_pods(simulation, keys, change)
+    is_unseen = see_no_difference(simulation, after.subject)
+    return structs.replace(after, snapshot=snapshot, unchanged=simulation.seen_by_others if is_unseen else None)
 
 
 def _with_own_pods(

@@ -46,10 +46,19 @@ class Scenario(Struct, frozen=True):
 
 
 class Simulation(Scenario, frozen=True):
-    """A subject in its cluster; `landings` is where reservations that go before it may be placed, the first as here."""
+    """A subject in its cluster; `landings` is where reservations that go before it may be placed, the first as here.
+
+    `unchanged` is a snapshot in which other jobs see all that they see in this one, None where that is not known.
+    """
 
     subject: Subject
     landings: tuple[Landing, ...] = ()
+    unchanged: Snapshot | None = None
+
+    @property
+    def seen_by_others(self) -> Snapshot:
+        """The snapshot in which other jobs are tried: variants in which they see the same share what they do."""
+        return self.unchanged or self.snapshot
 
     def answered_alone(self, view: View) -> tuple[Outcome, ...]:
         """Return the outcomes without preemption in another variant, as if no other pod were nominated anywhere."""

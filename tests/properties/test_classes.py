@@ -11,6 +11,7 @@ from msgspec import structs
 from kubectl_koord.engine.attempts.attempt import triggers
 from kubectl_koord.engine.fit import Prepared, prepare, rejection_as_is
 from kubectl_koord.engine.offer import NodeSlots
+from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.rules import Rules, rules
 from kubectl_koord.engine.slots import _on_node, _without_limit, offer_slots
 from kubectl_koord.engine.view import View, of
@@ -18,6 +19,7 @@ from kubectl_koord.model.load import LoadSettings, NodeMetric, Thresholds
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
 from kubectl_koord.wording.evidence import lost_nodes
+from kubectl_koord.wording.refusals.nodes import obstacle
 from tests.build import Drawing, cluster, jobs_of
 from tests.conformance import CASES, read_cases, snapshot_of
 from tests.properties.strategies import Kind, clusters, random_cluster
@@ -75,6 +77,14 @@ def check_view(known: Rules, trigger: PendingPod, view: View, most: int) -> None
         check_prepared(prepared, trigger, one, most)
 
 
+def told(reason: Reason) -> tuple[str, bool]:
+    return obstacle(reason), reason.unresolvable
+
+
+def may_end(reason: Reason) -> bool:
+    return not reason.unresolvable
+
+
 def check_prepared(prepared: Prepared, trigger: PendingPod, view: View, most: int) -> None:
     if prepared.refusal is not None:
         return
@@ -83,6 +93,11 @@ def check_prepared(prepared: Prepared, trigger: PendingPod, view: View, most: in
     assert list(offer.counts.items()) == [(name, one.slots) for name, one in expected.items() if one.slots]
     assert offer == expected
     assert lost_nodes(offer.reasons) == lost_nodes(type(offer).of(expected).reasons)
+    refusing = {name: one.rejection for name, one in expected.items() if one.rejection is not None}
+    assert {name: told(reason) for name, reason in offer.worded.items()} == {
+        name: told(reason) for name, reason in refusing.items()
+    }
+    assert list(offer.refusing(may_end)) == list(filter(lambda name: may_end(refusing[name]), refusing))
     assert set(offer.counts) == {
         name for name in view.names() if rejection_as_is(trigger, view.state(name), prepared) is None
     }

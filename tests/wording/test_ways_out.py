@@ -1,8 +1,27 @@
-"""What is said where nothing helps."""
+"""What is said where nothing helps, and where the search ended before that was known."""
 
 from kubectl_koord.wording.remedies.ways_out import none_found
 
 
 def test_where_nothing_could_be_tried_that_is_said() -> None:
     said = "there is nothing in its way that a change of the cluster or of its pods would remove."
-    assert none_found((), quotas_alone=False, ended=False) == said
+    assert none_found((), (), quotas_alone=False) == said
+
+
+def test_pairs_are_spoken_of_only_where_they_were_tried() -> None:
+    said = "none of the changes tried lets it start: uncordoning nodes and evicting pods."
+    assert none_found({"free-pods", "uncordon"}, (), quotas_alone=False) == said
+    said = "none of the changes tried lets it start, alone or in pairs: uncordoning nodes and evicting pods."
+    assert none_found({"free-pods", "uncordon", "pairs"}, (), quotas_alone=False) == said
+
+
+def test_what_was_not_tried_is_told_apart_from_what_was() -> None:
+    untried = "evicting pods, more nodes like those there are and pairs of changes"
+    rest = f"the search ended before it had fully tried {untried}."
+    assert none_found((), {"free-pods", "add-nodes", "pairs"}, quotas_alone=False) == rest
+    said = (
+        "none of the changes tried lets it start: higher limits of its quotas;"
+        " higher limits alone would let it pass its quotas, but nodes have no place for it then;"
+        f" {rest}"
+    )
+    assert none_found({"raise-quota"}, {"free-pods", "add-nodes", "pairs"}, quotas_alone=True) == said

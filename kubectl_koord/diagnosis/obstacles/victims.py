@@ -6,7 +6,7 @@ from kubectl_koord.diagnosis.obstacles import reservations
 from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.preemption.victims import possible_victims
-from kubectl_koord.engine.reasons.nodes import MetricExpired, Overloaded
+from kubectl_koord.engine.reasons.nodes import MetricExpired, Overloaded, Reason
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.simulation.simulation import Simulation
@@ -36,7 +36,10 @@ def may_surprise(simulation: Simulation) -> bool:
 
 def _overloaded(simulation: Simulation, first: Attempt) -> Iterator[str]:
     """Yield the nodes that preemption looks at in vain: they refuse for load, and hold pods that it may end."""
-    for name, reason in first.rejections.items():
-        refuses_for_load = isinstance(reason, Overloaded | MetricExpired)
-        if refuses_for_load and possible_victims(simulation.view, name, first.trigger):
+    for name in first.refusing(_is_for_load):
+        if possible_victims(simulation.view, name, first.trigger):
             yield name
+
+
+def _is_for_load(reason: Reason) -> bool:
+    return isinstance(reason, Overloaded | MetricExpired)

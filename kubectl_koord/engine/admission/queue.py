@@ -27,8 +27,14 @@ class Placed(Struct, frozen=True):
     certain: bool
 
 
-Place: TypeAlias = Callable[[Subject, View], Placed | None]
-"""Tells where a job goes in a variant of the cluster without preemption, None where it is not placed."""
+class NotPlaced(Struct, frozen=True):
+    """That a job finds no place, and whether any node was asked."""
+
+    asked: bool
+
+
+Place: TypeAlias = Callable[[Subject, View], Placed | NotPlaced]
+"""Tells where a job goes in a variant of the cluster without preemption."""
 
 
 class JobsAhead(Struct, frozen=True):
@@ -37,13 +43,16 @@ class JobsAhead(Struct, frozen=True):
     A pod of which the node is undetermined is on any node there.
 
     undetermined: the pods of which it is open what nodes they take, from the first such job on, where that may decide.
-    fixed: the cluster with the jobs before these.
+    fixed: the cluster with the jobs before these. tried: how many jobs go first, those that find no place included;
+    asked: for how many of them nodes were asked.
     """
 
     names: tuple[str, ...]
     view: View
     undetermined: tuple[PendingPod, ...]
     fixed: View
+    tried: int = 0
+    asked: int = 0
 
 
 class _Step(Struct, frozen=True):
@@ -52,6 +61,7 @@ class _Step(Struct, frozen=True):
     subject: Subject
     placed: Placed | None
     view: View
+    asked: bool
 
 
 class SchedulingQueue:
@@ -78,18 +88,29 @@ class SchedulingQueue:
             view=steps[-1].view if steps else self._view,
             undetermined=tuple(pod for step in placed[len(fixed) :] for pod in step.subject.pending),
             fixed=fixed[-1].view if fixed else self._view,
+            tried=len(steps),
+            asked=sum(step.asked for step in steps),
         )
 
+    def knows_before(self, subject: Subject) -> bool:
+        """Tell whether all jobs that go before a subject have been tried."""
+        return not any(self._untried(priority(subject)))
+
     def _before(self, own: int) -> list[_Step]:
-        untried = self._waiting[len(self._tried) : _MOST_AHEAD]
-        for other in takewhile(lambda other: priority(other) > own, untried):
+        for other in self._untried(own):
             self._tried.append(self._try(other))
         return [step for step in self._tried if priority(step.subject) > own]
+
+    def _untried(self, own: int) -> Iterable[Subject]:
+        untried = self._waiting[len(self._tried) : _MOST_AHEAD]
+        return takewhile(lambda other: priority(other) > own, untried)
 
     def _try(self, other: Subject) -> _Step:
         view = self._tried[-1].view if self._tried else self._view
         placed = self._place(other, view)
-        return _Step(other, placed, view if placed is None else view.with_pods(placed.seats))
+        if isinstance(placed, NotPlaced):
+            return _Step(other, None, view, placed.asked)
+        return _Step(other, placed, view.with_pods(placed.seats), asked=True)
 
 
 def _is_determined(step: _Step, subject: Subject, *, is_planned: bool) -> bool:

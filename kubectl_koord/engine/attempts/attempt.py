@@ -1,6 +1,6 @@
 """What an attempt of the scheduler at a gang is: what is tried, and what came of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -44,7 +44,7 @@ class JobTopology(Struct, frozen=True):
     tree: Tree
 
 
-class Job(Struct, frozen=True):
+class Job(Struct, frozen=True, dict=True):
     """What is tried as one: the pending pods of a gang group, or one pod.
 
     topology is None for a job without one; `needed` is how many pods must find a place
@@ -77,6 +77,16 @@ class Job(Struct, frozen=True):
     def has_surplus(self) -> bool:
         """Whether more members are tried than must find a place at once."""
         return sum(self.needed.values()) < len(self.tried)
+
+    @cached_property
+    def triggers(self) -> tuple[PendingPod, ...]:
+        """One member of each kind that may be the trigger, as `triggers` returns them: found once for all attempts."""
+        kinds: dict[tuple[object, ...], list[PendingPod]] = {}
+        for pod in self.may_trigger or self.tried:
+            kind = (*shape(pod, self.claims), owned(pod, self.reservations))
+            kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
+        ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
+        return tuple(pods[0] for pods in ranked)
 
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
         """Return the prepared state of one member as the trigger, with which it is filtered itself."""
@@ -184,7 +194,24 @@ class Attempt(Struct, frozen=True, dict=True):
     def _considered(self) -> tuple[str, ...]:
         if self.aborted:
             return ()
-        return tuple(name for name, reason in self.rejections.items() if not reason.unresolvable)
+        return tuple(self.refusing(_may_end))
+
+    @property
+    def worded(self) -> Mapping[str, Reason]:
+        """Why nodes refused, each by a reason that is worded the same."""
+        return self.node_answers.worded if isinstance(self.node_answers, Offer) else self.node_answers
+
+    def refusing(self, is_of_sort: Callable[[Reason], bool]) -> Iterable[str]:
+        """Return the nodes that refused for a reason of some sort, as `Offer.refusing`."""
+        answers = self.node_answers
+        if isinstance(answers, Offer):
+            return answers.refusing(is_of_sort)
+        return [name for name, reason in answers.items() if is_of_sort(reason)]
+
+
+def _may_end(reason: Reason) -> bool:
+    """Tell whether a refusal may end with pods that go."""
+    return not reason.unresolvable
 
 
 def triggers(job: Job) -> tuple[PendingPod, ...]:
@@ -194,12 +221,7 @@ def triggers(job: Job) -> tuple[PendingPod, ...]:
     them, by priority, preemption policy and nomination; which of them the scheduler takes first from its queue is in
     no object. Higher priority and larger number go first.
     """
-    kinds: dict[tuple[object, ...], list[PendingPod]] = {}
-    for pod in job.may_trigger or job.tried:
-        kind = (*shape(pod, job.claims), owned(pod, job.reservations))
-        kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
-    ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
-    return tuple(pods[0] for pods in ranked)
+    return job.triggers
 
 
 def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:

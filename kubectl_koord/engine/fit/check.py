@@ -61,6 +61,9 @@ class Check(Protocol):
     def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return a set of nodes that refuse the pod in parts: within each the reasons are worded the same."""
 
+    def lasting_alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the same in parts within each of which it is also the same whether removing pods could help."""
+
     def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
         """Return a set of nodes that take the first of these pods in parts: within each nodes take as many one by one.
 
@@ -115,6 +118,10 @@ class Stateless:
     def alike(self, _view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return each node of the set by itself."""
         return singles(refused)
+
+    def lasting_alike(self: Check, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set as it is worded: most refusals that are worded the same last alike."""
+        return self.alike(view, pod, refused)
 
     def taking_alike(self, _view: View, _pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
         """Return each node of the set by itself."""

@@ -12,6 +12,7 @@ from kubectl_koord.engine.columns import (
     every_node,
     members,
     occupants_of,
+    packed,
     position_of,
     singles,
     which,
@@ -81,6 +82,14 @@ class NodeResources(Stateless, Struct, frozen=True):
         """Return the set by what is short, or by how many pods are allowed where that is all."""
         apart = refused & self.counted_singly(view)
         return (*short_of(view, ((1, refused & ~apart),), pod.requirements.requests), *singles(apart))
+
+    def lasting_alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set also by whether the node is too small for what is short, were nobody there."""
+        parts = self.alike(view, pod, refused)
+        for resource, amount in pod.requirements.requests if self.rules.oversized_is_unresolvable else ():
+            large = packed(bytes(map(amount.__le__, allocatable_of(view, resource))))
+            parts = [part for whole in parts for part in (whole & large, whole & ~large) if part]
+        return parts
 
     def counted_singly(self, view: View) -> NodeSet:
         """Return the nodes on which a reservation is given back to the trigger, or counts beside its owner."""

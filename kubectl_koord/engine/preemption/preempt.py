@@ -91,7 +91,7 @@ def _ineligible(view: View, failed: Attempt) -> Refusal | None:
 
 def _waits_for_victim(pod: PendingPod, view: View, failed: Attempt) -> bool:
     if pod.key == failed.trigger.key:
-        reason = failed.rejections.get(pod.nominated) if failed.over_quota is None else None
+        reason = failed.worded.get(pod.nominated) if failed.over_quota is None else None
         if reason is not None and reason.unresolvable:
             return False
     return any(victim.terminating and victim.preempted for victim in possible_victims(view, pod.nominated, pod))

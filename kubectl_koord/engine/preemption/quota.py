@@ -20,9 +20,11 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Budget
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.quotas import DEFAULT
+from kubectl_koord.model.values.memo import Identity, recently
 from kubectl_koord.model.values.selectors import matches
 
 _OFFSET = 1 << 31
+_MOST_KEPT = 8
 
 
 class _Candidate(Struct, frozen=True):
@@ -34,7 +36,7 @@ class _Candidate(Struct, frozen=True):
 
 
 def preempt_within_quota(job: Job, view: View, failed: Attempt) -> Preemption | None:
-    """Return whom the pod that failed preempts in its quota, None where nobody.
+    """Return whom the pod that failed preempts in its quota, None where nobody; the same one for the same attempt.
 
     Args:
         job: what was tried.
@@ -42,6 +44,12 @@ def preempt_within_quota(job: Job, view: View, failed: Attempt) -> Preemption | 
         failed: the attempt, with the pod that failed as its trigger.
 
     """
+    return _within_quota(view, Identity(job), Identity(failed))
+
+
+@recently(_MOST_KEPT)
+def _within_quota(view: View, tried: Identity[Job], attempt: Identity[Attempt]) -> Preemption | None:
+    job, failed = tried.value, attempt.value
     now = view.with_pods(failed.waiting) if failed.waiting else view
     tree = quotas_of(now)
     trigger, name = failed.trigger, tree.name_of(failed.trigger)

@@ -13,7 +13,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod, RunningPods
 from kubectl_koord.model.quotas import QuotaKind, quota_kind
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.model.values.quantity import Resources
 
 P = TypeVar("P", RunningPod, PendingPod)
@@ -57,20 +57,34 @@ def all_running(snapshot: Snapshot) -> Mapping[QuotaKind, Alike[RunningPod]]:
     return by_kind(running.listed if isinstance(running, RunningPods) else chain.from_iterable(running.values()))
 
 
+@memoised
+def _counting(snapshot: Snapshot, tree: Identity[QuotaTree]) -> Mapping[str, Sequence[Alike[RunningPod]]]:
+    """Return by quota who counts against it of all that run in a snapshot."""
+    found: dict[str, list[Alike[RunningPod]]] = {}
+    for kind, alike in all_running(snapshot).items():
+        found.setdefault(tree.value.name_by(*kind), []).append(alike)
+    return found
+
+
 def running_in(names: Collection[str], view: View, tree: QuotaTree) -> Mapping[str, Sequence[RunningPod]]:
     """Return which pods run and count against one of some quotas, by the quota; those on unknown nodes, too."""
-    found: dict[str, list[RunningPod]] = {}
-    changed = _changed(view)
-    for kind, alike in all_running(view.snapshot).items():
-        name = tree.name_by(*kind)
-        if name in names:
-            found.setdefault(name, []).extend(pod for pod in alike.pods if pod.node not in changed)
-    there = (pod for node in changed for pod in view.occupants(node) if isinstance(pod, RunningPod))
+    return {name: pods for name in sorted(names) if (pods := _running_in(view, name, Identity(tree)))}
+
+
+@memoised
+def _running_in(view: View, name: str, tree: Identity[QuotaTree]) -> Sequence[RunningPod]:
+    """Return those of one quota; of a what-if only nodes on which others are are looked at."""
+    below, occupants = view.layers()
+    if below is None:
+        elsewhere = _changed(view)
+        before: list[Sequence[RunningPod]] = [alike.pods for alike in _counting(view.snapshot, tree).get(name, ())]
+    else:
+        elsewhere, before = occupants.keys(), [_running_in(below, name, tree)]
+    left = [pod for pods in before for pod in pods if pod.node not in elsewhere]
+    there = (pod for node in elsewhere for pod in view.occupants(node) if isinstance(pod, RunningPod))
     for kind, alike in by_kind(there).items():
-        name = tree.name_by(*kind)
-        if name in names:
-            found.setdefault(name, []).extend(alike.pods)
-    return found
+        left += alike.pods if tree.value.name_by(*kind) == name else ()
+    return left
 
 
 def replaced(view: View) -> tuple[Sequence[Occupant], Sequence[Occupant]]:
@@ -96,10 +110,7 @@ def _without(occupants: Sequence[Occupant], others: Sequence[Occupant]) -> Seque
 
 @memoised
 def _changed(view: View) -> Collection[str]:
-    """Return the nodes on which is not just who runs there in the snapshot."""
-    below, occupants = view.layers()
-    if below is not None:
-        return {*_changed(below), *occupants}
-    running = view.snapshot.running
+    """Return the nodes on which is not just who runs there in the snapshot, of a view that lies over none."""
+    occupants, running = view.layers()[1], view.snapshot.running
     differing = {name for name, there in occupants.items() if there is not running.get(name, ())}
     return differing | (running.keys() - occupants.keys())

@@ -131,6 +131,13 @@ def on_nodes(view: View, tree: QuotaTree) -> dict[str, Sums]:
     return found
 
 
+def _elsewhere(view: View, tree: QuotaTree) -> OwnSums:
+    """Return the sums over those that run on nodes that the cluster does not have."""
+    running = view.snapshot.running
+    unknown = chain.from_iterable(running[name] for name in running.keys() - set(view.names()))
+    return _sums(_counting(unknown, tree), tree, request=True, use=True)
+
+
 def _running(snapshot: Snapshot, tree: QuotaTree) -> dict[str, Sums]:
     """Return the sums over all that run in a snapshot."""
     pods = all_running(snapshot)
@@ -141,8 +148,12 @@ def _running(snapshot: Snapshot, tree: QuotaTree) -> dict[str, Sums]:
 
 def differing(view: View, tree: QuotaTree) -> OwnSums:
     """Return by how much the sums over everybody on a node differ from those in what the view lies over."""
-    gone, instead = replaced(view)
+    below, there = view.layers()
+    if below is not None and len(there) == len(view.names()) and not any(there.values()):
+        elsewhere = _elsewhere(view, tree)
+        return {name: elsewhere.get(name, Sums()).minus(sums) for name, sums in on_nodes(below, tree).items()}
     found: dict[str, Sums] = {}
+    gone, instead = replaced(view)
     for occupants, sign in (gone, -1), (instead, 1):
         for name, sums in _there(occupants, tree):
             found.setdefault(name, Sums()).take(sums, sign)

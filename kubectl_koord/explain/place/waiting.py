@@ -10,7 +10,7 @@ from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import domain_slots
-from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.slots import in_index_order, offer_of_each, offer_slots
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain.jobs.verdict import Decided, verdict_of
@@ -20,6 +20,9 @@ from kubectl_koord.simulation.simulation import Scenario, Simulation
 from kubectl_koord.simulation.subjects import of_each, pending_subjects
 from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.refusals.prefilter import lacking
+
+_FEW = 4
+"""Of so few nodes each is asked by itself."""
 
 
 def waiting(cluster: Scenario, names: Sequence[str], domain: int | None) -> tuple[WaitingGang, ...]:
@@ -61,7 +64,7 @@ def _here(simulation: Simulation, found: Decided, names: Sequence[str], domain: 
     prepared = _prepared(simulation, found, pods[0])
     if prepared.refusal is not None:
         return _Here(0, (ReasonHere(lacking(prepared.refusal), len(names)),))
-    offer = offer_slots(simulation.view, names, pods, prepared)
+    offer = (offer_of_each if len(names) <= _FEW else offer_slots)(simulation.view, names, pods, prepared)
     slots = sum(offer.counts[name] for name in names)
     if domain is not None and isinstance(simulation.tree, Tree) and simulation.has_topology:
         slots = domain_slots(simulation.tree, offer.counts, simulation.multiples)[domain]

@@ -33,6 +33,7 @@ _MOST_TRIED = 16
 _MOST_GROWN = 6
 _MORE_NODES = 2
 _RUNS_PER_OUTCOME = 20
+_RUNS_OF_PREEMPTION = 50
 _OF_KUBERNETES = "node.kubernetes.io/"
 
 
@@ -40,7 +41,7 @@ def wait_for_terminating(search: Search) -> Iterator[WayOut]:
     """Yield to wait, where pods that terminate already make room enough."""
     terminating = leaving(search.simulation.view)
     edits = deleted(terminating)
-    if terminating and search.works(edits):
+    if terminating and search.works(edits, "wait"):
         moment = search.simulation.snapshot.moment
         message = sentences.wait_for_terminating(len(terminating), overdue_clause(terminating, moment))
         command = "".join(commands.see_finalizers_of_terminating(pod.key) for pod in overdue(terminating, moment)[:1])
@@ -55,7 +56,11 @@ def leaving(view: View) -> list[RunningPod]:
 def wait_for_preemption(search: Search) -> Iterator[WayOut]:
     """Yield to wait, where the scheduler's own preemption leads to a placement in every outcome."""
     simulation = search.simulation
-    if not simulation.snapshot.config.preemption or not search.budget.spend(_MOST_PLACES):
+    may_preempt = any(not pod.never_preempts for pod in simulation.subject.pending)
+    if not simulation.snapshot.config.preemption or not may_preempt:
+        return
+    if search.has_ended or not search.budget.affords(_RUNS_OF_PREEMPTION):
+        search.untried.add("preemption")
         return
     most = max(_MOST_PLACES + 1, search.budget.runs // _RUNS_PER_OUTCOME)
     effective = (outcome for outcome in every_outcome(simulation, most_rounds=most) if outcome.rounds)
@@ -71,7 +76,7 @@ def wait_for_preemption(search: Search) -> Iterator[WayOut]:
 def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
     simulation = search.simulation
     edits = deleted(pod for one in outcome.rounds for pod in one.gone)
-    if not search.works(edits):
+    if not search.works(edits, "preemption"):
         return
     is_gang = isinstance(simulation.subject, GangSubject)
     victims = [victim.key for victim in outcome.killed]
@@ -84,9 +89,8 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
 
 def uncordon(search: Search) -> Iterator[WayOut]:
     """Yield the fewest cordoned nodes of one place that are enough; of single ones all that are."""
-    if not evidence.cordoned(search.view):
+    if not evidence.cordoned(search.view) or not search.may_help("uncordon"):
         return
-    search.budget.tried.add("uncordon")
     found: list[tuple[Edit, ...]] = []
     alone = [] if search.counts_exactly else _tried(search)
     for short, gains in _opening(search):
@@ -156,8 +160,7 @@ def _toleration(search: Search, taint: Taint) -> str:
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
     """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
-    search.budget.tried.add("add-nodes")
-    if search.has_ended:
+    if not search.may_help("add-nodes"):
         return
     places: dict[Domain | None, tuple[Shortage, list[tuple[str, int]]]] = {}
     for slot_count in search.slot_counts:

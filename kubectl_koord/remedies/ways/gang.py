@@ -150,20 +150,40 @@ def fewer_pods(search: Search) -> Iterator[WayOut]:
         yield from (way for way in surplus.without(search.simulation) if search.works(way.edits))
         return
     (gang,) = subject.group.members
-    for number in islice(_sizes(search, gang), _MOST_SIZES):
+
+    def works(number: int) -> bool:
         edits = _shrunk(search, gang, number)
-        if edits and search.works(edits):
-            yield _fewer(gang, number, edits)
-            return
+        return bool(edits) and search.works(edits)
+
+    most = _most_pods(search, gang)
+    in_turn = range(most, max(0, most - _MOST_SIZES), -1) if search.simulation.multiples else range(0)
+    number = next((size for size in in_turn if works(size)), 0) or _first_size(most - len(in_turn), works)
+    if number:
+        yield _fewer(gang, number, _shrunk(search, gang, number))
 
 
-def _sizes(search: Search, gang: Gang) -> Iterator[int]:
-    """Yield the numbers of pods to try, the largest first."""
+def _most_pods(search: Search, gang: Gang) -> int:
+    """Return the largest number of pods to try: those for which there is room, if fewer than are asked for now."""
     plan = search.first.plan
-    if plan is None:
-        yield from range(min(placed_members(search.first), len(gang.pending) - 1), 0, -1)
-        return
-    yield from range(min(max(plan.offered, default=0), len(gang.pending) - 1), 0, -1)
+    if plan is not None:
+        return min(max(plan.offered, default=0), len(gang.pending) - 1)
+    return min(placed_members(search.first), len(gang.pending) - 1, (gang.minimum or 0) - _counted(gang) - 1)
+
+
+def _first_size(most: int, works: Callable[[int], bool]) -> int:
+    """Return the largest number of pods that works, if all below one that works do; 0 for none. Steps down double."""
+    above, step = most + 1, 1
+    while above > 1:
+        size = max(1, above - step)
+        if works(size):
+            return size + largest(above - size - 1, lambda more: works(size + more))  # noqa: B023 - called at once
+        above, step = size, step * 2
+    return 0
+
+
+def _counted(gang: Gang) -> int:
+    """Return how many pods count for the minimum that have a node already."""
+    return gang.bound if gang.match_policy == "waiting-and-running" else 0
 
 
 def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
@@ -172,7 +192,7 @@ def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
     if search.first.plan is not None:
         edits += [DeletePod(pod.key) for pod in in_index_order(gang.pending)[number:]]
     minimum = gang.minimum or 0
-    counted = gang.bound if gang.match_policy == "waiting-and-running" else 0
+    counted = _counted(gang)
     if minimum > number + counted:
         edits.append(SetMinimum(gang.key, gang.defined_by, number + counted))
     return tuple(edits)

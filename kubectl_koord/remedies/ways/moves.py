@@ -26,6 +26,8 @@ def move_one(search: Search) -> Iterator[WayOut]:
     None with resource claims: where their devices could be had anew is not looked at.
     """
     if search.has_ended:
+        if any(removable(search, name) for name in search.view.names()):
+            search.untried.add("move-pod")
         return
     moved = 0
     for pod, short in _blocking(search):

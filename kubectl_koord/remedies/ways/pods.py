@@ -29,7 +29,8 @@ _Gain: TypeAlias = tuple[str, int]
 
 _MOST_PLACES = 3
 _MOST_TRIED = 16
-_MOST_COUNTED = 6_000
+_MOST_COUNTED, _MOST_COUNTED_WHERE_TIGHT = 6_000, 1_500
+_RUNS_OF_COUNTING = 40
 _CELLS_A_COUNT = 4
 _LOOKED_AT_ONCE = 64
 _MOST_IN_COMMAND = 20
@@ -75,13 +76,13 @@ def _freed(search: Search, choose: Callable[[str], tuple[RunningPod, ...]], most
     pods_on = cache(choose)
     if not any(map(pods_on, search.view.names())):
         return
-    search.budget.tried.add("free-pods")
-    if search.has_ended:
+    if not search.may_help("free-pods", _RUNS_OF_COUNTING):
         return
     costs = PodCosts(search.simulation)
     found: dict[Domain | None, tuple[Cost, Shortage, tuple[RunningPod, ...]]] = {}
     for slot_count in search.slot_counts:
-        plans = (plan for plan in _plans(slot_count, pods_on, costs) if plan.number <= most)
+        plans = _plans(slot_count, pods_on, costs, is_tight=search.budget.is_tight)
+        plans = (plan for plan in plans if plan.number <= most)
         for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
             pods = _proven(search, plan, most)
             at, cost = plan.short.named, costs.together(pods)
@@ -115,9 +116,9 @@ def _single(search: Search, pods_on: _PodsOn, costs: PodCosts) -> Iterator[tuple
             return
 
 
-def _plans(slot_count: SlotCount, pods_on: _PodsOn, costs: PodCosts) -> Iterator[_Plan]:
+def _plans(slot_count: SlotCount, pods_on: _PodsOn, costs: PodCosts, *, is_tight: bool) -> Iterator[_Plan]:
     """Yield plans for the places nearest to enough, as many as may be computed."""
-    limit = CountLimit(_MOST_COUNTED)
+    limit = CountLimit(_MOST_COUNTED_WHERE_TIGHT if is_tight else _MOST_COUNTED)
     for short in slot_count.shorts():
         gains = _gains(slot_count, short, pods_on)
         enough = _enough(gains, short.missing)

@@ -33,6 +33,7 @@ _MOST_TRIED = 12
 _MOST_LENDERS = 8
 _MOST_FREED = 200
 _MOST_IN_COMMAND = 20
+_RUNS_OF_COUNTING = 40
 
 
 def raise_quota(search: Search) -> Iterator[WayOut]:
@@ -48,8 +49,8 @@ def raising(search: Search) -> Iterator[WayOut]:
     refused = _Refused.of(search)
     if refused is None:
         return
-    search.budget.tried.add("raise-quota")
     found = refused.raised
+    search.judged("raise-quota")
     if found:
         changes = [(one.edit, one.before) for one in found]
         command = commands.in_turn(commands.patch_quota(key, patch) for key, patch in RaisedLimit.patches(found))
@@ -155,10 +156,11 @@ def free_quota(search: Search) -> Iterator[WayOut]:
     refused = _Refused.of(search)
     if refused is None:
         return
-    if refused.is_used:
-        search.budget.tried.add("free-pods")
+    if not refused.is_used or not search.may_help("free-pods", _RUNS_OF_COUNTING):
+        return
     costs = PodCosts(search.simulation)
     found = [(name, pods) for name in _in_use(refused) if (pods := _freed(refused, name, costs))]
+    search.judged("free-pods")
     found.sort(key=lambda item: (costs.together(item[1]), item[0]))
     yield from islice((_free(search, refused, name, pods) for name, pods in found), _MOST_NAMED)
 
@@ -240,7 +242,7 @@ def other_quota(search: Search) -> Iterator[WayOut]:
     if refused is None or len(refused.names) != 1 or not refused.names[0]:
         return
     if len(refused.state.tree.bottom_up) > 1:
-        search.budget.tried.add("other-quota")
+        search.tried.add("other-quota")
     keys = search.pods
     rooms = (name for name in _with_room(refused) if _holds(refused, name))
     names = list(islice((name for name in rooms if search.works((UseQuota(keys, name),))), _MOST_NAMED))

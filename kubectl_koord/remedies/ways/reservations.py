@@ -17,16 +17,15 @@ from kubectl_koord.wording.remedies import commands
 from kubectl_koord.wording.remedies import reservations as sentences
 
 _MOST_NAMED = 3
-_MOST_TRIED = 16
+_MOST_TRIED, _MOST_TRIED_WHERE_TIGHT = 16, 4
 _MOST_PLACES = 3
 
 
 def release(search: Search) -> Iterator[WayOut]:
     """Yield single Reservations whose room is enough, those for which nobody waits first; else the fewest."""
     held = _held(search.view)
-    if not held:
+    if not held or not search.may_help("release-reservation"):
         return
-    search.budget.tried.add("release-reservation")
     alone: list[Reservation] = []
     found: list[tuple[Edit, ...]] = []
     for slot_count in search.slot_counts:
@@ -40,7 +39,7 @@ def release(search: Search) -> Iterator[WayOut]:
                 found.append(search.fewest(pieces, short.missing))
     if not search.counts_exactly:
         alone += [one for one in held.values() if one not in alone]
-    few = alone[:_MOST_TRIED]
+    few = alone[: _MOST_TRIED_WHERE_TIGHT if search.budget.is_tight else _MOST_TRIED]
     waiting = _waiting(search, few)
     few.sort(key=lambda one: bool(waiting[one.name]))
     working = (one.name for one in few if search.works((ReleaseReservation(one.name),)))

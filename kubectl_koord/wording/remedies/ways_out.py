@@ -22,6 +22,7 @@ LOWER_PRIORITY_POD = "lower-priority pod"
 
 Change: TypeAlias = Literal[
     "wait",
+    "preemption",
     "uncordon",
     "tolerate",
     "topology",
@@ -34,11 +35,13 @@ Change: TypeAlias = Literal[
     "free-pods",
     "move-pod",
     "add-nodes",
+    "pairs",
 ]
 """What may be tried."""
 
 _CHANGES: dict[Change, str] = {
     "wait": "waiting for terminating pods",
+    "preemption": "waiting for preemption",
     "uncordon": "uncordoning nodes",
     "tolerate": "tolerating taints",
     "topology": "another topology spec",
@@ -51,6 +54,7 @@ _CHANGES: dict[Change, str] = {
     "free-pods": "evicting pods",
     "move-pod": "moving pods",
     "add-nodes": "more nodes like those there are",
+    "pairs": "pairs of changes",
 }
 
 
@@ -79,25 +83,29 @@ class RemovedPod(Struct, frozen=True):
         return listed([*cards, *numbered, *zones]) or requests(self.needed)
 
 
-def none_found(tried: Collection[Change], *, quotas_alone: bool, ended: bool) -> str:
-    """Return that nothing lets it start, and what was tried.
+def none_found(tried: Collection[Change], untried: Collection[Change], *, quotas_alone: bool) -> str:
+    """Return that nothing is known to let it start, and what was tried.
 
     Args:
-        tried: the changes.
+        tried: the changes that do not.
+        untried: those that may, as the search ended before all of them were tried.
         quotas_alone: whether the quotas could be made to let it pass, and nodes still have no place for it.
-        ended: whether the search ended before everything was tried.
 
     """
-    if not tried:
+    if not tried and not untried:
         return "there is nothing in its way that a change of the cluster or of its pods would remove."
-    every = listed([words for change, words in _CHANGES.items() if change in tried])
-    more = (
-        "; higher limits alone would let it pass its quotas, but nodes have no place for it then"
-        if quotas_alone
-        else ""
+    pairs = ", alone or in pairs" if "pairs" in tried else ""
+    alone = [change for change in tried if change != "pairs"]
+    parts = (
+        f"none of the changes tried lets it start{pairs}: {_named(alone)}" if alone else "",
+        "higher limits alone would let it pass its quotas, but nodes have no place for it then" if quotas_alone else "",
+        f"the search ended before it had fully tried {_named(untried)}" if untried else "",
     )
-    rest = "; the search ended before everything was tried" if ended else ""
-    return f"none of the changes tried lets it start, alone or in pairs: {every}{more}{rest}."
+    return f"{'; '.join(filter(None, parts))}."
+
+
+def _named(changes: Collection[Change]) -> str:
+    return listed([words for change, words in _CHANGES.items() if change in changes])
 
 
 def help_depends_on(items: Iterable[Unevaluated]) -> str:

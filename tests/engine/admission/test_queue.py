@@ -7,6 +7,7 @@ import pytest
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.queue import (
     JobsAhead,
+    NotPlaced,
     Placed,
     SchedulingQueue,
     by_priority_and_age,
@@ -35,10 +36,10 @@ def subjects(drawing: Drawing = DRAWN) -> list[Subject]:
 
 
 def queue(asked: list[str], *, certain: bool = True) -> SchedulingQueue:
-    def place(subject: Subject, _view: View) -> Placed | None:
+    def place(subject: Subject, _view: View) -> Placed | NotPlaced:
         asked.append(subject.key)
         if subject.key == "default/mid":
-            return None
+            return NotPlaced(asked=False)
         return Placed({"n1": subject.pending}, certain)
 
     return SchedulingQueue(subjects(), of(DRAWN), place)
@@ -63,7 +64,10 @@ def test_jobs_of_higher_priority_take_their_nodes_first_and_each_is_tried_once()
     queued = queue(asked)
     second = queued.ahead_of(DRAWN.subject("mid"), is_planned=False)
     assert (second.names, on(second.view, "n1"), asked) == (("default/top",), ["top-0", "top-1"], ["default/top"])
+    assert (second.tried, second.asked, queued.knows_before(DRAWN.subject("mid"))) == (1, 1, True)
+    assert not queued.knows_before(DRAWN.subject("low"))
     last = queued.ahead_of(DRAWN.subject("low"), is_planned=False)
+    assert (last.tried, last.asked, queued.knows_before(DRAWN.subject("low"))) == (3, 2, True)
     assert (last.names, on(last.view, "n1")) == (("default/top", "default/also-mid"), ["top-0", "top-1", "also-mid"])
     assert (last.undetermined, last.fixed) == ((), last.view)
     assert asked == ["default/top", "default/also-mid", "default/mid"]

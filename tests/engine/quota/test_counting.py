@@ -38,6 +38,7 @@ VIEWS = {
     "with more": of(DRAWN).with_pods({"n2": (running("b3", "n2", 2, labels=LABELS["b"]), pending("a4", 1))}),
     "on trial": of(DRAWN).without_any(lambda _: {"n1": DRAWN.running["n1"][:1]}),
     "of other nodes": View(DRAWN, DRAWN.nodes, {"n1": DRAWN.running["n1"]}),
+    "emptied": View(DRAWN, {}, dict.fromkeys(DRAWN.nodes, ()), of(DRAWN)),
     "twice": of(DRAWN).without(DRAWN.running["n2"]).with_pods({"n1": (running("a5", "n1", labels=LABELS["a"]),)}),
 }
 

@@ -1,0 +1,131 @@
+"""A large cluster in which many jobs go first: ways out are found, and what was not tried is not said to be tried."""
+
+import pytest
+
+from kubectl_koord.diagnosis import contention
+from kubectl_koord.model.quotas import QuotaSettings
+from kubectl_koord.remedies import proof
+from kubectl_koord.remedies.proof import SearchBudget, is_placed
+from kubectl_koord.remedies.search import Search
+from kubectl_koord.reports.edits import DeletePod, Uncordon
+from kubectl_koord.simulation.edits import changed
+from kubectl_koord.simulation.simulation import next_attempt, simulate
+from tests.build import BLOCK, SPINE, Drawing, cluster, why_of
+
+MOST_AHEAD = 64
+BEFORE = "the search ended before it had fully tried "
+
+
+@pytest.fixture(autouse=True)
+def _few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "_MOST_RUNS", 120)
+    monkeypatch.setattr(proof, "_MOST_JOBS", 192)
+
+
+def behind(drawing: Drawing, cpu: float = 99, jobs: int = 70) -> Drawing:
+    """Add jobs of higher priority that no node takes, or, if they ask for less, that go first."""
+    for number in range(jobs):
+        drawing = drawing.with_gang(f"ahead-{number:02}", 1, cpu, priority=9, must_gather=SPINE)
+    return drawing
+
+
+ROW = cluster("s0: b0[n1 n2]").with_running("wall", "n1", 8, priority=99, of_daemon_set=True)
+FULL = cluster("s0: b0[n1]").with_running("low", "n1", 8)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "action"),
+    [
+        (ROW.cordon("n2").with_gang("job", 1, 8, never_preempts=True), "uncordon"),
+        (ROW.taint("n2", "gpu").with_gang("job", 1, 8, never_preempts=True), "tolerate"),
+        (cluster("s0: b0[n1] b1[n2]").with_gang("job", 2, 8, must_gather=BLOCK), "gather-wider"),
+        (cluster("s0: b0[n1 n2]").with_gang("job", 3, 8, must_gather=SPINE), "fewer-pods"),
+        (cluster("s0: b0[n1:4]").with_gang("job", 1, 8, never_preempts=True), "smaller-request"),
+        (cluster("s0: b0[n1]").with_gang("job", 1, 8).with_quota("default", cpu=6), "raise-quota"),
+        (FULL.with_gang("job", 1, 8, priority=1), "wait-for-preemption"),
+        (FULL.with_gang("job", 1, 8, priority=1, never_preempts=True), "free-pods"),
+        (
+            ROW.cordon("n2").with_running("x", "n2", 8, of_daemon_set=True).with_gang("job", 1, 8, never_preempts=True),
+            "add-nodes",
+        ),
+        (cluster("s0: b0[n1]").with_reservation("r", "n1", 8, "other").with_gang("job", 1, 8), "release-reservation"),
+    ],
+)
+def test_a_way_out_is_found_behind_many_jobs_that_have_no_place(drawing: Drawing, action: str) -> None:
+    assert action in [way.action for way in why_of(behind(drawing)).unblock]
+
+
+def test_a_pair_is_found_where_a_quota_keeps_nodes_from_being_asked() -> None:
+    drawing = cluster("s0: b0[n1]").cordon("n1").with_gang("job", 1, 8).with_quota("a", "default", cpu=0.5)
+    drawing = behind(drawing.configured(quotas=QuotaSettings(by_runtime=False)))
+    assert [way.action for way in why_of(drawing).unblock] == ["pair"]
+
+
+def search(drawing: Drawing) -> Search:
+    simulation = simulate(drawing, drawing.subject("job"))
+    return Search(simulation, next_attempt(simulation)[0], SearchBudget(1))
+
+
+THREE = behind(cluster("s0: b0[n1] b1[n2]").cordon("n2").with_gang("job", 3, 1, must_gather=BLOCK, minimum=1), 0.1)
+
+
+def test_what_jobs_ahead_take_is_computed_once_for_all_changes_that_they_do_not_see() -> None:
+    found = search(THREE)
+    every = found.budget.jobs
+    assert found.view is not found.simulation.view
+    assert not found.works((DeletePod("default/job-2"),))
+    assert found.works((DeletePod("default/job-1"), DeletePod("default/job-2")))
+    assert found.budget.jobs == every
+    assert found.works((Uncordon("n2"),))
+    assert every - found.budget.jobs == MOST_AHEAD
+
+
+def test_of_the_runs_for_jobs_ahead_no_change_takes_more_than_half() -> None:
+    budget = search(THREE).budget
+    some = contention.jobs_ahead(simulate(THREE, THREE.subject("job")))
+    budget.spend_jobs(some, {"uncordon"})
+    assert budget.allows_jobs({"uncordon"})
+    budget.spend_jobs(some, {"uncordon"})
+    assert (budget.allows_jobs({"uncordon"}), budget.allows_jobs({"free-pods"})) == (False, True)
+    budget.spend_jobs(some, {"free-pods"})
+    assert (budget.jobs, budget.allows_jobs({"free-pods"})) == (0, False)
+
+
+def test_what_would_be_placed_alone_and_was_not_tried_behind_others_is_not_said_to_be_tried() -> None:
+    found = search(THREE)
+    found.budget.jobs = 0
+    assert not found.works((Uncordon("n2"),))
+    assert (found.tried, found.untried) == (set(), {"uncordon"})
+
+
+def test_jobs_for_which_no_node_is_asked_count_for_less() -> None:
+    drawing = THREE.with_quota("small", "default", cpu=0.05).with_gang("other/job", 3, 1, must_gather=BLOCK)
+    simulation = changed(simulate(drawing, drawing.subject("other/job")), (Uncordon("n2"),))
+    budget = SearchBudget(1)
+    every = budget.jobs
+    assert is_placed(simulation, budget, {"uncordon"})
+    assert every - budget.jobs == MOST_AHEAD // 4
+
+
+def test_nothing_is_said_of_nodes_where_the_budget_did_not_allow_to_ask_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "_FEWEST_RUNS", 0)
+    monkeypatch.setattr(proof, "_MOST_RUNS", 0)
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, never_preempts=True).with_quota("a", "default", cpu=6)
+    words = f"{BEFORE}higher limits of its quotas, more nodes like those there are and pairs of changes."
+    assert why_of(drawing).no_way_out == words
+
+
+def test_nothing_is_said_of_quotas_that_took_too_long_to_compute(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "_QUOTAS_IN_ALL", 0)
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, never_preempts=True).with_quota("a", "default", cpu=6)
+    drawing = drawing.with_running("x", "n1", 1)
+    words = why_of(drawing).no_way_out
+    assert words.startswith(f"{BEFORE}higher limits of its quotas, evicting pods")
+
+
+def test_whoever_is_tried_first_decides_only_where_that_could_be_computed() -> None:
+    drawing = cluster("s0: b0[n1:10]; s1: b1[n2:1]").with_gang("job", 1, 7, must_gather=SPINE, minimum=2)
+    found = search(drawing.with_pod("job-w", "job", 2).cordon("n1"))
+    found.budget.runs = 3
+    assert not found.works((Uncordon("n1"),))
+    assert (found.tried, found.untried) == (set(), {"uncordon"})
