@@ -57,7 +57,7 @@ class PlacementPlan(Struct, frozen=True):
     @property
     def offered(self) -> tuple[int, ...]:
         """The slots of the start set, in the order of the tree."""
-        return tuple(self.slots[index] for index in self.start)
+        return tuple(map(self.slots.__getitem__, self.start))
 
 
 def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> tuple[int, ...]:
@@ -128,7 +128,7 @@ def candidates(tree: Tree, start: Sequence[int], slots: Sequence[int], desired: 
     found: tuple[int, ...] = ()
     level: Sequence[int] = start
     while level:
-        enough = tuple(index for index in level if slots[index] >= desired)
+        enough = tuple(compress(level, map(desired.__le__, map(slots.__getitem__, level))))
         found = enough or found
         level = [child for index in enough for child in tree.domains[index].children]
     return found

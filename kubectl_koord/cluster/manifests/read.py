@@ -256,7 +256,9 @@ class Manifests:
         for name in one.names():
             is_taken = f"{meta.namespace}/{name}" in self._pods  # by a pod of another workload
             own = f"{name}-{workload.kind.lower()}" if is_taken else name
-            one_pod = structs.replace(pod, meta=structs.replace(pod.meta, name=own))
+            one_pod = structs.replace(
+                pod, meta=structs.replace(pod.meta, name=own), unevaluated=(*one.unevaluated, *pod.unevaluated)
+            )
             self._keep(made_in.collector, workload, one_pod, one.claims)
         return joins and one.count > 0
 

@@ -129,14 +129,14 @@ class PodPool(SharedValues):
         return self._of_devices(devices) if devices else NOTHING
 
     def _of_devices(self, devices: tuple[DeviceAllocation, ...]) -> Allocations:
-        """Return allocations of nothing but devices, which are one object already for most that are alike."""
+        """Return allocations of nothing but devices: those of the same object are found without comparing."""
         found = self._devices.get(id(devices))
-        if found is None or found.devices is not devices:
+        if found is None:
             if len(self._devices) >= _MOST:
                 self._devices.clear()
             new = Allocations(devices=devices)
             found = self._allocations.setdefault(new, new)
-            if found.devices is devices:
+            if found.devices is devices:  # and as it is kept, no other object has its id
                 self._devices[id(devices)] = found
         return found
 
