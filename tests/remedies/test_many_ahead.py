@@ -52,7 +52,14 @@ FULL = cluster("s0: b0[n1]").with_running("low", "n1", 8)
     ],
 )
 def test_a_way_out_is_found_behind_many_jobs_that_have_no_place(drawing: Drawing, action: str) -> None:
-    assert action in [way.action for way in why_of(behind(drawing)).unblock]
+    jobs = 40 if action == "add-nodes" else 70  # in a cluster with more nodes all are tried anew
+    assert action in [way.action for way in why_of(behind(drawing, jobs=jobs)).unblock]
+
+
+def test_nodes_are_not_added_where_all_jobs_ahead_would_have_to_be_tried_anew() -> None:
+    drawing = ROW.cordon("n2").with_running("x", "n2", 8, of_daemon_set=True)
+    report = why_of(behind(drawing.with_gang("job", 1, 8, never_preempts=True)))
+    assert "more nodes like those there are" in report.no_way_out.partition(BEFORE)[2]
 
 
 def test_a_pair_is_found_where_a_quota_keeps_nodes_from_being_asked() -> None:
@@ -129,3 +136,13 @@ def test_whoever_is_tried_first_decides_only_where_that_could_be_computed() -> N
     found.budget.runs = 3
     assert not found.works((Uncordon("n1"),))
     assert (found.tried, found.untried) == (set(), {"uncordon"})
+
+
+def test_what_seems_not_to_fit_even_in_an_empty_cluster_is_not_given_room_in_a_full_one() -> None:
+    drawing = cluster("s0: b0[n1 n2]").cordon("n2").with_running("low", "n1", 8)
+    report = why_of(behind(drawing.with_gang("job", 1, 99, must_gather=SPINE)))
+    assert report.cause
+    assert (report.cause.code, report.unblock) == ("never-fits", ())
+    room = "waiting for preemption, uncordoning nodes, evicting pods, moving pods, more nodes like those there are"
+    tried = "none of the changes tried lets it start: another topology spec and smaller requests; "
+    assert report.no_way_out == f"{tried}{BEFORE}{room} and pairs of changes."
