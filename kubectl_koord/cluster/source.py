@@ -180,6 +180,8 @@ def read(
     of_tree: dict[str, Collector] = {}
 
     def arrived(kind: str, value: Part | Gap) -> None:
+        if kind == CONFIG_MAP.name and isinstance(value, Part):
+            value.objects.scheduler()  # its configuration is parsed, and the parser imported, while pods still come
         if early and kind in _OF_TREE and isinstance(value, Part):
             of_tree[kind] = value.objects
             if len(of_tree) == len(_OF_TREE):

@@ -100,7 +100,7 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
     plan = first.plan
     if plan is None:
         return ()
-    rows = _bare_rows(plan.nodes, Identity(plan.tree), plan.start, plan.slots, plan.desired)
+    rows = _bare_rows(plan.nodes, Identity(plan.tree), plan.start, plan.offered, plan.desired)
     if brief:
         return rows
     rooms = tuple(_rooms(simulation, first, plan.tree))
@@ -117,11 +117,11 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
 
 @memoised
 def _bare_rows(
-    _offer: Offer, tree: Identity[Tree], start: tuple[int, ...], slots: tuple[int, ...], desired: int
+    _offer: Offer, tree: Identity[Tree], start: tuple[int, ...], offered: tuple[int, ...], desired: int
 ) -> tuple[SlotRow, ...]:
     """Return the slots of the start set; gangs that are alike share them."""
-    domains = ((tree.value.domains[index], slots[index]) for index in start)
-    return tuple(SlotRow(domain.layer, domain.name, found, max(0, desired - found)) for domain, found in domains)
+    found = zip(map(tree.value.domains.__getitem__, start), offered, strict=True)
+    return tuple([SlotRow(one.layer, one.name, slots, desired - min(slots, desired)) for one, slots in found])
 
 
 def is_multiple(simulation: Simulation, tree: Tree) -> bool:
@@ -183,11 +183,9 @@ def _in_the_way(
         raw = sum(most.nodes[name] for name in below)
         return (words.never_fits(most.domains[index], plan.desired, len(below), raw),)
     lifted = empty.domains[index] < plan.desired
-    free = most.nodes if lifted else empty.nodes
-    lost = sorted(
-        ((free[name] - plan.nodes.counts[name], name) for name in below), key=lambda item: (-item[0], item[1])
-    )
-    blocked = [name for missing, name in lost if missing > 0]
+    free, now = (most.nodes if lifted else empty.nodes).by_name, plan.nodes.counts.by_name
+    lost = ((now.get(name, 0) - free.get(name, 0), name) for name in below)
+    blocked = [name for missing, name in sorted(lost) if missing < 0]
     if not blocked:
         return (words.cannot_be_split(simulation.multiples),)
     if lifted:

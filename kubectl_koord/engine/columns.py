@@ -61,11 +61,12 @@ def of_nodes(compute: Callable[Concatenate[View, P], R]) -> Callable[Concatenate
 @memoised
 def names_of(view: View) -> tuple[str, ...]:
     """Return the names of the nodes by position; views over each other share them."""
-    base = _with_same_names(view)
+    base = with_same_names(view)
     return names_of(base) if base is not None else tuple(view.names())
 
 
-def _with_same_names(view: View) -> View | None:
+def with_same_names(view: View) -> View | None:
+    """Return the view that has the same nodes, and of which this one is a variant; None where it is none."""
     trial = view.trial()
     return trial[0] if trial is not None else view.layers()[0]
 
@@ -179,7 +180,7 @@ def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet
 @memoised
 def position_of(view: View) -> Mapping[str, int]:
     """Return the positions of the nodes by name; views over each other share them."""
-    base = _with_same_names(view)
+    base = with_same_names(view)
     return position_of(base) if base is not None else {name: at for at, name in enumerate(names_of(view))}
 
 

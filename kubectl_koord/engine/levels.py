@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import repeat
 
 from kubectl_koord.engine.columns import (
     NodeSet,
@@ -57,10 +58,6 @@ class Levels(Counts):
         for number, nodes in self.by_number():
             yield number, nodes & ~self.at_least(number + 1)
 
-    def __getitem__(self, name: str) -> int:
-        """Return how many a node takes."""
-        return sum(has(self.view, nodes, name) for nodes in self.sets)
-
     def __contains__(self, name: object) -> bool:
         """Tell whether a node takes any."""
         return isinstance(name, str) and has(self.view, self.at_least(1), name)
@@ -77,10 +74,10 @@ class Levels(Counts):
         """Return the sum over the nodes."""
         return sum(nodes.bit_count() for nodes in self.sets)
 
-    def most_first(self) -> Iterator[str]:
-        """Yield the nodes that take any, those first that take most."""
-        for _, nodes in reversed([*self.exactly()]):
-            yield from members(self.view, nodes)
+    def most_first(self) -> Iterator[tuple[str, int]]:
+        """Yield the nodes that take any and how many, those first that take most."""
+        for number, nodes in reversed([*self.exactly()]):
+            yield from zip(members(self.view, nodes), repeat(number))
 
     def among(self, names: Collection[str]) -> "Levels":
         """Return those of some of the nodes."""

@@ -15,6 +15,7 @@ from kubectl_koord.engine.columns import (
     names_of,
     nodes_of,
     of_nodes,
+    packed,
     patched,
     places_touched,
     selector,
@@ -31,6 +32,8 @@ _STEP = 64
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
 _MANY = 2 / 3
 """From such a share of the nodes on all are asked."""
+_MOST_PASSES = 8
+"""So often each node is looked at: to rank them takes about as long."""
 
 
 class Number(Generic[*Ts]):
@@ -78,8 +81,8 @@ def at_least(view: View, among: NodeSet, amount: int, number: Callable[[NodeStat
 class _Column:
     """A number of every node, by position.
 
-    Few nodes are asked one by one. Once they are many, all are, and ranked where they are asked about an amount, so
-    that nodes are found without a look at each. A what-if in which few nodes differ asks only these.
+    Few nodes are asked one by one. Once they are many, all are, and once they are asked about many amounts, ranked,
+    so that nodes are found by an amount without a look at each. A what-if in which few nodes differ asks only these.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class _Column:
         self._share = number.share if isinstance(number, Number) else _MANY
         self._known: dict[str, int] = {}
         self._every: Sequence[int] | None = None
+        self._passes = 0
 
     def of(self, nodes: NodeSet) -> Iterable[int]:
         if self._is_worth_it(nodes):
@@ -104,7 +108,10 @@ class _Column:
             enough = set_of(self._view, (position for name, position in touched if self._one(name) >= amount))
             return self._below.at_least(amount, among & ~changed) | among & enough
         if self._is_worth_it(among):
-            return among & self._ranked.at_least(amount)
+            self._passes += 1
+            if self._passes > _MOST_PASSES:
+                return among & self._ranked.at_least(amount)
+            return among & packed(bytes(map(amount.__le__, self.every())))
         return which(self._view, lambda name: self._one(name) >= amount, among)
 
     def every(self) -> Sequence[int]:
@@ -154,8 +161,8 @@ class _Ranked:
 
     def __init__(self, view: View, numbers: Sequence[int]) -> None:
         self._view = view
-        self._ranked = sorted(range(len(numbers)), key=numbers.__getitem__)
-        self._numbers = [numbers[position] for position in self._ranked]
+        self._ranked = _small(sorted(range(len(numbers)), key=numbers.__getitem__))
+        self._numbers = _small(sorted(numbers))
         self._from: list[NodeSet] = [0]
         for start in reversed(range(0, len(numbers), _STEP)):
             self._from.append(self._from[-1] | set_of(view, self._ranked[start : start + _STEP]))

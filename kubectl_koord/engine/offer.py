@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from functools import cache, cached_property
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -57,9 +58,9 @@ class Counts(Mapping[str, int]):
         """Return the sum over the nodes."""
         return sum(self.by_name.values())
 
-    def most_first(self) -> Iterable[str]:
-        """Return the nodes that take any, those first that take most."""
-        return sorted(self.by_name, key=self.by_name.__getitem__, reverse=True)
+    def most_first(self) -> Iterable[tuple[str, int]]:
+        """Return the nodes that take any and how many, those first that take most."""
+        return sorted(self.by_name.items(), key=itemgetter(1), reverse=True)
 
     def among(self, names: Collection[str]) -> "Counts":
         """Return those of some of the nodes."""
@@ -121,7 +122,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         self.refused = None if refused is None else cache(lambda: tuple(refused()))
         self._on_node = on_node
         self._refusing = None if refusing is None else cache(refusing)
-        self._partly = partly or self._one_by_one
+        self._partly = partly
         self._known: dict[str, NodeSlots] = {}
 
     @classmethod
@@ -170,7 +171,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
         if self.refused is None:
             return tuple(Refused(reason, 1) for reason in self.refusals.values())
-        return (*self.refused(), *self._partly())
+        return (*self.refused(), *(self._one_by_one() if self._partly is None else self._partly()))
 
     def _one_by_one(self) -> Iterable[Refused]:
         partly = (self[name].rejection for name in self.counts)

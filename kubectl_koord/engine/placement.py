@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import NodeSet, names_of, packed, selector, with_same_names
+from kubectl_koord.engine.levels import Levels
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import in_index_order
@@ -55,7 +57,7 @@ class PlacementPlan(Struct, frozen=True):
     @property
     def offered(self) -> tuple[int, ...]:
         """The slots of the start set, in the order of the tree."""
-        return tuple(self.slots[index] for index in self.start)
+        return tuple(map(self.slots.__getitem__, self.start))
 
 
 def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> tuple[int, ...]:
@@ -65,9 +67,7 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
     """
     if not multiples:
         return sums(tree, nodes)
-    slots = [0] * len(tree.domains)
-    for name, index in tree.leaf.items():
-        slots[index] = nodes.get(name, 0)
+    slots = _by_leaf(tree, nodes)
     parents = tree.parents
     for index in range(len(slots) - 1, -1, -1):
         count = slots[index]
@@ -84,18 +84,38 @@ def _slots_in(offer: Offer, tree: Identity[Tree], multiples: tuple[tuple[str, in
 
 def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
     """Return, by domain, the sum of a number over its nodes."""
-    found = [0] * len(tree.domains)
-    leaf, parents = tree.leaf, tree.parents
-    for name, number in nodes.items():
-        if number and name in leaf:
-            index = leaf[name]
-            found[index] = number
-            found[parents[index]] += number
-    if nodes:
-        for index in reversed(tree.inner):
-            if index:
-                found[parents[index]] += found[index]
+    found = _by_leaf(tree, nodes)
+    for index in reversed(tree.inner) if nodes else ():
+        leaves = tree.leaves[index]
+        found[index] += sum(found[leaves.start : leaves.stop])
+        if index:
+            found[tree.parents[index]] += found[index]
     return tuple(found)
+
+
+def _by_leaf(tree: Tree, nodes: Mapping[str, int]) -> list[int]:
+    """Return a number of each node by domain, 0 for domains that are no node."""
+    found = [0] * len(tree.domains)
+    if isinstance(nodes, Levels):
+        leaf, inside = _leaves(nodes.view, Identity(tree))
+        for number, taking in nodes.exactly():
+            for index in compress(leaf, selector(nodes.view, taking & inside)):
+                found[index] = number
+    else:
+        for name, number in nodes.items():
+            if name in tree.leaf:
+                found[tree.leaf[name]] = number
+    return found
+
+
+@memoised
+def _leaves(view: View, tree: Identity[Tree]) -> tuple[Sequence[int], NodeSet]:
+    """Return the domain of each node by position, and which nodes are in the tree."""
+    base = with_same_names(view)
+    if base is not None:
+        return _leaves(base, tree)
+    found = [tree.value.leaf.get(name, 0) for name in names_of(view)]
+    return found, packed(bytes(map(bool, found)))
 
 
 def start_set(tree: Tree, requirements: TopologyRequirements) -> tuple[int, ...]:
@@ -108,7 +128,7 @@ def candidates(tree: Tree, start: Sequence[int], slots: Sequence[int], desired: 
     found: tuple[int, ...] = ()
     level: Sequence[int] = start
     while level:
-        enough = tuple(index for index in level if slots[index] >= desired)
+        enough = tuple(compress(level, map(desired.__le__, map(slots.__getitem__, level))))
         found = enough or found
         level = [child for index in enough for child in tree.domains[index].children]
     return found

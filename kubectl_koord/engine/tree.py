@@ -49,7 +49,7 @@ class Tree(Struct, frozen=True):
 
     `layers` goes from the top to the nodes, without the root; `leaf` maps a node to its index;
     `parents` and `by_layer` say by domain and by layer what the domains say of themselves, and
-    `inner` which are no nodes.
+    `inner` which are no nodes, and `leaves`, of these, which nodes stand right below them.
     """
 
     layers: tuple[str, ...]
@@ -60,6 +60,7 @@ class Tree(Struct, frozen=True):
     parents: tuple[int, ...]
     by_layer: Mapping[str, tuple[int, ...]]
     inner: tuple[int, ...]
+    leaves: Mapping[int, range]
 
     def at_layer(self, layer: str) -> tuple[int, ...]:
         """Return the indices of the layer's domains, in pre-order; none for an unknown layer."""
@@ -256,6 +257,7 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
     domains: list[Domain | None] = []
     leaf: dict[str, int] = {}
     inner: list[int] = []
+    leaves: dict[int, range] = {}
 
     def place(growing: _Growing, parent: int, depth: int) -> tuple[int, int]:
         index = len(domains)
@@ -263,11 +265,11 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
         domains.append(None)
         layer, name = growing.key
         below = [place(growing.children[name], index, depth + 1) for name in sorted(growing.children)]
-        leaves = range(len(domains), len(domains) + len(growing.nodes))
-        leaf.update(zip(growing.nodes, leaves, strict=True))
+        held = leaves[index] = range(len(domains), len(domains) + len(growing.nodes))
+        leaf.update(zip(growing.nodes, held, strict=True))
         domains.extend([Domain(NODE_LAYER, node, index, (), depth + 1, 1) for node in growing.nodes])
-        children = (*(child for child, _ in below), *leaves)
-        nodes = sum(count for _, count in below) + len(leaves)
+        children = (*(child for child, _ in below), *held)
+        nodes = sum(count for _, count in below) + len(held)
         domains[index] = Domain(layer, name, parent, children, depth, nodes, growing.virtual)
         return index, nodes
 
@@ -285,4 +287,5 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
         parents=tuple([domain.parent for domain in settled]),
         by_layer={layer: tuple(indices) for layer, indices in by_layer.items()},
         inner=tuple(inner),
+        leaves=leaves,
     )

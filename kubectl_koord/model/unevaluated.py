@@ -136,7 +136,12 @@ class AttachedVolume(_Unevaluated, frozen=True, gc=False):
 
 
 PodSettingCode: TypeAlias = Literal[
-    "npu-template", "scheduling-hint", "default-storage-class", "resource-claim-template"
+    "npu-template",
+    "scheduling-hint",
+    "default-storage-class",
+    "resource-claim-template",
+    "exclusive-topology",
+    "volume-claim-policy",
 ]
 
 
@@ -146,7 +151,7 @@ class PodSetting(_Unevaluated, frozen=True, gc=False):
     code: PodSettingCode
 
 
-WideningCode: TypeAlias = Literal["namespace-selector", "pod-level-resources"]
+WideningCode: TypeAlias = Literal["namespace-selector", "pod-level-resources", "exclusive-node-selector"]
 
 
 class WideningPodSetting(_Unevaluated, frozen=True, gc=False):

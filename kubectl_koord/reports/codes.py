@@ -95,6 +95,8 @@ _Odd: TypeAlias = Literal[
     "kind-not-in-input",
     "kinds-skipped",
     "podgroup-assumed",
+    "gpu-shared-not-offered",
+    "priority-without-class",
     "other-scheduler",
     "suspended",
 ]

@@ -95,8 +95,8 @@ class _Trial:
             first = recreated(admitted[0])
             prepared = self._prepared(first, view)
             every = offer_slots(view, view.names(), tuple(map(recreated, admitted)), prepared)
-            taking = every.counts if prepared.refusal is None else {}
-            rooms = {name: taking[name] for name in taking if name not in self._drained}
+            taking = every.counts.by_name if prepared.refusal is None else {}
+            rooms = {name: number for name, number in taking.items() if name not in self._drained}
             seats = _seats(view, rooms, admitted, prepared)
             if not seats:
                 others = {name: why for name, why in every.worded.items() if name not in self._drained}

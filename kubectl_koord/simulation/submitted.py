@@ -19,7 +19,8 @@ class Submitted(Struct, frozen=True):
     `is_filled` tells whether the API server would fill in what is missing of them, `is_mutated` whether Koordinator's
     webhook would change them, `asks_parts` whether they ask for parts of GPUs. `skipped` are the kinds in manifests
     that make no pods, `assumed` the PodGroups that an operator is taken to make, `of_others` those that
-    stand for the PodGroups of another scheduler. No pods of `suspended` workloads are made yet.
+    stand for the PodGroups of another scheduler. No pods of `suspended` workloads are made yet. Those with an
+    `own_priority` have one that the API server refuses, as no class gives it.
     """
 
     pods: frozenset[str]
@@ -30,6 +31,7 @@ class Submitted(Struct, frozen=True):
     suspended: tuple[str, ...] = ()
     is_mutated: bool = False
     asks_parts: bool = False
+    own_priority: tuple[str, ...] = ()
 
 
 def subjects_of(snapshot: Snapshot, submitted: Submitted) -> tuple[Subject, ...]:

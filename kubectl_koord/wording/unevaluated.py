@@ -43,6 +43,9 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "scheduling-hint": "scheduling hint",
     "default-storage-class": "default StorageClass for a volume claim",
     "resource-claim-template": "template of resource claims",
+    "exclusive-topology": "exclusive placement by topology",
+    "volume-claim-policy": "volume claim policies of a JobSet",
+    "exclusive-node-selector": "exclusive placement by node selectors",
     "namespace-selector": "namespace selector of an inter-pod affinity",
     "pod-level-resources": "pod-level resources",
 }

@@ -2,6 +2,11 @@
 
 import pytest
 
+from kubectl_koord.engine.columns import named
+from kubectl_koord.engine.levels import Levels
+from kubectl_koord.engine.placement import sums
+from kubectl_koord.engine.tree import Tree, build
+from kubectl_koord.engine.view import of
 from tests.build import BLOCK, NODE, ROOT, SPINE, Drawing, cluster, gathering_of, rules, short
 
 WORKED = cluster(
@@ -45,6 +50,15 @@ def test_nodes_outside_the_tree_offer_nothing() -> None:
     drawing = cluster("s0: b0[n1:8]; -: b1[n2:8]").with_gang("job", 2, 8, must_gather=SPINE)
     found = gathering_of(drawing)
     assert (slots(drawing), found.nodes["n2"].slots, found.assignments) == ({"s0": 1}, 1, None)
+
+
+@pytest.mark.parametrize("most", [2, 300])
+def test_domains_offer_the_sums_however_the_slots_of_nodes_are_held(most: int) -> None:
+    drawing = cluster("s0: b0[n1 n2]; -: b1[n3]; s1: b2[n4]")
+    view, tree = of(drawing), build(drawing.topologies, drawing.nodes)
+    held = Levels(view, [named(view, ("n1", "n3", "n4")), *[named(view, ("n4",))] * (most - 1)])
+    assert isinstance(tree, Tree)
+    assert sums(tree, held) == sums(tree, dict(held.items())) == sums(tree, {"n1": 1, "n3": 1, "n4": most})
 
 
 def test_without_a_hard_layer_the_start_is_the_root() -> None:

@@ -8,7 +8,7 @@ from msgspec import structs
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.explain.jobs.fit import fit
 from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.model.pods import GangAnnotations, HostPort
+from kubectl_koord.model.pods import GangAnnotations, HostPort, PodRequirements
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.unevaluated import PodSetting, UnreadRuntimeClass
 from kubectl_koord.render.show import text
@@ -19,6 +19,7 @@ from kubectl_koord.simulation.simulation import cluster_of, open_outcomes
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import Submitted, of_profile, with_copy
 from tests.build import BLOCK, SPINE, Drawing, cluster, cpus, rules
+from tests.build import node as node_of
 from tests.render.samples import PIPE
 
 TREE = "s0: b0[n1:8 n2:8] b1[n3:8]; s1: b2[n4:8]"
@@ -108,7 +109,7 @@ def test_pods_of_another_scheduler_are_asked_about_as_if_they_were_koordinators_
         "Pod/job-1 and Job/x have schedulerName other: computed as if it were koord-scheduler, as no decision is"
         " computed for another scheduler. Set schedulerName koord-scheduler to make it so.",
     )
-    assert "As if koord-scheduler placed its pods: they have schedulerName other.\n" in page(report)
+    assert "As if koord-scheduler placed all of its pods, also those with schedulerName other.\n" in page(report)
 
 
 @pytest.mark.parametrize("made_by", ["assumed", "of_others"])
@@ -234,6 +235,24 @@ def test_kinds_that_change_pods_and_that_a_file_holds_none_of_are_warned_of(more
         drawn = drawn.with_gap(kind, "not-in-input")
     report = fit(drawn, submitted(drawn, is_filled=True, **more))
     assert report.warnings[0].message == f"snapshot contains no {kinds}; assuming none exist."
+
+
+@pytest.mark.parametrize(
+    ("offered", "asked", "told"), [(0, ".shared", True), (100, ".shared", False), (0, "-core", False)]
+)
+def test_cards_that_no_node_offers_are_warned_of(offered: int, asked: str, told: bool) -> None:  # noqa: FBT001
+    wanted = PodRequirements(((f"koordinator.sh/gpu{asked}", 1),))
+    room = ("koordinator.sh/gpu.shared", offered)
+    drawn = cluster().with_nodes(node_of("n1", allocatable=(room,))).with_gang("job").change_pods(requirements=wanted)
+    codes = [one.code for one in fit(drawn, submitted(drawn, asks_parts=True)).warnings]
+    assert ("gpu-shared-not-offered" in codes) == told
+
+
+def test_a_priority_that_no_class_gives_is_warned_of() -> None:
+    drawn = cluster(TREE).with_gang("job", 1)
+    (warning,) = fit(drawn, submitted(drawn, own_priority=("Job/a", "Pod/b"))).warnings
+    assert warning.code == "priority-without-class"
+    assert warning.message.startswith("Job/a and Pod/b have a priority that no PriorityClass gives: ")
 
 
 def test_what_was_left_out_or_assumed_is_warned_of() -> None:

@@ -5,12 +5,28 @@ from msgspec.structs import replace
 
 from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.explain.jobs.why import why, with_nodes
+from kubectl_koord.model.hardware.devices import Device
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.edits import SetTopology
 from kubectl_koord.reports.jobs.pending import Cause, Funnel, NodeReason, PodShape, SlotRow, WhatIf
-from tests.build import BLOCK, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, short, why_of
+from tests.build import (
+    BLOCK,
+    NODE,
+    SPINE,
+    SPINE_KEY,
+    Drawing,
+    card,
+    cluster,
+    cpus,
+    devices,
+    having,
+    node,
+    rules,
+    short,
+    why_of,
+)
 
 WORKED = cluster(
     "spine-0: block-0[node-0 node-1 node-2] block-1[node-3 node-4];"
@@ -161,6 +177,19 @@ def test_a_node_that_refuses_for_anything_but_room_does_not_hide_that_a_gang_nev
 )
 def test_what_would_fit_were_it_not_for_more_than_room_may_fit_yet(drawing: Drawing) -> None:
     assert code_of(drawing)[1] in {"insufficient-capacity", "insufficient-slots", "no-feasible-node"}
+
+
+@pytest.mark.parametrize(("second", "code"), [(card(1), "insufficient-slots"), (card(1, healthy=False), "never-fits")])
+def test_a_plan_that_fails_in_one_empty_domain_does_not_hide_that_another_has_room(second: Device, code: str) -> None:
+    room = cpus(8, nvidia_gpu=2, pods=110)
+    drawn = (
+        cluster("s0: b0[n1]; s1: b1[n2]")
+        .change("n1", allocatable=room, devices=devices(card(0), card(1, healthy=False)))
+        .change("n2", allocatable=room, devices=devices(card(0), second))
+        .with_running("one", on="n1", cpu=8)
+        .with_running("two", on="n2", cpu=8)
+    )
+    assert code_of(drawn.with_gang("job", 2, requests=cpus(1, nvidia_gpu=1), must_gather=SPINE)) == ("no", code)
 
 
 def test_a_cordon_is_not_what_makes_a_gang_never_fit() -> None:

@@ -10,6 +10,7 @@ from kubectl_koord.model.unevaluated import (
     PodSetting,
     Unevaluated,
     UnreadRuntimeClass,
+    WideningPodSetting,
 )
 from kubectl_koord.wording.unevaluated import unevaluated_names
 
@@ -41,6 +42,10 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
                 " webhook makes of parts of GPUs (without koordinator.sh/gpu.shared 1.7 and 1.8 ask for other cards"
                 " than later versions)"
             ),
+        ),
+        (
+            (PodSetting("exclusive-topology"), WideningPodSetting("exclusive-node-selector")),
+            "exclusive placement by topology and exclusive placement by node selectors",
         ),
         ((UnreadRuntimeClass("kata"),), "RuntimeClass kata (RuntimeClass objects could not be read)"),
     ],

@@ -8,7 +8,7 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.joined import is_lack
 from kubectl_koord.cluster.manifests import cards
-from kubectl_koord.cluster.manifests.defaults import RefusedError, below_zero, filled, prioritised
+from kubectl_koord.cluster.manifests.defaults import RefusedError, below_zero, filled, is_refused, prioritised
 from kubectl_koord.cluster.manifests.runtime import with_runtime
 from kubectl_koord.cluster.manifests.webhook import changed
 from kubectl_koord.cluster.manifests.workload import TemplateSpec
@@ -51,11 +51,15 @@ class Admission(Struct, frozen=True):
 
 
 class Completed(Struct, frozen=True):
-    """A pod, on no node yet; `unevaluated` is what cannot be told of what is filled in."""
+    """A pod, on no node yet; `unevaluated` is what cannot be told of what is filled in.
+
+    `is_priority_refused` is set where the API server would refuse the priority that is written.
+    """
 
     meta: Meta
     spec: TemplateSpec
     unevaluated: tuple[PodUnevaluated, ...] = ()
+    is_priority_refused: bool = False
 
 
 def admission(collector: Collector, chosen: Overrides, gaps: Iterable[Gap], *, is_mutated: bool) -> Admission:
@@ -106,8 +110,11 @@ def completed(
         spec = structs.replace(spec, priority=None)
     for resource, amount in below_zero(spec):
         raise KoordError(f"{title}: {resource}: {amount!r} is negative")
+    classes = admission.collector.values(kinds.PRIORITY_CLASS).values()
+    is_known = chosen == Overrides() and kinds.PRIORITY_CLASS.name not in admission.unread
+    refused = is_known and is_refused(spec, spec.priority_class_name or "", classes)
     try:
-        return _made(admission, meta, spec)
+        return structs.replace(_made(admission, meta, spec), is_priority_refused=refused)
     except (RefusedError, QuantityError) as problem:
         raise KoordError(f"{title}: {problem}") from None
 

@@ -34,6 +34,19 @@ class NoSuchClassError(RefusedError):
         super().__init__(f"PriorityClass {name!r}: none such was read; --priority N stands in for it")
 
 
+def is_refused(spec: PodSpec, name: str, classes: Iterable[PriorityClass]) -> bool:
+    """Tell whether the API server refuses a priority that is written, as its class, or the default, has another."""
+    known = {one.name: one for one in classes}
+    found = known.get(name) if name else _default(known.values())
+    if spec.priority is None or (name and found is None):
+        return False
+    return spec.priority != (found.value if found else 0)
+
+
+def _default(classes: Iterable[PriorityClass]) -> PriorityClass | None:
+    return min((one for one in classes if one.is_default), key=lambda one: one.value, default=None)
+
+
 def prioritised(spec: S, name: str, classes: Iterable[PriorityClass]) -> S:
     """Return the spec with the priority and the policy of its class, or else of the cluster's default.
 
@@ -48,7 +61,7 @@ def prioritised(spec: S, name: str, classes: Iterable[PriorityClass]) -> S:
     known = {one.name: one for one in classes}
     found = known.get(name)
     if not name and spec.priority is None:
-        found = min((one for one in known.values() if one.is_default), key=lambda one: one.value, default=None)
+        found = _default(known.values())
     if found is not None:
         policy = spec.preemption_policy or found.preemption_policy or None
         return structs.replace(spec, priority=found.value, preemption_policy=policy)

@@ -21,6 +21,21 @@ _NO_JSON = (msgspec.DecodeError, ValueError, RecursionError)
 _NO_BLANK = re.compile(r"\S")
 
 
+class Head(Struct, rename="camel"):
+    """What every object has."""
+
+    class Meta(Struct, rename="camel"):
+        """metadata, as far as it names the object."""
+
+        name: str = ""
+        generate_name: str = ""
+        namespace: str | None = None
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: "Head.Meta" = msgspec.field(default_factory=Meta)
+
+
 class Document(Struct, frozen=True):
     """One object; `file` and `number` are where it stands, items of a List stand where the List does."""
 

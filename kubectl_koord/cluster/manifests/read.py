@@ -12,7 +12,7 @@ from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, whole_name
 from kubectl_koord.cluster.manifests import cards, documents
 from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, completed
-from kubectl_koord.cluster.manifests.documents import Document
+from kubectl_koord.cluster.manifests.documents import Document, Head
 from kubectl_koord.cluster.manifests.families import FAMILIES, OBJECTS
 from kubectl_koord.cluster.manifests.names import Names, checked_namespace
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
@@ -33,21 +33,6 @@ MOST_PODS = 50_000
 
 _GANG = "pod-group.scheduling.sigs.k8s.io"
 _SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
-
-
-class _Head(Struct, rename="camel"):
-    """What every object has."""
-
-    class Meta(Struct, rename="camel"):
-        """metadata, as far as it names the object."""
-
-        name: str = ""
-        generate_name: str = ""
-        namespace: str | None = None
-
-    api_version: str = ""
-    kind: str = ""
-    metadata: "_Head.Meta" = msgspec.field(default_factory=Meta)
 
 
 class _PodManifest(Struct):
@@ -88,6 +73,7 @@ class Manifests:
         self._assumed: list[str] = []
         self._of_others: list[str] = []
         self._suspended: list[str] = []
+        self._own_priority: dict[str, None] = {}
         self._pods: dict[str, None] = {}
         self._pool = PodPool()
         self._count = 0
@@ -138,6 +124,7 @@ class Manifests:
             is_filled=True,
             of_others=tuple(self._of_others),
             suspended=tuple(self._suspended),
+            own_priority=tuple(self._own_priority),
             is_mutated=not self._is_shape,
             asks_parts=self._asks_parts,
         )
@@ -169,7 +156,7 @@ class Manifests:
 
     def _take(self, document: Document) -> None:
         try:
-            head = msgspec.convert(document.value, _Head)
+            head = msgspec.convert(document.value, Head)
             title = f"{document.where}: {documents.described(document.value)}"
             if not head.kind or not head.api_version:
                 raise KoordError(f"{title} has no {'apiVersion' if head.kind else 'kind'}")
@@ -196,7 +183,7 @@ class Manifests:
         except msgspec.ValidationError as problem:
             raise KoordError(f"{document.where}: {documents.described(document.value)}: {problem}") from None
 
-    def _take_workload(self, title: str, head: _Head, family: WorkloadKind, value: Any) -> None:  # noqa: ANN401
+    def _take_workload(self, title: str, head: Head, family: WorkloadKind, value: Any) -> None:  # noqa: ANN401
         written = msgspec.convert(value, family.wire_type)
         meta = self._placed(title, head, written.metadata)
         for one in family.made(meta.name, written).sets:
@@ -204,7 +191,7 @@ class Manifests:
             self._asks_parts = self._asks_parts or cards.asks_parts(one.template.spec)
         self._workloads.append(_Workload(title, head.kind, meta, lambda: family.made(meta.name, written)))
 
-    def _placed(self, title: str, head: _Head, meta: Meta) -> Meta:
+    def _placed(self, title: str, head: Head, meta: Meta) -> Meta:
         """Return the metadata with the name and the namespace that the object would have."""
         if self._fixed and head.metadata.namespace not in {None, self._fixed}:
             named = f"the namespace from the provided object {head.metadata.namespace!r} does not match"
@@ -269,12 +256,16 @@ class Manifests:
         for name in one.names():
             is_taken = f"{meta.namespace}/{name}" in self._pods  # by a pod of another workload
             own = f"{name}-{workload.kind.lower()}" if is_taken else name
-            one_pod = structs.replace(pod, meta=structs.replace(pod.meta, name=own))
+            one_pod = structs.replace(
+                pod, meta=structs.replace(pod.meta, name=own), unevaluated=(*one.unevaluated, *pod.unevaluated)
+            )
             self._keep(made_in.collector, workload, one_pod, one.claims)
         return joins and one.count > 0
 
     def _keep(self, collector: Collector, workload: _Workload, done: Completed, claims: Iterable[Any]) -> None:
         pod = Pod(done.meta, done.spec)
+        if done.is_priority_refused:
+            self._own_priority[f"{workload.kind}/{workload.meta.name}"] = None
         try:
             made, without_class = own_volumes(pod, claims, collector.values(kinds.VOLUME_CLAIM), self._classless)
         except msgspec.ValidationError as problem:

@@ -1,17 +1,37 @@
 """Kubernetes SIGs' sets of sets: JobSet and LeaderWorkerSet."""
 
+from collections.abc import Iterator
 from itertools import chain
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kubectl_koord.cluster.manifests.builtin import JobSpec, pods_of_job
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
+from kubectl_koord.cluster.manifests.workload import (
+    AnyWorkload,
+    Count,
+    Made,
+    Set,
+    Template,
+    TemplateMeta,
+    WorkloadKind,
+    number,
+)
+from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
+from kubectl_koord.model.unevaluated import PodSetting, PodUnevaluated, WideningPodSetting
+
+_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+_BY_NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
+_EXCLUSIVE_GROUPS = {
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+}
 
 
 class JobTemplate(Struct, gc=False):
     """replicatedJobs[].template."""
 
     spec: JobSpec
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
 
 
 class ReplicatedJob(Struct, gc=False):
@@ -27,6 +47,7 @@ class JobSetSpec(Struct, gc=False, rename="camel"):
 
     replicated_jobs: list[ReplicatedJob] | None = None
     suspend: bool | None = None
+    volume_claim_policies: list[object] | None = None
 
 
 class JobSet(AnyWorkload):
@@ -41,6 +62,7 @@ class LeaderWorkerTemplate(Struct, gc=False, rename="camel"):
     worker_template: Template
     leader_template: Template | None = None
     size: Count | None = None
+    volume_claim_templates: list[PersistentVolumeClaim] | None = None
 
 
 class LeaderWorkerSetSpec(Struct, gc=False, rename="camel"):
@@ -56,6 +78,17 @@ class LeaderWorkerSet(AnyWorkload):
     spec: LeaderWorkerSetSpec
 
 
+def _of_job_set(written: JobSet, job: JobTemplate) -> Iterator[PodUnevaluated]:
+    """Yield what JobSet adds to the pods of a job, and is not evaluated: it tells jobs apart by what is placed."""
+    said = (written.metadata.annotations, job.metadata.annotations, job.spec.template.metadata.annotations)
+    keys = {key for annotations in said for key in annotations or ()}
+    if _EXCLUSIVE in keys:
+        by_selector = _BY_NODE_SELECTOR in keys
+        yield WideningPodSetting("exclusive-node-selector") if by_selector else PodSetting("exclusive-topology")
+    if written.spec.volume_claim_policies:
+        yield PodSetting("volume-claim-policy")
+
+
 def _job_set(name: str, written: JobSet) -> Made:
     """Return its pods: `NAME-REPLICATEDJOB-JOB-INDEX`."""
     sets = (
@@ -69,6 +102,7 @@ def _job_set(name: str, written: JobSet) -> Made:
                 "jobset.sigs.k8s.io/jobset-name": name,
                 "jobset.sigs.k8s.io/replicatedjob-name": one.name,
             },
+            unevaluated=tuple(_of_job_set(written, one.template)),
         )
         for one in written.spec.replicated_jobs or ()
         for job in (f"{name}-{one.name}-{at}" for at in range(number(one.replicas)))
@@ -81,9 +115,15 @@ def _leader_worker_set(name: str, written: LeaderWorkerSet) -> Made:
     spec = written.spec.leader_worker_template
     labels = {"leaderworkerset.sigs.k8s.io/name": name}
     groups, workers = number(written.spec.replicas), max(number(spec.size) - 1, 0)
-    leaders = Set(spec.leader_template or spec.worker_template, name, groups, labels=labels)
-    others = (Set(spec.worker_template, f"{name}-{at}", workers, 1, labels) for at in range(groups))
-    return Made(chain((leaders,), others))
+    claims = tuple(spec.volume_claim_templates or ())
+    is_exclusive = not _EXCLUSIVE_GROUPS.isdisjoint(written.metadata.annotations or ())
+    more = (PodSetting("exclusive-topology"),) if is_exclusive else ()
+
+    def of(template: Template, stem: str, count: int, first: int) -> Set:
+        return Set(template, stem, count, first, labels, claims=claims, unevaluated=more)
+
+    leaders = of(spec.leader_template or spec.worker_template, name, groups, 0)
+    return Made(chain((leaders,), (of(spec.worker_template, f"{name}-{at}", workers, 1) for at in range(groups))))
 
 
 FAMILIES = (

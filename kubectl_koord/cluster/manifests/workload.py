@@ -9,6 +9,7 @@ from msgspec import Struct, field, structs
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.fields import Container, PodSpec
+from kubectl_koord.model.unevaluated import PodUnevaluated
 
 Count: TypeAlias = Annotated[int, Bounds(ge=0, le=2**31 - 1)]
 """An int32 that the API server refuses when it is negative."""
@@ -51,7 +52,8 @@ class Set(Struct, frozen=True):
     """Pods of one template: so many, `STEM-NUMBER` each, and what they have besides the template.
 
     `scheduler` and `priority_class` are what their controller fills in where the template names none. `claims` are
-    templates of volume claims, of which each pod gets its own.
+    templates of volume claims, of which each pod gets its own. `unevaluated` is what its controller adds that is not
+    evaluated.
     """
 
     template: Template
@@ -62,6 +64,7 @@ class Set(Struct, frozen=True):
     scheduler: str = ""
     priority_class: str = ""
     claims: tuple[PersistentVolumeClaim, ...] = ()
+    unevaluated: tuple[PodUnevaluated, ...] = ()
 
     def names(self) -> Iterator[str]:
         """Yield the names of the pods."""

@@ -52,7 +52,7 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     if prepared.books:
         slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
-    seats = (name for name in _ranked(view, slots, prepared) for _ in range(slots.counts[name]))
+    seats = (name for name, number in _ranked(view, slots, prepared) for _ in range(number))
     order = [*islice(seats, len(queue))]
     stopped = job.over_quota(view, queue[: len(order) + 1])
     allowed = queue[: stopped[0]] if stopped is not None else queue
@@ -116,19 +116,19 @@ def _waiting(
     return waiting
 
 
-def _ranked(view: View, offer: Offer, prepared: Prepared) -> Iterable[str]:
-    """Return the nodes that take any, in the order in which they are filled: preferred ones, then those for most."""
+def _ranked(view: View, offer: Offer, prepared: Prepared) -> Iterable[tuple[str, int]]:
+    """Return the nodes that take any and how many, as they are filled: preferred ones first, then those for most."""
     counts = offer.counts
     if not prepared.reservations:
         return counts.most_first()
-    return sorted(counts, key=lambda name: (preference(view.state(name), prepared), -counts[name]))
+    return sorted(counts.items(), key=lambda node: (preference(view.state(node[0]), prepared), -node[1]))
 
 
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
     """Return how many of the pods nodes take once each is placed before the next is tried, until all have a place."""
     found: dict[str, NodeSlots] = {}
     left, fill = len(pods), fillings(view, prepared)
-    for name in _ranked(view, offer, prepared):
+    for name, _ in _ranked(view, offer, prepared):
         node = offer[name]
         # Counting charges members to the node, where each may draw on a reservation of its own.
         most = len(pods) if prepared.reservations else node.slots

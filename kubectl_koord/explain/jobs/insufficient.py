@@ -16,6 +16,7 @@ from kubectl_koord.engine.reasons.claims import ClaimReason
 from kubectl_koord.engine.reasons.prefilter import PodRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.jobs.pending import Cause, Lack, PlanFailure
@@ -24,6 +25,9 @@ from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.refusals.claims import claim_obstacle, not_allocated
 from kubectl_koord.wording.refusals.prefilter import lacking
+
+_MOST_PLANS = 8
+"""Of so many plans that fail in the empty cluster each leaves a node out."""
 
 
 def cause_of(simulation: Simulation, first: Attempt) -> Cause:
@@ -97,7 +101,7 @@ def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
 
 def _best(plan: PlacementPlan) -> tuple[int, int]:
     """Return the most slots of a domain of the start set, and the most before rounding."""
-    return max(plan.offered, default=0), max((plan.raw[index] for index in plan.start), default=0)
+    return max(plan.offered, default=0), max(map(plan.raw.__getitem__, plan.start), default=0)
 
 
 def _never_fits(simulation: Simulation) -> bool:
@@ -121,11 +125,24 @@ def _fits_empty(simulation: Simulation) -> bool:
     repels = any(pod.requirements.pod_anti_affinity for pod in simulation.subject.pending)
     alone = wanting_room_alone(simulation, for_others=repels)  # else nobody sees a difference in who waits
     empty = evidence.roomy_view(simulation.view)
-    unlimited = alone.answered_alone(evidence.unlimited_view(simulation.view))
-    if any(outcome.placed_at_once for outcome in unlimited):
+    if _fits_somewhere(alone, evidence.unlimited_view(simulation.view)):
         return True  # a quota that refuses such pods is no want of room
     outcomes = alone.answered_alone(empty) if empty.quotas else ()
     return any(outcome.placed_at_once or outcome.first.over_quota for outcome in outcomes)
+
+
+def _fits_somewhere(alone: Simulation, view: View) -> bool:
+    """Tell whether the job is placed, be it without nodes on which plans fail: another domain may have room."""
+    for _ in range(_MOST_PLANS):
+        outcomes = alone.answered_alone(view)
+        if any(outcome.placed_at_once for outcome in outcomes):
+            return True
+        failing = {outcome.first.failed_seat for outcome in outcomes if outcome.first.plan_fails}
+        if not failing:
+            return False
+        nodes = {seat.node for seat in failing if seat is not None}
+        view = view.with_nodes(structs.replace(view.node(name), unschedulable=True) for name in nodes)
+    return False
 
 
 def _too_large(simulation: Simulation, first: Attempt) -> Cause:

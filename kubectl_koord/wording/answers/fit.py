@@ -29,12 +29,27 @@ def assumed(groups: Sequence[str]) -> str:
     return f"{noun} {listed(groups)}: made by the job's operator, if gang scheduling is enabled there."
 
 
+def not_offered(resource: str) -> str:
+    """Return that no node offers what Koordinator's webhook makes pods request that ask for parts of GPUs."""
+    gate = "koord-manager publishes it only with feature gate EnableSyncGPUSharedResource"
+    return f"no node offers {resource}, which pods request that ask for parts of GPUs: {gate}."
+
+
 def other_scheduler(workloads: Sequence[str], scheduler: str, profile: str) -> str:
     """Return that another scheduler would place what was submitted, and what was computed in its place."""
     have = "has" if len(workloads) == 1 else "have"
     instead = f"computed as if it were {profile}, as no decision is computed for another scheduler"
     return (
         f"{listed(workloads)} {have} schedulerName {scheduler}: {instead}. Set schedulerName {profile} to make it so."
+    )
+
+
+def own_priority(workloads: Sequence[str]) -> str:
+    """Return which workloads have a priority that the API server refuses."""
+    have = "has" if len(workloads) == 1 else "have"
+    return (
+        f"{listed(workloads)} {have} a priority that no PriorityClass gives: it counts as written, but the API server"
+        " refuses such pods. Name a PriorityClass."
     )
 
 

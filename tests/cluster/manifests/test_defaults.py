@@ -7,6 +7,7 @@ import pytest
 from kubectl_koord.cluster.manifests.completed import Overrides
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.snapshot import Gap
 from tests.cluster.manifests.conftest import Submit
 
 
@@ -73,6 +74,28 @@ def test_a_class_may_stand_in_the_manifests(submit: Submit) -> None:
 def test_a_class_that_is_nowhere_is_an_error_that_names_the_pod(submit: Submit) -> None:
     with pytest.raises(KoordError, match=r"job\.yaml: document 1: Pod p: PriorityClass 'gone': none such was read"):
         submit(pod({}, priorityClassName="gone"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "classes", "refused"),
+    [
+        ({"priority": 3}, [], True),
+        ({"priority": 0}, [], False),
+        ({"priority": 7}, [priority_class("d", 7, globalDefault=True)], False),
+        ({"priority": 0}, [priority_class("d", 7, globalDefault=True)], True),
+        ({"priority": 3, "priorityClassName": "d"}, [priority_class("d", 7)], True),
+        ({"priority": 7, "priorityClassName": "d"}, [priority_class("d", 7)], False),
+        ({"priority": 3, "priorityClassName": "gone"}, [], False),
+        ({"priorityClassName": "d"}, [priority_class("d", 7)], False),
+    ],
+)
+def test_a_priority_that_no_class_gives_is_told(
+    submit: Submit, spec: dict[str, Any], classes: list[dict[str, Any]], *, refused: bool
+) -> None:
+    assert submit(pod({}, **spec), *classes)[1].own_priority == (("Pod/p",) if refused else ())
+    assert submit(pod({}, **spec), *classes, overrides=Overrides(priority=3))[1].own_priority == ()
+    hidden = Gap("PriorityClass", "forbidden", "you may not")
+    assert submit(pod({}, **spec), *classes, gaps=[hidden])[1].own_priority == ()
 
 
 def test_a_priority_or_class_from_the_command_line_beats_what_is_written(submit: Submit) -> None:

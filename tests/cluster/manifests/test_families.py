@@ -7,6 +7,7 @@ import pytest
 
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import PendingPod, Resources
+from kubectl_koord.model.unevaluated import PodSetting, WideningPodSetting
 from tests.cluster.manifests.conftest import Submit
 
 GANG = {"labels": {"pod-group.scheduling.sigs.k8s.io": "g"}}
@@ -401,6 +402,56 @@ def test_a_claim_that_a_volcano_job_names_and_that_is_not_there_stays_missing(su
 def test_a_volume_that_volcano_refuses_is_told(submit: Submit, volume: dict[str, Any]) -> None:
     with pytest.raises(KoordError, match=r"document 1: Job x: Expected one of .* - at `\$.spec.volumes\[1\]`"):
         submit(vcjob(volumes=[{"mountPath": "/in", "volumeClaimName": "a"}, {"mountPath": "/out", **volume}]))
+
+
+def job_set(at: str = "", *annotations: str, **spec: Any) -> dict[str, Any]:  # noqa: ANN401
+    said = {f"alpha.jobset.sigs.k8s.io/{name}": "rack" for name in annotations}
+    job = {
+        "metadata": {"annotations": said if at == "job" else {}},
+        "spec": {"template": {"metadata": {"annotations": said if at == "pod" else {}}, "spec": {"containers": []}}},
+    }
+    written = workload(
+        "jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": [{"name": "a", "template": job}], **spec}
+    )
+    written["metadata"]["annotations"] = said if at == "set" else {}
+    return written
+
+
+def group_set(annotation: str = "", **spec: Any) -> dict[str, Any]:  # noqa: ANN401
+    template = {"size": 2, "workerTemplate": {"spec": {"containers": []}}, **spec}
+    written = workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", {"leaderWorkerTemplate": template})
+    written["metadata"]["annotations"] = {f"leaderworkerset.sigs.k8s.io/{annotation}": "rack"} if annotation else {}
+    return written
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (job_set(), ()),
+        (job_set("set", "exclusive-topology"), (PodSetting("exclusive-topology"),)),
+        (job_set("job", "exclusive-topology"), (PodSetting("exclusive-topology"),)),
+        (job_set("pod", "exclusive-topology"), (PodSetting("exclusive-topology"),)),
+        (job_set("set", "node-selector"), ()),
+        (job_set("set", "exclusive-topology", "node-selector"), (WideningPodSetting("exclusive-node-selector"),)),
+        (job_set(volumeClaimPolicies=[{"templates": []}]), (PodSetting("volume-claim-policy"),)),
+        (group_set(), ()),
+        (group_set("exclusive-topology"), (PodSetting("exclusive-topology"),)),
+        (group_set("subgroup-exclusive-topology"), (PodSetting("exclusive-topology"),)),
+    ],
+    ids=range(10),
+)
+def test_what_ties_the_jobs_of_a_set_to_places_is_not_evaluated(
+    submit: Submit, written: dict[str, Any], expected: tuple[object, ...]
+) -> None:
+    found = [pod.requirements.unevaluated for pod in submit(written)[0].pending]
+    assert found
+    assert set(found) == {expected}
+
+
+def test_leaders_and_workers_get_claims_of_their_own(submit: Submit) -> None:
+    snapshot, _ = submit(group_set(volumeClaimTemplates=[claim_template("data", storageClassName="fast")]))
+    assert [pod.requirements.claims for pod in snapshot.pending] == [("data-x-0",), ("data-x-0-1",)]
+    assert sorted(snapshot.claims) == ["team/data-x-0", "team/data-x-0-1"]
 
 
 def test_an_ephemeral_volume_gets_its_claim_made_for_the_pod(submit: Submit) -> None:

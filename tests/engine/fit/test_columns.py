@@ -173,6 +173,18 @@ def test_a_filter_refuses_at_once_what_it_refuses_one_by_one(asked: str, number:
                 assert [len(some) for some in words] == [1] * len(parts)
 
 
+@pytest.mark.parametrize("asked", ["CPUs in one zone", "whole cores"])
+def test_who_is_taken_away_on_trial_stays_in_the_books_of_a_what_if_over_it(asked: str) -> None:
+    pod = pending("p", **ASKING[asked], priority=1)
+    trial = without_victims(of(drawn(5, 24)), pod)
+    view = trial.with_nodes(
+        [structs.replace(trial.node(name), unschedulable=True) for name in ("n1", "n2", "n3", "n4")]
+    )
+    for check in prepare(pod, view, rules("1.8")).checks:
+        refusing = [name for name in view.names() if check.reject(pod, view.state(name), pod.requirements)]
+        assert named(view, check.refused(view, pod, every_node(view))) == refusing
+
+
 @pytest.mark.parametrize(("version", "uncertain"), [("1.7", ["held"]), ("main", ["held", "zoned"])])
 def test_only_nodes_that_may_have_nothing_to_book_are_asked_for_it(version: str, uncertain: list[str]) -> None:
     numa = NodeNUMA(cpus=CPUS, zones=tuple(Zone(number, (("cpu", 8000),)) for number in range(2)))

@@ -12,6 +12,7 @@ from kubectl_koord.engine.reasons.nodes import (
     MetricExpired,
     Overloaded,
     Reason,
+    Refused,
 )
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import offer_slots
@@ -28,6 +29,7 @@ from kubectl_koord.model.load import (
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.values.quantity import Resources
+from kubectl_koord.wording.evidence import lost_nodes
 from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, node, pending, preempt_of, short
 
 NOW, LONG_AGO = "2026-11-20T10:00:00Z", "2026-11-20T08:00:00Z"
@@ -314,3 +316,21 @@ def test_nodes_without_a_metric_or_without_thresholds_are_counted_as_they_are() 
     drawing = with_thresholds(bare, whole=(("cpu", 65),))
     pod, view = pending("p", expected=use(1000)), of(drawing)
     assert offer_slots(view, ["n1", "n2"], [pod], prepare(pod, view, rules("1.8"))).counts == {"n1": 1, "n2": 1}
+
+
+@pytest.mark.parametrize("filters_expired", [True, False])
+def test_nodes_are_refused_for_load_in_the_same_words_at_once_as_one_by_one(*, filters_expired: bool) -> None:
+    drawing = cluster("s0: b0[n0:8 n1:8 n2:8 n3:8 n4:8 n5:8 n6:8 n7:8 n8:8 n9:8 n10:8 n11:8]")
+    for at in range(11):
+        used = (("cpu", at // 2 * 1400), ("memory", (at % 5) << 34))
+        own = Thresholds(whole=(("memory", 20), ("cpu", 50))) if at % 3 == 0 else Thresholds()
+        metric = NodeMetric(used, LONG_AGO if at > 8 else NOW, thresholds=own, raw_allocatable=(("memory", 80 << 30),))
+        drawing = drawing.change(f"n{at}", metric=metric)
+    load = LoadSettings(Thresholds(whole=(("cpu", 65), ("memory", 60))), filters_expired=filters_expired, expiration=60)
+    pod, view = pending("p", expected=use(1000)), of(drawing.configured(load=load))
+    prepared = prepare(pod, view, rules("1.8"))
+    found = {name: rejection(pod, view.state(name), prepared) for name in view.names()}
+    refused = [Refused(reason, 1) for reason in found.values() if reason is not None]
+    reasons = offer_slots(view, view.names(), [pod], prepared).reasons
+    assert lost_nodes(reasons) == lost_nodes(refused)
+    assert len(reasons) == len({one.reason for one in refused})

@@ -138,7 +138,7 @@ def _names(written: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 @lru_cache(_MOST_AMOUNTS)
 def _amount(resource: str, name: str, written: str | float) -> tuple[str, int]:
     try:
-        return resource, quantity.amount(resource, quantity.parse(written))
+        return resource, quantity.amount(resource, quantity.parse_once(written))
     except quantity.QuantityError as problem:
         raise quantity.QuantityError(f"{name}: {problem}") from None
 

@@ -141,7 +141,7 @@ def lean_claim(written: PersistentVolumeClaim) -> PersistentVolumeClaim:
 
     """
     meta = written.metadata
-    _claimed(written.spec)
+    _request(written.spec)
     written.metadata = Meta(
         annotations={name: text for name, text in (meta.annotations or {}).items() if name in _READ} or None,
         deletion_timestamp=meta.deletion_timestamp,
@@ -280,10 +280,6 @@ def free_volume(written: PersistentVolume) -> storage.Volume | None:
         terms=node_terms(affinity.required) if affinity and affinity.required else None,
         promised=f"{promised.namespace}/{promised.name}" if promised else "",
     )
-
-
-def _claimed(spec: ClaimSpec) -> int:
-    return _size(spec.resources.requests if spec.resources else None)
 
 
 def _size(written: Amounts | None) -> int:

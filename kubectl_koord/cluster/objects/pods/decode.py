@@ -158,7 +158,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
     meta, spec = written.metadata, written.spec
     annotations = strings(meta.annotations)
     gang, needs_group = gangs.gang_of(meta)
-    said = pool.pod_labels(meta.labels)
+    said = pool.said(meta.labels)
     return pods.PendingPod(
         namespace=namespace(meta),
         name=meta.name,

@@ -1,7 +1,7 @@
 """Pods of a long list: what those of one owner have alike is decoded and found out once."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -10,7 +10,7 @@ from kubectl_koord.cluster.objects.fields import pod_devices
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
 from kubectl_koord.cluster.objects.pods import decode, numa
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, Volume
-from kubectl_koord.cluster.objects.pods.listed_fields import ABSENT, NOTHING, ListedPod, ListedSpec
+from kubectl_koord.cluster.objects.pods.listed_fields import ABSENT, NOTHING, ListedPod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requirements import UNEVALUATED, tying_volumes
 from kubectl_koord.model import pods
@@ -27,6 +27,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+_Read: TypeAlias = tuple[str | int | None, ...]
+
+
 class _Asking(msgspec.Struct, gc=False):
     spec: PodSpec
 
@@ -34,24 +37,23 @@ class _Asking(msgspec.Struct, gc=False):
 class _Last(msgspec.Struct, gc=False):
     """The last pod of an owner: what the next one is compared with, and what was found out of it.
 
-    `spec` is without the node and volumes, `text` how that is written; `volumes` what stands before and behind the
-    name of the one with the token, and `tying` those that can tie the pod to nodes.
+    `spec` is without the node and volumes; `volumes` what stands before and behind the name of the one with the token,
+    and `tying` those that can tie the pod to nodes.
     """
 
-    spec: ListedSpec
-    text: bytes
+    spec: bytes
     labels: msgspec.Raw
     qos: str | None
-    read: tuple[str | int | None, ...]
+    read: _Read
     volumes: tuple[bytes, bytes]
     tying: list[Volume]
     owners: list[Owner]
     alike: decode.Alike
 
 
+_encode = msgspec.json.encode
 _pod = decoder(Pod)
 _asks = decoder(_Asking)
-_spec = decoder(ListedSpec)
 _strings = decoder(dict[str, str | None] | None)
 _owners = decoder(list[Owner] | None)
 _volumes = decoder(list[Volume] | None)
@@ -85,30 +87,24 @@ class ListedPods:
         owner = meta.namespace, bytes(meta.owner_references)
         last = self._recent.get(owner)
         spec.node_name, spec.volumes = None, ABSENT
+        text, tied = _encode(spec), bytes(volumes)
+        spec.node_name, spec.volumes = node, volumes
         if (
             last is None
             or last.labels != meta.labels
-            or last.spec != spec
+            or last.spec != text
             or last.read != read
             or last.qos != written.status.qos_class
-            or not _are_alike(bytes(volumes), last.volumes)
+            or not _are_alike(tied, last.volumes)
         ):
-            last = self._found(written, bytes(volumes), read, last)
+            last = self._found(written, text, tied, read, last)
             _keep(self._recent, owner, last, _MOST_RECENT)
-        spec.node_name, spec.volumes = node, volumes
         return decode.running(written, last.alike, annotations, self._pool)
 
-    def _found(
-        self, written: ListedPod, volumes: bytes, read: tuple[str | int | None, ...], last: _Last | None
-    ) -> _Last:
+    def _found(self, written: ListedPod, spec: bytes, volumes: bytes, read: _Read, last: _Last | None) -> _Last:
         """Return what is found out of a pod, `last` being what was of the one of its owner before."""
-        spec, meta, status = written.spec, written.metadata, written.status
+        meta, status = written.metadata, written.status
         owners = last.owners if last else _owners.decode(meta.owner_references) or []
-        if last and last.spec == spec:
-            spec, text = last.spec, last.text
-        else:
-            text = msgspec.json.encode(spec)
-            spec = _spec.decode(text)  # apart from the bytes of the list
         if last and _are_alike(volumes, last.volumes):
             parts, tying = last.volumes, last.tying
         else:
@@ -122,22 +118,22 @@ class ListedPods:
         labels = found.labels or {}
         said = self._pool.pod_labels(labels)
         key = (
-            text,
+            spec,
             status.qos_class,
             read,
             said.qos,
             tuple([owner.kind for owner in owners]),
             labels.get(pod_devices.ISOLATION),
-            bytes(meta.labels) if bytes(spec.topology_spread_constraints) != NOTHING else b"",
+            bytes(meta.labels) if bytes(written.spec.topology_spread_constraints) != NOTHING else b"",
         )
         requirements = self._requirements.get(key)
         if requirements is None:
-            requirements = self._pool.new_requirements(Pod(found, _asking(text), status))
+            requirements = self._pool.new_requirements(Pod(found, _asking(spec), status))
             _keep(self._requirements, key, requirements, _MOST)
         if tying:
             requirements = self._pool.tied(requirements, tying)
-        alike = decode.alike(found, said, self._pool.priority(spec.priority or 0), requirements)
-        return _Last(spec, text, meta.labels.copy(), status.qos_class, read, parts, tying, owners, alike)
+        alike = decode.alike(found, said, self._pool.priority(written.spec.priority or 0), requirements)
+        return _Last(spec, meta.labels.copy(), status.qos_class, read, parts, tying, owners, alike)
 
 
 def whole(written: ListedPod) -> Pod:
@@ -147,22 +143,22 @@ def whole(written: ListedPod) -> Pod:
         msgspec.ValidationError: when one of them has another type.
 
     """
-    found: Pod = _pod.decode(msgspec.json.encode(written))
+    found: Pod = _pod.decode(_encode(written))
     return found
 
 
-def _asking(text: bytes) -> PodSpec:
+def _asking(spec: bytes) -> PodSpec:
     """Return a spec with all its fields; pods of their own claims differ in volumes, which are not among them.
 
     Raises:
         msgspec.ValidationError: when one of them has another type.
 
     """
-    found: _Asking = _asks.decode(b'{"spec":' + text + b"}")
+    found: _Asking = _asks.decode(b'{"spec":' + spec + b"}")
     return found.spec
 
 
-def _read(annotations: Mapping[str, str | None]) -> tuple[str | int | None, ...]:
+def _read(annotations: Mapping[str, str | None]) -> _Read:
     """Return the annotations that requirements are made of, 0 for each that is missing."""
     return tuple([annotations.get(name, 0) for name in _READ])
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from copy import copy
-from itertools import pairwise
 from sys import intern
 
 import msgspec
@@ -22,7 +21,7 @@ from kubectl_koord.cluster.objects.pods.requirements import (
     with_volumes,
 )
 from kubectl_koord.model import pods
-from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, DeviceAllocation
 from kubectl_koord.model.quotas import PREEMPTIBLE_LABEL, QUOTA_LABELS, QuotaLabels
 from kubectl_koord.model.values.packed import PackedLabels
 
@@ -33,7 +32,6 @@ _NOT_PREEMPTIBLE = "scheduling.koordinator.sh/disable-preemptible"
 _TELLING = frozenset((_JOB_LABEL, _NOT_PREEMPTIBLE, PREEMPTIBLE_LABEL, *QOS_LABELS))
 
 _encode = msgspec.msgpack.Encoder().encode
-_NIL = _encode(None)  # a byte that is in no text
 
 
 class PodLabels(msgspec.Struct, frozen=True, gc=False):
@@ -51,11 +49,12 @@ _SILENT = PodLabels()
 class _Named:
     """The sets of labels of the same names: whether any of them tells something of a pod, and what was seen of them."""
 
-    __slots__ = ("found", "in_order", "names", "tell")
+    __slots__ = ("found", "in_order", "places", "quota", "tell")
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
-        self.in_order = all(one <= other for one, other in pairwise(names))
+        self.places = sorted(range(len(names)), key=names.__getitem__)
+        self.in_order = tuple([names[place] for place in self.places])
+        self.quota = [self.in_order.index(name) if name in names else None for name in QUOTA_LABELS]
         self.tell = not _TELLING.isdisjoint(names)
         self.found: dict[bytes, PodLabels] = {}
 
@@ -76,11 +75,11 @@ class PodPool(SharedValues):
         self._requirements: dict[pods.PodRequirements, pods.PodRequirements] = {}
         self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
         self._named: dict[tuple[str, ...], _Named] = {}
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._quota_labels: dict[QuotaLabels, QuotaLabels] = {}
         self._unlabelled: dict[PodLabels, PodLabels] = {}
         self._qos: dict[Qos, Qos] = {}
         self._allocations: dict[Allocations, Allocations] = {}
+        self._devices: dict[int, Allocations] = {}
         self._priorities: dict[int, int] = {}
 
     def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
@@ -124,10 +123,22 @@ class PodPool(SharedValues):
         devices = pod_devices.allocated(annotations)
         reservation = reservations.drawn_on(annotations)
         cpus = numa.allocated(annotations)
-        if not devices and not reservation and cpus is None:
-            return NOTHING
-        new = Allocations(devices=devices, cpus=cpus, reservation=reservation)
-        return self._allocations.setdefault(new, new)
+        if reservation or cpus is not None:
+            new = Allocations(devices=devices, cpus=cpus, reservation=reservation)
+            return self._allocations.setdefault(new, new)
+        return self._of_devices(devices) if devices else NOTHING
+
+    def _of_devices(self, devices: tuple[DeviceAllocation, ...]) -> Allocations:
+        """Return allocations of nothing but devices: those of the same object are found without comparing."""
+        found = self._devices.get(id(devices))
+        if found is None:
+            if len(self._devices) >= _MOST:
+                self._devices.clear()
+            new = Allocations(devices=devices)
+            found = self._allocations.setdefault(new, new)
+            if found.devices is devices:  # and as it is kept, no other object has its id
+                self._devices[id(devices)] = found
+        return found
 
     def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
         """Return what a pod's labels say, one object for all equal ones."""
@@ -139,32 +150,32 @@ class PodPool(SharedValues):
             named = self._named[names] = _Named(names)
         if not self.details:
             return self._said((), labels) if named.tell else _SILENT
-        key = _encode(list(labels.values()))
+        values = list(labels.values())
+        key = _encode(values)
         found = named.found.get(key)
         if found is None:
             if len(named.found) >= _MOST:  # pods with the same labels follow each other in lists
                 named.found.clear()
-            packed = self._packed(named, labels, key)
-            found = named.found[key] = self._said(packed, labels) if named.tell else PodLabels(packed)
+            kept = self._packed(named, values, key) if values else ()
+            found = named.found[key] = self._said(kept, labels) if named.tell else PodLabels(kept)
         return found
+
+    def _packed(self, named: "_Named", values: list[str | None], content: bytes) -> PackedLabels:
+        """Return labels in the order of their names, in which API servers write them; `content` is how values are."""
+        in_order = [values[place] or "" for place in named.places]
+        quota = tuple([None if at is None else in_order[at] for at in named.quota])
+        content = content if in_order == values else _encode(in_order)
+        return PackedLabels(named.in_order, content, self._quota_labels.setdefault(quota, quota))
+
+    def said(self, written: Mapping[str, str | None] | None) -> PodLabels:
+        """Return what a pod's labels say without themselves."""
+        return self._said((), written or {})
 
     def _said(self, kept: pods.AnyLabels, labels: Mapping[str, str | None]) -> PodLabels:
         qos = qos_of(labels)
         qos = self._qos.setdefault(qos, qos)
         new = PodLabels(kept, intern(labels.get(_JOB_LABEL) or ""), _is_protected(labels), qos)
         return new if kept else self._unlabelled.setdefault(new, new)
-
-    def _packed(self, named: "_Named", labels: Mapping[str, str | None], content: bytes) -> pods.AnyLabels:
-        """Return labels in the order of their names, in which API servers write them."""
-        if not labels:
-            return ()
-        names = named.names
-        if not named.in_order or (_NIL in content and None in labels.values()):
-            labels = {name: value or "" for name, value in sorted(labels.items())}
-            names, content = tuple(labels), _encode(list(labels.values()))
-            names = self._names.setdefault(names, names)
-        quota = tuple(map(labels.get, QUOTA_LABELS))
-        return PackedLabels(names, content, self._quota_labels.setdefault(quota, quota))
 
 
 def _without_node(spec: PodSpec) -> bytes:

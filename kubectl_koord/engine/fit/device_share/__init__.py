@@ -40,7 +40,9 @@ __all__ = [
     "Devices",
     "PodDeviceRequest",
     "ZoneHint",
+    "alike",
     "allocate",
+    "deciding_layout",
     "device_classes",
     "place_of",
     "request_of",
@@ -75,25 +77,14 @@ class DeviceShare(ByClass, Struct, frozen=True):
         policy = policy_of(state.node.numa, trigger.numa)
         if policy and (policy != "BestEffort" or self.filters_best_effort):
             return None  # NodeNUMAResource has chosen zones that have the devices
-        layout = self._deciding_layout(state)
+        layout = deciding_layout(self.request, state)
         if layout is None:
             return self._refusal(state)
         answers = _answers(self.snapshot.value, self.request)
-        key, kept = alike(state, layout)
+        key, kept = alike(state)
         if key not in answers:
             answers[key] = kept, self._refusal(state)
         return answers[key][1]
-
-    def _deciding_layout(self, state: NodeState) -> DeviceLayout | None:
-        """Return the devices of a node that decide with what is booked of them; None where more than that does.
-
-        That is who had a device of a type that it has none of, who may draw on what is reserved, or who has had a
-        virtual function.
-        """
-        layout = state.node.devices.layout if state.node.devices is not None else None
-        if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
-            return None
-        return None if state.rooms or self.request.wants_functions else layout
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
         """Return the nodes of a set that refuse the pod, asking one of each class, once for all that ask for the same.
@@ -107,14 +98,13 @@ class DeviceShare(ByClass, Struct, frozen=True):
             now = which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
             return self.refused(base, pod, among & ~changed) | now
         known = _known(view, self, pod.requirements.devices, pod.requirements.numa.policy)
-        found = 0
-        for one in self.classes(view, pod):
-            if asked := one & among:
-                if one not in known:
-                    state = view.state(first_of(view, asked))
-                    known[one] = self.reject(pod, state, pod.requirements) is not None
-                found |= asked if known[one] else 0
-        return found
+        if unknown := among & ~known.asked:
+            for one in self.classes(view, pod):
+                if one & unknown:
+                    state = view.state(first_of(view, one))
+                    known.asked |= one
+                    known.refusing |= one if self.reject(pod, state, pod.requirements) is not None else 0
+        return among & known.refusing
 
     def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
         """Return all nodes in classes."""
@@ -150,11 +140,11 @@ class DeviceShare(ByClass, Struct, frozen=True):
 
     def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the devices that suit best: what is booked is one value for nodes that are alike."""
-        layout = self._deciding_layout(state) if booked is NOTHING else None
+        layout = deciding_layout(self.request, state) if booked is NOTHING else None
         if layout is None:
             return self._reserved(state, booked)
         answers = _bookings(self.snapshot.value, self.request)
-        key, kept = alike(state, layout)
+        key, kept = alike(state)
         if key not in answers:
             answers[key] = kept, self._reserved(state, booked)
         return answers[key][1]
@@ -216,6 +206,18 @@ def nomination(trigger: PendingPod, cluster: Cluster) -> Nomination | None:
     return Nomination(request, Identity(snapshot), matched(cluster.view, trigger, cluster.once))
 
 
+def deciding_layout(request: PodDeviceRequest, state: NodeState) -> DeviceLayout | None:
+    """Return the devices of a node that decide with what is booked of them; None where more than that does.
+
+    That is who had a device of a type that it has none of, who may draw on what is reserved, or who has had a virtual
+    function.
+    """
+    layout = state.node.devices.layout if state.node.devices is not None else None
+    if layout is None or not all(layout.of_type(kind) for kind, _ in request.amounts):
+        return None
+    return None if state.rooms or request.wants_functions else layout
+
+
 def place_of(
     request: PodDeviceRequest,
     state: NodeState,
@@ -248,10 +250,17 @@ def _plans_secondaries(snapshot: Snapshot) -> bool:
     return any(one is not None and one.layout.plans_secondaries for one in devices)
 
 
+class _Known(Struct):
+    """The nodes that were asked, and those of them that refuse."""
+
+    asked: NodeSet = 0
+    refusing: NodeSet = 0
+
+
 @recently(_MOST_REQUESTS)
-def _known(_view: View, _check: DeviceShare, _options: DeviceOptions | None, _policy: str) -> dict[NodeSet, bool]:
-    """Return where it is kept which classes of nodes refuse pods with these settings: empty at first."""
-    return {}
+def _known(_view: View, _check: DeviceShare, _options: DeviceOptions | None, _policy: str) -> _Known:
+    """Return where it is kept which nodes refuse pods with these settings: none is asked at first."""
+    return _Known()
 
 
 @memoised

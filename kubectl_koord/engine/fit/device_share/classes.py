@@ -59,10 +59,13 @@ class _Seen(Struct, frozen=True):
 
 def _settings_of(node: Node) -> tuple[object, ...]:
     """Return what of a node alone decides: its labels, its policy, how its devices are laid out."""
-    labels = dict(node.labels)
-    layout = node.devices.layout if node.devices is not None else None
+    labels, layout = dict(node.labels), _layout_of(node)
     policy = node.numa.policy if node.numa is not None else ""
     return policy, labels.get(ISOLATION), labels.get(VENDOR), labels.get(MODEL), *_built(labels, layout)
+
+
+def _layout_of(node: Node) -> DeviceLayout | None:
+    return node.devices.layout if node.devices is not None else None
 
 
 @memoised
@@ -133,12 +136,18 @@ def _booked(occupants: Iterable[Occupant]) -> list[Allocations]:
     return [held for one in occupants if (held := one.allocations) is not None and held.devices]
 
 
-def alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, object]:
+def alike(state: NodeState) -> tuple[object, object]:
     """Return a key that is equal for nodes which are built alike and have the same booked, and what it is made of.
 
     The latter must be kept with the key: it holds identities, which another object may have once these are gone.
     """
-    return (*_built(dict(state.node.labels), layout), _booked_ids(state.occupants)), [layout, *_booked(state.occupants)]
+    return state.booked(_alike)
+
+
+def _alike(state: NodeState) -> tuple[object, object]:
+    layout = _layout_of(state.node)
+    booked = _booked(state.occupants)
+    return (*_built(dict(state.node.labels), layout), _ids_of(booked)), [layout, *booked]
 
 
 def _built(labels: Mapping[str, str], layout: DeviceLayout | None) -> tuple[object, ...]:

@@ -86,7 +86,7 @@ class PodDeviceRequest(Struct, frozen=True):
         return bool(first) and kind != first and self.gpu is not None and not self.gpu.shared
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 13)
 def request_of(requirements: PodRequirements) -> PodDeviceRequest | InvalidDevices | None:
     """Return what a pod asks for, or why the scheduler refuses it before it looks at a node; None for no device.
 

@@ -89,16 +89,16 @@ class LoadAware(Stateless, Struct, frozen=True):
 
     def _by_share(self, view: View, above: NodeSet, limits: Limits, resource: str) -> Iterator[NodeSet]:
         """Return nodes above the threshold of a resource in parts by the share of it that would be used."""
-        nodes, every = nodes_of(view), limits_of(view, limits, resource)
+        nodes, every, incoming = nodes_of(view), limits_of(view, limits, resource), self._incoming(resource)
         left = numbers_of(view, above, MOST_INCOMING, limits, resource)
         parts: dict[object, list[int]] = {}
         for position, most in zip(compress(count(), selector(view, above)), left, strict=True):
-            metric, limit = nodes[position].metric, every[position]
+            limit = every[position]
             if isinstance(limit, int):
+                metric = nodes[position].metric
                 parts.setdefault(metric and metric.updated, []).append(position)
             else:
-                share = percent_of(limit[1] - most + self._incoming(resource), limit[2])
-                parts.setdefault(share, []).append(position)
+                parts.setdefault(percent_of(limit[1] - most + incoming, limit[2]), []).append(position)
         return (set_of(view, held) for held in parts.values())
 
     def _limits(self, pod: PendingPod) -> Limits:

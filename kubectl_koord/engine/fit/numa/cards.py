@@ -1,6 +1,7 @@
 """What DeviceShare says of NUMA zones: which of them have the devices that a pod asks for."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -8,7 +9,9 @@ from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, fir
 from kubectl_koord.engine.fit.check import Cluster
 from kubectl_koord.engine.fit.device_share import (
     PodDeviceRequest,
+    alike,
     allocate,
+    deciding_layout,
     device_classes,
     place_of,
     request_of,
@@ -18,12 +21,14 @@ from kubectl_koord.engine.fit.device_share import (
 from kubectl_koord.engine.fit.numa.hints import Hint, Hints, ZonesWith
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.reservations import Matched, matched
+from kubectl_koord.engine.reservations import Matched
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.numa import ZoneSet, members, set_of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import Identity, recently
+from kubectl_koord.model.values.memo import Identity, memoised, recently
+
+T = TypeVar("T")
 
 _MOST_REQUESTS = 16
 
@@ -40,6 +45,9 @@ class CardHints(Struct, frozen=True):
 
         Mirrors `GetPodTopologyHints` in deviceshare/topology_hint.go and `Admit` of the topology manager.
         """
+        return self._kept(state, "hints", lambda: self._hints(state))
+
+    def _hints(self, state: NodeState) -> Hints | Reason:
         place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
         found = topology_hints(self.request, place) if place is not None else {}
         if not isinstance(found, Mapping):
@@ -51,10 +59,25 @@ class CardHints(Struct, frozen=True):
 
     def refusal(self, _pod: PendingPod, state: NodeState, zones: ZoneSet | None) -> Reason | None:
         """Return why the zones do not have the devices (`Allocate` in deviceshare/topology_hint.go)."""
+        return self._kept(state, zones, lambda: self._refusal(state, zones))
+
+    def _refusal(self, state: NodeState, zones: ZoneSet | None) -> Reason | None:
         chosen = None if zones is None else frozenset(members(zones))
         place = place_of(self.request, state, self.snapshot.value, chosen, self.mine)
         found = allocate(self.request, place) if place is not None else ()
         return None if isinstance(found, tuple) else found
+
+    def _kept(self, state: NodeState, about: Hashable, find: Callable[[], T]) -> T:
+        """Return what is found of a node, once for nodes that are alike and pods that ask for the same."""
+        layout = deciding_layout(self.request, state)
+        if layout is None:
+            return find()
+        answers = _answers(self.snapshot.value, self.request)
+        key, held = alike(state)
+        if (key, about) not in answers:
+            answers[key, about] = held, find()
+        found: T = answers[key, about][1]
+        return found
 
     def seen(self, state: NodeState) -> Hashable:
         """Return what DeviceShare sees of a node; who has had a virtual function counts on a trial, too."""
@@ -72,6 +95,12 @@ class CardHints(Struct, frozen=True):
             return frozenset()
         single = [{zone for one in hints if len(one.zones) == 1 for zone in one.zones} for hints in found.values()]
         return frozenset(set.intersection(*single)) if single else None
+
+
+@memoised
+def _answers(_snapshot: Snapshot, _request: PodDeviceRequest) -> dict[Hashable, tuple[object, Any]]:
+    """Return where what was found for a request is kept, for as long as the snapshot is: nothing at first."""
+    return {}
 
 
 @recently(_MOST_REQUESTS)
@@ -99,10 +128,13 @@ def _by_zone(found: Iterable[tuple[NodeSet, frozenset[int] | None]]) -> ZonesWit
     return ZonesWith(by_zone, unclear)
 
 
-def hints_for(trigger: PendingPod, cluster: Cluster) -> tuple[CardHints, ...]:
-    """Return what DeviceShare says for a trigger; nothing where it asks for no device, or no Device object was read."""
+def hints_for(trigger: PendingPod, cluster: Cluster, mine: Matched) -> tuple[CardHints, ...]:
+    """Return what DeviceShare says for a trigger and the reservations that match it.
+
+    Nothing where it asks for no device, or no Device object was read.
+    """
     request = request_of(trigger.requirements)
     snapshot = cluster.view.snapshot
     if not isinstance(request, PodDeviceRequest) or snapshot.gap("Device") is not None:
         return ()
-    return (CardHints(request, Identity(snapshot), matched(cluster.view, trigger, cluster.once)),)
+    return (CardHints(request, Identity(snapshot), mine),)

@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from kubectl_koord.engine.columns import (
     NodeSet,
+    held_of,
     nodes_of,
     occupants_of,
     of_nodes,
-    patched,
     position_of,
     seen_of_nodes,
     selector,
@@ -100,22 +100,31 @@ def _zones_of(view: View, plain: PlainZones) -> Sequence[_Zones | None]:
 @memoised
 def _books_of(view: View) -> Sequence[Booked]:
     """Return what is booked on each node, in name order."""
-    trial, base = view.trial(), view.layers()[0]
-
-    def of_node(name: str) -> Booked:
-        return booked_of(view.node(name).numa, view.occupants(name), view.held(name))
-
+    trial = view.trial()
     if trial is not None:
         before, removed = trial
-        found, known = list(_books_of(before)), position_of(view)
+        found, position = list(_books_of(before)), position_of(view)
         for name, pods in removed.items():
             if any(map(_holds, pods)):
-                found[known[name]] = of_node(name)
+                found[position[name]] = booked_of(view.node(name).numa, view.occupants(name), view.held(name))
         return found
-    if base is not None:
-        return patched(view, _books_of(base), of_node)
-    holding = ([pod for pod in pods if _holds(pod)] for pods in occupants_of(view))
-    return [booked_of(node.numa, pods, pods) for node, pods in zip(nodes_of(view), holding, strict=True)]
+    known: dict[tuple[object, ...], Booked] = {}
+    there = zip(nodes_of(view), occupants_of(view), held_of(view), strict=True)
+    return [_booked_alike(known, node.numa, pods, held) for node, pods, held in there]
+
+
+def _booked_alike(
+    known: dict[tuple[object, ...], Booked], node: NodeNUMA | None, pods: Sequence[Occupant], held: Sequence[Occupant]
+) -> Booked:
+    """Return what is booked on a node, found once for nodes with the same CPUs on which the same is booked."""
+    holding = [pod for pod in pods if _holds(pod)]
+    if held is not pods:
+        return booked_of(node, holding, [pod for pod in held if _holds(pod)])
+    wishes = ((id(pod.allocations), pod.requirements.numa.exclusive) for pod in holding)
+    key = (id(node.cpus) if node is not None else 0, *wishes)
+    if key not in known:
+        known[key] = booked_of(node, holding, holding)
+    return known[key]
 
 
 def _holds(occupant: Occupant) -> bool:

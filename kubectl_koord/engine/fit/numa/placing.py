@@ -1,33 +1,31 @@
 """CPUs that are bound and zones that are chosen: whether a node has them for a pod, and which ones it gets."""
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.columns import NodeSet, classes, every_node, first_of, grouped
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.fit.numa.allocate import Portion, ZoneRoom, cpus_taken, portion, room
+from kubectl_koord.engine.fit.numa.allocate import Portion
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
 from kubectl_koord.engine.fit.numa.columns import PlainZones, in_one_zone, with_cpus
-from kubectl_koord.engine.fit.numa.hints import Hint, HintProvider, Hints, ZoneAffinity, chosen, sets_of
+from kubectl_koord.engine.fit.numa.given import as_seen, cpus_of, portion_of, zone_hints, zones_alone
+from kubectl_koord.engine.fit.numa.hints import HintProvider, Hints, ZoneAffinity, chosen
 from kubectl_koord.engine.fit.numa.restored import ZoneWays, ways
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settings_of, settled, unbindable, wants_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack, NoZones
+from kubectl_koord.engine.reasons.numa import NoZones
 from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched, nodes_with
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.hardware.numa import NodeNUMA, amplified, members
+from kubectl_koord.model.hardware.numa import NodeNUMA, members
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values.memo import Identity
 
 _Numbers: TypeAlias = Callable[[Identity[NodeNUMA], Booked, Wants, Terms, Portion], tuple[int, ...]]
-_MOST_ANSWERS = 1 << 15
-_SCORED = ("cpu", "memory")
 
 
 class Placing(Stateless, Struct, frozen=True):
@@ -103,7 +101,7 @@ class Placing(Stateless, Struct, frozen=True):
         return in_one_zone(view, plain, self.wants.requests, terms.cpus, policy, self.providers)
 
     def _sees(self, state: NodeState) -> tuple[object, ...]:
-        return (_seen(state), *(provider.seen(state) for provider in self.providers))
+        return (_seen(state, self.wants), *(provider.seen(state) for provider in self.providers))
 
     def alike(self, view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return the set by settings, and by what is booked where these do not refuse the pod alone."""
@@ -120,7 +118,7 @@ class Placing(Stateless, Struct, frozen=True):
 
         They are those of the reservation that the pod takes, or of the node (`allocateWithNominated`).
         """
-        return self._booking(pod, state, booked, _cpus)
+        return self._booking(pod, state, booked, cpus_of)
 
     def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return the same without the numbers of the CPUs."""
@@ -140,11 +138,12 @@ class Placing(Stateless, Struct, frozen=True):
             affinity = self._affinity(pod, state, terms)
         if not isinstance(affinity, ZoneAffinity):
             return affinity
-        found = _given(Identity(node), self._ways(state).with_one(booked.reservation), self.wants, terms, affinity)
+        seen = as_seen(node, self.wants)
+        found = portion_of(seen, self._ways(state).with_one(booked.reservation), self.wants, terms, affinity)
         if not isinstance(found, tuple):
             return found
         held, given = found
-        cpus = numbers(Identity(node), held, self.wants, terms, given)
+        cpus = numbers(seen, held, self.wants, terms, given)
         zones = None if affinity.zones is None else members(affinity.zones)
         return structs.replace(booked, cpus=CPUAllocation(cpus, given.amounts), numa_nodes=zones)
 
@@ -177,24 +176,24 @@ class Placing(Stateless, Struct, frozen=True):
         if not isinstance(affinity, ZoneAffinity):
             return True  # no node is chosen for this pod then
         alone = structs.replace(one, must_draw=True)
-        return isinstance(_given(Identity(node), alone, self.wants, terms, affinity), tuple)
+        return isinstance(portion_of(as_seen(node, self.wants), alone, self.wants, terms, affinity), tuple)
 
     def _ways(self, state: NodeState) -> ZoneWays:
         return ways(state, self.mine, returns_owners=self.returns_owners)
 
     def _lacking(self, node: NodeNUMA, found_by: ZoneWays, terms: Terms) -> Reason | None:
-        found = _given(Identity(node), found_by, self.wants, terms, None)
+        found = portion_of(as_seen(node, self.wants), found_by, self.wants, terms, None)
         return None if isinstance(found, tuple) else found
 
     def _affinity(self, pod: PendingPod, state: NodeState, terms: Terms) -> ZoneAffinity | Reason:
         """Return the zones that the policy chooses and that give the pod all it asks, or why there are none."""
         node = state.node.numa or NOTHING_KNOWN
-        found_by = self._ways(state)
+        found_by, seen = self._ways(state), as_seen(node, self.wants)
         if not node.zones:
             return NoZones()
         if not self.providers:
-            return _alone(Identity(node), found_by, self.wants, terms)
-        given: list[Hints] = [_hints(Identity(node), found_by, self.wants, terms)]
+            return zones_alone(seen, found_by, self.wants, terms)
+        given: list[Hints] = [zone_hints(seen, found_by, self.wants, terms)]
         for provider in self.providers:
             hints = provider.hints(pod, state)
             if not isinstance(hints, Mapping):
@@ -204,90 +203,15 @@ class Placing(Stateless, Struct, frozen=True):
         found = chosen(terms.policy, zones, given, found_by.node, exclusive=terms.exclusive)
         if not isinstance(found, ZoneAffinity):
             return found
-        got = _given(Identity(node), found_by, self.wants, terms, found)
+        got = portion_of(seen, found_by, self.wants, terms, found)
         if not isinstance(got, tuple):
             return got
         refusals = (provider.refusal(pod, state, found.zones) for provider in self.providers)
         return next((refused for refused in refusals if refused is not None), found)
 
 
-def _seen(state: NodeState) -> tuple[object, ...]:
-    return Identity(state.node.numa), books(state), state.node.name if state.rooms else ""
-
-
-@lru_cache(_MOST_ANSWERS)
-def _alone(node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms) -> ZoneAffinity | Reason:
-    """Return the same where no other plugin has a say; nodes that are alike share it."""
-    zones = [zone.number for zone in node.value.zones]
-    hints = _hints(node, found_by, wants, terms)
-    found = chosen(terms.policy, zones, (hints,), found_by.node, exclusive=terms.exclusive)
-    if not isinstance(found, ZoneAffinity):
-        return found
-    got = _given(node, found_by, wants, terms, found)
-    return found if isinstance(got, tuple) else got
-
-
-@lru_cache(_MOST_ANSWERS)
-def _given(
-    node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms, affinity: ZoneAffinity | None
-) -> tuple[Booked, Portion] | Reason:
-    """Return what the pod gets and by which books, or why it gets none (`tryAllocateFromReusable`)."""
-    zones = affinity.zones if affinity else None
-    refusals: list[Lack] = []
-    for _, every in found_by.drawing:
-        tried = [portion(room(node.value, booked, wants, terms), zones) for booked in every]
-        lack = next((one for one in tried if not isinstance(one, Portion)), None)
-        last = tried[-1]
-        if lack is None and isinstance(last, Portion):
-            return every[-1], last
-        refusals += [lack] if lack is not None else []
-    if refusals and found_by.must_draw:
-        return BeyondReservedZones(tuple(refusals))
-    found = portion(room(node.value, found_by.node, wants, terms), zones)
-    return (found_by.node, found) if isinstance(found, Portion) else found
-
-
-@lru_cache(_MOST_ANSWERS)
-def _cpus(node: Identity[NodeNUMA], held: Booked, wants: Wants, terms: Terms, given: Portion) -> tuple[int, ...]:
-    """Return the numbers of the CPUs that the pod gets, those free by the books that are `held`."""
-    return members(cpus_taken(room(node.value, held, wants, terms), held, given))
-
-
-@lru_cache(_MOST_ANSWERS)
-def _hints(node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms) -> Hints:
-    """Return the sets of zones that have all CPUs and amounts (`generateResourceHints`)."""
-    space = room(node.value, found_by.ranking, wants, terms)
-    told = {resource for zone in node.value.zones for resource, _ in zone.allocatable}
-    hints: dict[str, list[Hint]] = {resource: [] for resource, _ in wants.requests if resource in told}
-    for zones in sets_of([zone.number for zone in node.value.zones]):
-        if not isinstance(_given(node, found_by, wants, terms, ZoneAffinity(zones)), tuple):
-            continue
-        score = _score(space, members(zones))
-        for resource, found in hints.items():
-            if all(space.amounts[zone].get(resource) for zone in members(zones)):
-                found.append(Hint(zones, terms.policy == "Restricted", score))
-    return {resource: _preferring_few(found) for resource, found in hints.items()}
-
-
-def _preferring_few(hints: list[Hint]) -> list[Hint]:
-    """Return the hints, of which those with the fewest zones are preferred."""
-    least = min((hint.zones.bit_count() for hint in hints if hint.zones is not None), default=0)
-    few = (hint.zones is not None and hint.zones.bit_count() == least for hint in hints)
-    return [structs.replace(hint, preferred=hint.preferred or is_few) for hint, is_few in zip(hints, few, strict=True)]
-
-
-def _score(space: ZoneRoom, zones: tuple[int, ...]) -> int:
-    """Return how empty zones would be with the pod, in percent (`leastResourceScorer`)."""
-    asked = dict(space.wants.requests)
-    if space.terms.cpus:
-        asked["cpu"] = amplified(asked["cpu"], space.node.zone_ratio)
-    shares = []
-    for resource in _SCORED:
-        total = sum(dict(zone.allocatable).get(resource, 0) for zone in space.node.zones if zone.number in zones)
-        free = sum(space.amounts[zone].get(resource, 0) for zone in zones) - asked.get(resource, 0)
-        if total:
-            shares.append(max(0, free) * 100 // total)
-    return sum(shares) // len(shares) if shares else 0
+def _seen(state: NodeState, wants: Wants) -> tuple[object, ...]:
+    return as_seen(state.node.numa, wants), books(state), state.node.name if state.rooms else ""
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
@@ -303,7 +227,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
         wants,
         rules.filters_best_effort,
         prefers or (best_effort and not rules.filters_best_effort) or _hold_cpus(mine, cluster.view),
-        hints_for(trigger, cluster),
+        hints_for(trigger, cluster, mine),
         mine,
         rules.returns_owners_of_zones,
     )

@@ -1,5 +1,6 @@
 """What holds for a pod on a node: whether it binds CPUs there and how, and by which NUMA policy."""
 
+from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PodRequirements, Resources
 
 MILLI = 1000
+_MOST_ANSWERS = 1 << 12
 NOTHING_KNOWN = NodeNUMA(known=False)
 """Of a node without labels, annotations and NodeResourceTopology."""
 
@@ -81,20 +83,25 @@ def settled(node: NodeNUMA, wants: Wants) -> Settled:
 
     Mirrors `mergeTopologyPolicy`, `requestCPUBind` and `getCPUBindPolicy` in plugins/nodenumaresource.
     """
+    return _settled(node.policy, node.bind_policy, wants)
+
+
+@lru_cache(_MOST_ANSWERS)
+def _settled(own: NUMAPolicy, binding: BindPolicy, wants: Wants) -> Settled:
     asked = wants.numa
-    if node.policy and asked.policy and node.policy != asked.policy:
-        return NUMAPolicyMismatch(node.policy, asked.policy)
-    policy = policy_of(node, asked)
+    if own and asked.policy and own != asked.policy:
+        return NUMAPolicyMismatch(own, asked.policy)
+    policy = policy_of(None, asked) or own
     exclusive = asked.zone_exclusive == "Required" or bool(asked.policy and not asked.zone_exclusive)
     if wants.binds:
-        required = bool(asked.required or node.bind_policy)
-        bind_policy = asked.bind_policy if asked.required else node.bind_policy or asked.bind_policy
+        required = bool(asked.required or binding)
+        bind_policy = asked.bind_policy if asked.required else binding or asked.bind_policy
         return Terms(wants.cpu // MILLI, bind_policy, required, policy, exclusive)
-    if not node.bind_policy or not wants.cpu:
-        return Terms(0, node.bind_policy, bool(node.bind_policy), policy, exclusive)
+    if not binding or not wants.cpu:
+        return Terms(0, binding, bool(binding), policy, exclusive)
     if wants.cpu % MILLI:
         return FractionalCPUs(wants.cpu)
-    return Terms(wants.cpu // MILLI, node.bind_policy, True, policy, exclusive)  # noqa: FBT003
+    return Terms(wants.cpu // MILLI, binding, True, policy, exclusive)  # noqa: FBT003
 
 
 def unbindable(node: NodeNUMA, wants: Wants, terms: Terms) -> Reason | None:

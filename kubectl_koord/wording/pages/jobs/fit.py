@@ -45,7 +45,7 @@ def verdict(gang: FitGang) -> str:
 def remarks(gang: FitGang) -> Iterator[str]:
     """Yield what is to be read below the verdict."""
     if gang.other_scheduler:
-        yield f"As if koord-scheduler placed its pods: they have schedulerName {gang.other_scheduler}."
+        yield f"As if koord-scheduler placed all of its pods, also those with schedulerName {gang.other_scheduler}."
     if gang.alone and gang.pods > 1:
         yield "Its pods are in no gang: the scheduler places each alone."
     others = [name for name in gang.gang_group if name != gang.gang]

@@ -1,0 +1,117 @@
+"""What a node gives to a pod, and which sets of its zones could: found once for nodes that are alike to the pod."""
+
+from functools import lru_cache
+
+from msgspec import structs
+
+from kubectl_koord.engine.fit.numa.allocate import Portion, ZoneRoom, cpus_taken, portion, room
+from kubectl_koord.engine.fit.numa.books import Booked
+from kubectl_koord.engine.fit.numa.hints import Hint, Hints, ZoneAffinity, chosen, sets_of
+from kubectl_koord.engine.fit.numa.restored import ZoneWays
+from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack
+from kubectl_koord.model.hardware.numa import CPUTopology, NodeNUMA, Zone, amplified, members
+from kubectl_koord.model.values.memo import Identity
+
+_MOST_ANSWERS = 1 << 15
+_SCORED = ("cpu", "memory")
+
+
+def as_seen(node: NodeNUMA | None, wants: Wants) -> Identity[NodeNUMA]:
+    """Return the node with nothing in its zones but what the pod asks for, and what is scored.
+
+    It is the one object for all nodes that are alike then.
+    """
+    return _as_seen(
+        Identity(node or NOTHING_KNOWN), frozenset([*_SCORED, *(resource for resource, _ in wants.requests)])
+    )
+
+
+@lru_cache(_MOST_ANSWERS)
+def _as_seen(node: Identity[NodeNUMA], resources: frozenset[str]) -> Identity[NodeNUMA]:
+    zones = tuple(
+        Zone(zone.number, tuple((resource, amount) for resource, amount in zone.allocatable if resource in resources))
+        for zone in node.value.zones
+    )
+    return _one_of(Identity(node.value.cpus), structs.replace(node.value, cpus=None, zones=zones))
+
+
+@lru_cache(_MOST_ANSWERS)
+def _one_of(cpus: Identity[CPUTopology | None], rest: NodeNUMA) -> Identity[NodeNUMA]:
+    return Identity(structs.replace(rest, cpus=cpus.value))
+
+
+@lru_cache(_MOST_ANSWERS)
+def zones_alone(node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms) -> ZoneAffinity | Reason:
+    """Return the same where no other plugin has a say; nodes that are alike share it."""
+    zones = [zone.number for zone in node.value.zones]
+    every = zone_hints(node, found_by, wants, terms)
+    found = chosen(terms.policy, zones, (every,), found_by.node, exclusive=terms.exclusive)
+    if not isinstance(found, ZoneAffinity):
+        return found
+    got = portion_of(node, found_by, wants, terms, found)
+    return found if isinstance(got, tuple) else got
+
+
+@lru_cache(_MOST_ANSWERS)
+def portion_of(
+    node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms, affinity: ZoneAffinity | None
+) -> tuple[Booked, Portion] | Reason:
+    """Return what the pod gets and by which books, or why it gets none (`tryAllocateFromReusable`)."""
+    zones = affinity.zones if affinity else None
+    refusals: list[Lack] = []
+    for _, every in found_by.drawing:
+        tried = [portion(room(node.value, booked, wants, terms), zones) for booked in every]
+        lack = next((one for one in tried if not isinstance(one, Portion)), None)
+        last = tried[-1]
+        if lack is None and isinstance(last, Portion):
+            return every[-1], last
+        refusals += [lack] if lack is not None else []
+    if refusals and found_by.must_draw:
+        return BeyondReservedZones(tuple(refusals))
+    found = portion(room(node.value, found_by.node, wants, terms), zones)
+    return (found_by.node, found) if isinstance(found, Portion) else found
+
+
+@lru_cache(_MOST_ANSWERS)
+def cpus_of(node: Identity[NodeNUMA], held: Booked, wants: Wants, terms: Terms, given: Portion) -> tuple[int, ...]:
+    """Return the numbers of the CPUs that the pod gets, those free by the books that are `held`."""
+    return members(cpus_taken(room(node.value, held, wants, terms), held, given))
+
+
+@lru_cache(_MOST_ANSWERS)
+def zone_hints(node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms) -> Hints:
+    """Return the sets of zones that have all CPUs and amounts (`generateResourceHints`)."""
+    space = room(node.value, found_by.ranking, wants, terms)
+    told = {resource for zone in node.value.zones for resource, _ in zone.allocatable}
+    hints: dict[str, list[Hint]] = {resource: [] for resource, _ in wants.requests if resource in told}
+    for zones in sets_of([zone.number for zone in node.value.zones]):
+        if not isinstance(portion_of(node, found_by, wants, terms, ZoneAffinity(zones)), tuple):
+            continue
+        score = _score(space, members(zones))
+        for resource, found in hints.items():
+            if all(space.amounts[zone].get(resource) for zone in members(zones)):
+                found.append(Hint(zones, terms.policy == "Restricted", score))
+    return {resource: _preferring_few(found) for resource, found in hints.items()}
+
+
+def _preferring_few(hints: list[Hint]) -> list[Hint]:
+    """Return the hints, of which those with the fewest zones are preferred."""
+    least = min((hint.zones.bit_count() for hint in hints if hint.zones is not None), default=0)
+    few = (hint.zones is not None and hint.zones.bit_count() == least for hint in hints)
+    return [structs.replace(hint, preferred=hint.preferred or is_few) for hint, is_few in zip(hints, few, strict=True)]
+
+
+def _score(space: ZoneRoom, zones: tuple[int, ...]) -> int:
+    """Return how empty zones would be with the pod, in percent (`leastResourceScorer`)."""
+    asked = dict(space.wants.requests)
+    if space.terms.cpus:
+        asked["cpu"] = amplified(asked["cpu"], space.node.zone_ratio)
+    shares = []
+    for resource in _SCORED:
+        total = sum(dict(zone.allocatable).get(resource, 0) for zone in space.node.zones if zone.number in zones)
+        free = sum(space.amounts[zone].get(resource, 0) for zone in zones) - asked.get(resource, 0)
+        if total:
+            shares.append(max(0, free) * 100 // total)
+    return sum(shares) // len(shares) if shares else 0
