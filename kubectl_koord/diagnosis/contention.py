@@ -60,7 +60,11 @@ def _scheduling_queue(view: View, snapshot: Identity[Snapshot], tree: Identity[T
 
 def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
     """Return what jobs of strictly higher priority leave to the subject, which is tried after them; None for none."""
-    ahead = jobs_ahead(simulation)
+    return left_by(simulation, jobs_ahead(simulation))
+
+
+def left_by(simulation: Simulation, ahead: JobsAhead) -> LeftByJobsAhead | None:
+    """Return the same of jobs that take what is given."""
     if not ahead.names:
         return None
     left = open_outcomes(simulation, ahead.view, preemption=False)

@@ -15,6 +15,8 @@ _FEWEST_RUNS, _MOST_RUNS = 120, 1500
 _TIGHT = 400
 _FEWEST_JOBS, _MOST_JOBS = 192, 3000
 _NOT_ASKED = 4
+OF_NEW_CLUSTER = 4
+"""How often a job counts in a cluster with more nodes, in which nothing that was computed holds."""
 _RUNS_OF_PREEMPTION = 40
 
 
@@ -53,6 +55,7 @@ class SearchBudget:
     def spend_jobs(self, ahead: JobsAhead, changes: Collection[Change]) -> None:
         """Take away the runs for jobs that were tried; those for which no node was asked count for less."""
         cost = ahead.asked + (ahead.tried - ahead.asked) // _NOT_ASKED
+        cost *= OF_NEW_CLUSTER if self.is_tight and "add-nodes" in changes else 1
         self.jobs -= cost
         self._taken.update(dict.fromkeys(changes, cost))
 
@@ -61,10 +64,20 @@ def _within(fewest: int, most: int, number: int) -> int:
     return max(fewest, min(most, number))
 
 
-def is_placed(simulation: Simulation, budget: SearchBudget, changes: Collection[Change] = ()) -> bool | None:
+def is_placed(
+    simulation: Simulation, budget: SearchBudget, changes: Collection[Change] = (), likely: JobsAhead | None = None
+) -> bool | None:
     """Tell whether why-pending would answer yes; None where the budget does not suffice to tell.
 
-    `changes` is what is changed. What jobs of higher priority take is looked at last: only where it is placed alone.
+    What jobs of higher priority take is looked at last: only where it is placed alone, and, where the budget is tight,
+    beside what they are likely to take.
+
+    Args:
+        simulation: the cluster, with the changes.
+        budget: what may be spent.
+        changes: what is changed.
+        likely: what these jobs took before, in the same cluster.
+
     """
     kinds = len({pod.requirements for pod in simulation.subject.pending})
     if not budget.spend(max(1, kinds)):
@@ -74,6 +87,8 @@ def is_placed(simulation: Simulation, budget: SearchBudget, changes: Collection[
     placed = _next_places(simulation, budget)
     if not placed:
         return placed
+    if not _is_likely(simulation, budget, likely):
+        return None
     is_known = contention.knows_jobs_ahead(simulation)
     if not is_known and not budget.allows_jobs(changes):
         return None
@@ -81,6 +96,12 @@ def is_placed(simulation: Simulation, budget: SearchBudget, changes: Collection[
     if not is_known:
         budget.spend_jobs(contention.jobs_ahead(simulation), changes)
     return left_by_jobs_ahead is None or left_by_jobs_ahead.leaves_room
+
+
+def _is_likely(simulation: Simulation, budget: SearchBudget, ahead: JobsAhead | None) -> bool:
+    """Tell whether jobs ahead are worth trying: where the budget is tight, if what they took before leaves room."""
+    left = contention.left_by(simulation, ahead) if budget.is_tight and ahead is not None else None
+    return left is None or left.leaves_room
 
 
 def _next_places(simulation: Simulation, budget: SearchBudget) -> bool | None:

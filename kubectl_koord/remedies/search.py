@@ -1,6 +1,6 @@
 """What all families of remedies work with: the simulation, what is short where, and a budget of engine runs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -55,11 +55,14 @@ _MOST_SLOT_COUNTS = 4
 class Search:
     """One search for ways out: a simulation that ends in a no, and the attempt that failed."""
 
-    def __init__(self, simulation: Simulation, failed: Outcome, budget: SearchBudget) -> None:
-        """Keep them; nothing is computed yet."""
+    def __init__(
+        self, simulation: Simulation, failed: Outcome, budget: SearchBudget, *, never_fits: bool = False
+    ) -> None:
+        """Keep them; nothing is computed yet. `never_fits` is whether not even the empty cluster seems to have room."""
         self.simulation = simulation
         self.failed = failed
         self.budget = budget
+        self.passes_over_room = never_fits and budget.is_tight
         self.members = in_index_order(simulation.subject.pending)
         self.pods = tuple(sorted(pod.key for pod in self.members))
         self.tried: set[Change] = set()
@@ -126,16 +129,26 @@ class Search:
             changes = {change} if change else set(map(_change, key))
             more = max((_MORE_RUNS.get(one, 0) for one in changes), default=0)
             may_run = self.budget.runs > 0 and self.budget.affords(more)
-            placed = is_placed(changed(self.simulation, key), self.budget, changes) if may_run else None
+            placed = self._is_placed(key, changes) if may_run else None
             (self.untried if placed is None else self.tried).update(changes)
             self._works[key] = bool(placed)
         return self._works[key]
 
+    def _is_placed(self, edits: Sequence[Edit], changes: Collection[Change]) -> bool | None:
+        simulation = changed(self.simulation, edits)
+        is_other = simulation.seen_by_others is not self.simulation.seen_by_others
+        is_own = is_other and simulation.view is self.simulation.view
+        likely = contention.jobs_ahead(self.simulation) if is_own else None
+        return is_placed(simulation, self.budget, changes, likely)
+
     def may_help(self, change: Change, runs: int = 0) -> bool:
-        """Note that a change is looked at, and tell whether anything that is found could still be proven.
+        """Note that a change that makes room is looked at, and tell whether it may help, and could still be proven.
 
         `runs` is how many runs it takes as long to find candidates.
         """
+        if self.passes_over_room and change != "add-nodes":
+            self.untried.add(change)
+            return False
         is_possible = not self.has_ended and self.budget.affords(runs)
         (self.tried if is_possible else self.untried).add(change)
         return is_possible

@@ -77,12 +77,16 @@ class Found(Struct, frozen=True):
     why_none: str = ""
 
 
-def proven(simulation: Simulation, failed: Outcome) -> Found:
-    """Return the single changes after which the subject would be placed; the best pair where there is none."""
+def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False) -> Found:
+    """Return the single changes after which the subject would be placed; the best pair where there is none.
+
+    Where the subject `never_fits`, as it seems not even in an empty cluster, what only makes room in this one is passed
+    over where there is too little time to look for everything.
+    """
     unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
     if unevaluated:
         return Found((), sentences.help_depends_on(unevaluated))
-    search = Search(simulation, failed, SearchBudget(len(simulation.view.names())))
+    search = Search(simulation, failed, SearchBudget(len(simulation.view.names())), never_fits=never_fits)
     ways = _found(search)
     if ways:
         return Found(tuple(sorted(ways, key=_harm)))

@@ -7,7 +7,7 @@ from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.remedies import proof
 from kubectl_koord.remedies.proof import SearchBudget, is_placed
 from kubectl_koord.remedies.search import Search
-from kubectl_koord.reports.edits import DeletePod, Uncordon
+from kubectl_koord.reports.edits import DeletePod, SetMinimum, Uncordon
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import next_attempt, simulate
 from tests.build import BLOCK, SPINE, Drawing, cluster, why_of
@@ -52,7 +52,14 @@ FULL = cluster("s0: b0[n1]").with_running("low", "n1", 8)
     ],
 )
 def test_a_way_out_is_found_behind_many_jobs_that_have_no_place(drawing: Drawing, action: str) -> None:
-    assert action in [way.action for way in why_of(behind(drawing)).unblock]
+    jobs = 40 if action == "add-nodes" else 70  # in a cluster with more nodes all are tried anew
+    assert action in [way.action for way in why_of(behind(drawing, jobs=jobs)).unblock]
+
+
+def test_nodes_are_not_added_where_all_jobs_ahead_would_have_to_be_tried_anew() -> None:
+    drawing = ROW.cordon("n2").with_running("x", "n2", 8, of_daemon_set=True)
+    report = why_of(behind(drawing.with_gang("job", 1, 8, never_preempts=True)))
+    assert "more nodes like those there are" in report.no_way_out.partition(BEFORE)[2]
 
 
 def test_a_pair_is_found_where_a_quota_keeps_nodes_from_being_asked() -> None:
@@ -126,6 +133,28 @@ def test_nothing_is_said_of_quotas_that_took_too_long_to_compute(monkeypatch: py
 def test_whoever_is_tried_first_decides_only_where_that_could_be_computed() -> None:
     drawing = cluster("s0: b0[n1:10]; s1: b1[n2:1]").with_gang("job", 1, 7, must_gather=SPINE, minimum=2)
     found = search(drawing.with_pod("job-w", "job", 2).cordon("n1"))
-    found.budget.runs = 3
-    assert not found.works((Uncordon("n1"),))
-    assert (found.tried, found.untried) == (set(), {"uncordon"})
+    for runs in (1, 3):
+        found.budget.runs = runs
+        assert not found.works((Uncordon("n1"),) * runs)
+        assert (found.tried, found.untried) == (set(), {"uncordon"})
+
+
+def test_what_seems_not_to_fit_even_in_an_empty_cluster_is_not_given_room_in_a_full_one() -> None:
+    drawing = cluster("s0: b0[n1 n2]").cordon("n2").with_running("low", "n1", 8)
+    report = why_of(behind(drawing.with_gang("job", 1, 99, must_gather=SPINE)))
+    assert report.cause
+    assert (report.cause.code, report.unblock) == ("never-fits", ())
+    room = "waiting for preemption, uncordoning nodes, evicting pods, moving pods, more nodes like those there are"
+    tried = "none of the changes tried lets it start: another topology spec and smaller requests; "
+    assert report.no_way_out == f"{tried}{BEFORE}{room} and pairs of changes."
+
+
+def test_who_is_not_tried_is_not_placed_and_jobs_ahead_are_not_tried_anew_where_they_left_no_room() -> None:
+    gone = simulate(THREE, THREE.subject("job"))
+    assert is_placed(changed(gone, tuple(DeletePod(f"default/job-{n}") for n in range(3))), SearchBudget(1)) is False
+    drawing = cluster("s0: b0[n1:4]").with_gang("job", 3, 1, must_gather=SPINE, priority=1)
+    drawing = drawing.with_gang("high", 1, 3, must_gather=SPINE, priority=9).with_quota("a", "default", cpu=99)
+    found = search(drawing)
+    jobs = found.budget.jobs
+    assert not found.works((DeletePod("default/job-2"), SetMinimum("default/job", "PodGroup", 2)))
+    assert (found.budget.jobs, found.untried) == (jobs, {"fewer-pods"})

@@ -99,7 +99,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
     others = alternatives_of(simulation, outcomes)
     placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" else None
     is_stuck = verdict == "no" or isinstance(cause, PlanFailure)
-    ways = _ways_out(simulation, likeliest) if is_stuck and not brief else ways_out.Found(())
+    ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief else ways_out.Found(())
     if verdict == "yes" and cause is not None and not brief:
         ways = ways_out.Found(retry.steps(simulation))
     return report_of(
@@ -123,11 +123,11 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
     )
 
 
-def _ways_out(simulation: Simulation, failed: Outcome) -> ways_out.Found:
+def _ways_out(simulation: Simulation, failed: Outcome, cause: Cause | None) -> ways_out.Found:
     subject = simulation.subject
     if isinstance(subject, GangSubject) and depends_on_memory(subject.group, simulation.snapshot):
         return ways_out.Found((), sentences.ANY_CHANGE_DEPENDS_ON_MEMORY)
-    return ways_out.proven(simulation, failed)
+    return ways_out.proven(simulation, failed, never_fits=cause is not None and cause.code == "never-fits")
 
 
 def _also_wrong(simulation: Simulation, cause: Cause | None, unevaluated: Iterable[Unevaluated]) -> Iterator[CauseCode]:
@@ -168,7 +168,7 @@ def _behind_jobs_ahead(
     simulation: Simulation, left: LeftByJobsAhead, found: Decided, warnings: tuple[Notice, ...], *, brief: bool
 ) -> WhyReport:
     """Return the report when jobs of higher priority go first and leave no room."""
-    ways = _ways_out(simulation, left.outcome) if left.certain and not brief else ways_out.Found(())
+    ways = _ways_out(simulation, left.outcome, found.cause) if left.certain and not brief else ways_out.Found(())
     return report_of(
         simulation,
         warnings,

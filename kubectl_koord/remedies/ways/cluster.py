@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count as numbers
 from itertools import islice
 
-from kubectl_koord.diagnosis import disruption, evidence
+from kubectl_koord.diagnosis import contention, disruption, evidence
 from kubectl_koord.engine.reasons.nodes import Untolerated
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
@@ -14,6 +14,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.remedies import next_steps
+from kubectl_koord.remedies.proof import OF_NEW_CLUSTER
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount, in_domain
 from kubectl_koord.reports.edits import AddNode, Edit, Tolerate, Uncordon
@@ -59,7 +60,7 @@ def wait_for_preemption(search: Search) -> Iterator[WayOut]:
     may_preempt = any(not pod.never_preempts for pod in simulation.subject.pending)
     if not simulation.snapshot.config.preemption or not may_preempt:
         return
-    if search.has_ended or not search.budget.affords(_RUNS_OF_PREEMPTION):
+    if search.has_ended or search.passes_over_room or not search.budget.affords(_RUNS_OF_PREEMPTION):
         search.untried.add("preemption")
         return
     most = max(_MOST_PLACES + 1, search.budget.runs // _RUNS_PER_OUTCOME)
@@ -160,6 +161,10 @@ def _toleration(search: Search, taint: Taint) -> str:
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
     """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
+    jobs = contention.jobs_ahead(search.simulation).asked * OF_NEW_CLUSTER
+    if search.budget.is_tight and jobs > search.budget.jobs:
+        search.untried.add("add-nodes")
+        return
     if not search.may_help("add-nodes"):
         return
     places: dict[Domain | None, tuple[Shortage, list[tuple[str, int]]]] = {}

@@ -25,7 +25,7 @@ def move_one(search: Search) -> Iterator[WayOut]:
 
     None with resource claims: where their devices could be had anew is not looked at.
     """
-    if search.has_ended:
+    if search.has_ended or search.passes_over_room:
         if any(removable(search, name) for name in search.view.names()):
             search.untried.add("move-pod")
         return

@@ -49,7 +49,7 @@ def free_any(search: Search) -> Iterator[WayOut]:
 
 
 def _freed_lower(search: Search) -> tuple[WayOut, ...]:
-    if search.has_ended:
+    if search.has_ended or search.passes_over_room:
         return ()
     return tuple(_freed(search, partial(lower_priority, search), _MOST_FREED, sentences.LOWER_PRIORITY_POD))
 

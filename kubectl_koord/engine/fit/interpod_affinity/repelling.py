@@ -9,7 +9,7 @@ from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodTerm
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.memo import Identity, memoised, recently
 from kubectl_koord.model.values.selectors import matches
 
 Kind: TypeAlias = tuple[tuple[PodTerm, ...], str]
@@ -17,13 +17,14 @@ Kind: TypeAlias = tuple[tuple[PodTerm, ...], str]
 _Repelling: TypeAlias = Mapping[Kind, Mapping[str, int]]
 _ByReach: TypeAlias = Mapping[str | None, tuple[tuple[PodTerm, str], ...]]
 """Terms with the namespaces of those whose terms they are, by the namespace that they are about, None for all."""
+_MOST_KEPT = 4
 
 
 def is_repelled(pod: PendingPod, cluster: Cluster) -> bool:
     """Tell whether another pod's anti-affinity is against the pod: of one that runs, or of one that may be placed."""
     view, pending = cluster.view, cluster.pending
     is_own = pending is None or pending is view.snapshot.pending
-    waiting = _waiting(view.snapshot) if is_own else _by_reach(kinds_of(pending or ()))
+    waiting = _waiting(view.snapshot) if is_own else _waiting_instead(view.snapshot, Identity(pending or ()))
     terms = [
         term
         for by_reach in (_running(view), waiting)
@@ -59,6 +60,11 @@ def _running(view: View) -> _ByReach:
 @memoised
 def _waiting(snapshot: Snapshot) -> _ByReach:
     return _by_reach(kinds_of(snapshot.pending))
+
+
+@recently(_MOST_KEPT)
+def _waiting_instead(_snapshot: Snapshot, pending: Identity[tuple[PendingPod, ...]]) -> _ByReach:
+    return _by_reach(kinds_of(pending.value))
 
 
 @memoised
