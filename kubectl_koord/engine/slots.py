@@ -1,5 +1,6 @@
 """Offer slots: how many of a gang's pods each node takes, one after the other."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -15,9 +16,10 @@ from kubectl_koord.engine.levels import Levels, room_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
 from kubectl_koord.engine.passing import counted_singly, passing, refused
-from kubectl_koord.engine.reasons.nodes import Refused
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.engine.refusing import RefusingNodes, refusing
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
 from kubectl_koord.model.values.memo import recently
 
@@ -246,8 +248,28 @@ def places(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> 
         found = rejection(pod, left, prepared) or reserve(pod, left, prepared)
         if not isinstance(found, PendingPod):
             return NodeSlots(count, found)
+        if found.allocations is NOTHING and found.requirements is pods[-1].requirements:
+            return _places_unbooked(left, found, pods[count:], prepared, count)
         left.add(found)
     return NodeSlots(len(pods), None)
+
+
+def _places_unbooked(
+    state: NodeState, placed: PendingPod, pods: Sequence[PendingPod], prepared: Prepared, before: int
+) -> NodeSlots:
+    """Return the same of pods alike for which nothing is booked: the more of them, the less a node takes the next."""
+
+    def refusal(number: int) -> Reason | None:
+        left = state.copy()
+        for _ in range(number):
+            left.add(placed)
+        return rejection(placed, left, prepared)
+
+    last = refusal(len(pods) - 1)
+    if last is None:
+        return NodeSlots(before + len(pods), None)
+    first = bisect_left(range(len(pods) - 1), True, key=lambda number: refusal(number) is not None)
+    return NodeSlots(before + first, refusal(first))
 
 
 def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
