@@ -5,7 +5,7 @@ What is asked of one node in a thousand nanoseconds is asked here of all in a fe
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce, wraps
 from itertools import chain, compress
 from operator import or_
@@ -247,15 +247,6 @@ def _regrouped(
         seen = sees(name)
         found[seen] = found.get(seen, 0) | set_of(view, (position,))
     return found
-
-
-def grouped(view: View, nodes: NodeSet, sees: Callable[[NodeState], Hashable]) -> Collection[NodeSet]:
-    """Return a set of nodes in parts, by what is seen of them and of those who are there."""
-    known = position_of(view)
-    positions: dict[Hashable, list[int]] = {}
-    for name in members(view, nodes):
-        positions.setdefault(sees(view.state(name)), []).append(known[name])
-    return [set_of(view, held) for held in positions.values()]
 
 
 def _grouped(view: View, seen: Iterable[Hashable]) -> Mapping[Hashable, NodeSet]:

@@ -151,7 +151,5 @@ def _why(
 ) -> Iterator[Refused]:
     """Yield why nodes refuse a pod, for their filters, or as nothing can be booked there; each reason once."""
     yield from (Refused(reason, nodes) for reason, nodes in Counter(refusing.values()).items())
-    for name in taking:
-        answer = reserve(pod, view.state(name), prepared)
-        if not isinstance(answer, PendingPod):
-            yield Refused(answer, 1)
+    answers = (reserve(pod, view.state(name), prepared) for name in taking)
+    yield from (Refused(answer, 1) for answer in answers if not isinstance(answer, PendingPod))

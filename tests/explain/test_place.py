@@ -8,6 +8,7 @@ from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.explain.place.report import domain_report, domains_named, full_names, node_report
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
+from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, set_of
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.storage import Claim
@@ -208,6 +209,14 @@ def test_a_place_needs_its_cards_too() -> None:
             f"g{number}", "n1", requests=cpus(1, nvidia_gpu=1), allocations=holding(number), owner=JOB
         )
     assert [(one.outcome, one.to) for one in drain_of(drawn).goes] == [("fits", "n2"), ("no-node", None)]
+
+
+def test_a_place_that_takes_a_pod_needs_its_cpus_to_bind_too() -> None:
+    taken = NodeNUMA(cpus=CPUTopology(tuple(CPU(i, i // 2, 0, 0) for i in range(16))), reserved=set_of(range(14)))
+    drawn = cluster("s0: b0[n1:16 n2:16 n3:2]").change("n2", numa=taken)
+    found = drain_of(drawn.with_running("bound", "n1", cpu=4, numa=PodNUMA(binds=True), owner=JOB))
+    short = "2 of 4 CPUs free to bind (1 node) and insufficient CPU (1 node)"
+    assert [(one.outcome, one.reason) for one in found.goes] == [("no-node", short)]
 
 
 def test_whoever_terminates_goes_anyway() -> None:

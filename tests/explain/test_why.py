@@ -5,7 +5,6 @@ from msgspec.structs import replace
 
 from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.explain.jobs.why import why, with_nodes
-from kubectl_koord.model.hardware.devices import Device
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
@@ -179,16 +178,18 @@ def test_what_would_fit_were_it_not_for_more_than_room_may_fit_yet(drawing: Draw
     assert code_of(drawing)[1] in {"insufficient-capacity", "insufficient-slots", "no-feasible-node"}
 
 
-@pytest.mark.parametrize(("second", "code"), [(card(1), "insufficient-slots"), (card(1, healthy=False), "never-fits")])
-def test_a_plan_that_fails_in_one_empty_domain_does_not_hide_that_another_has_room(second: Device, code: str) -> None:
-    room = cpus(8, nvidia_gpu=2, pods=110)
-    drawn = (
-        cluster("s0: b0[n1]; s1: b1[n2]")
-        .change("n1", allocatable=room, devices=devices(card(0), card(1, healthy=False)))
-        .change("n2", allocatable=room, devices=devices(card(0), second))
-        .with_running("one", on="n1", cpu=8)
-        .with_running("two", on="n2", cpu=8)
-    )
+@pytest.mark.parametrize(
+    ("spines", "ill", "code"), [(2, 1, "insufficient-slots"), (2, 2, "never-fits"), (9, 9, "never-fits")]
+)
+def test_a_plan_that_fails_in_one_empty_domain_does_not_hide_that_another_has_room(
+    spines: int, ill: int, code: str
+) -> None:
+    """Cards that are ill do not count in slots: a domain has enough of them, and no room."""
+    drawn = cluster(";".join(f"s{number}: b{number}[n{number}]" for number in range(spines)))
+    for number in range(spines):
+        cards = devices(card(0), card(1, healthy=number >= ill))
+        drawn = drawn.change(f"n{number}", allocatable=cpus(8, nvidia_gpu=2, pods=110), devices=cards)
+        drawn = drawn.with_running(f"low-{number}", on=f"n{number}", cpu=8)
     assert code_of(drawn.with_gang("job", 2, requests=cpus(1, nvidia_gpu=1), must_gather=SPINE)) == ("no", code)
 
 

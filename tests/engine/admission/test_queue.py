@@ -13,13 +13,16 @@ from kubectl_koord.engine.admission.queue import (
     by_priority_and_age,
     fits_wherever,
     higher_priority,
+    may_fit_wherever,
 )
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import build
 from kubectl_koord.engine.view import View, of
-from tests.build import SPINE, Drawing, cluster
+from kubectl_koord.model.pods import PodTerm
+from tests.build import SPINE, Drawing, card, cluster, having
+from tests.engine.fit.device_share.world import node_with
 
 DRAWN = (
     cluster("s0: b0[n1 n2]")
@@ -28,6 +31,7 @@ DRAWN = (
     .with_pod("also-mid", priority=5, created="2026-11-20T09:30:00Z")
     .with_gang("top", 2, priority=9)
 )
+TWO = cluster("s0: b0[n1]").with_gang("job", 2)
 NAMES = ("low", "mid", "also-mid", "top")
 
 
@@ -102,3 +106,24 @@ def test_a_job_fits_wherever_a_pod_ahead_goes_where_a_slot_can_be_spared(
     ahead = JobsAhead(("default/high",), view, drawing.subject("high").pending, view)
     (job,) = jobs(subject, drawing, rules("1.8"), build(drawing.topologies, drawing.nodes))
     assert fits_wherever(subject, ahead, attempt(job, view, subject.pending[0]), {}) is fits
+
+
+@pytest.mark.parametrize(
+    ("drawing", "may"),
+    [
+        (cluster("s0: b0[n1]").with_gang("job", 2).with_pod("high"), True),
+        (cluster("s0: b0[n1]").with_gang("job", 2).with_pod("job-2", gang="job", cpu=3).with_pod("high"), False),
+        (
+            cluster("s0: b0[n1]").with_gang("job", 2).with_pod("high", pod_anti_affinity=(PodTerm("zone", having()),)),
+            False,
+        ),
+        (node_with(card(0)).with_gang("job", 2, requests=(("nvidia.com/gpu", 1),)).with_pod("high"), False),
+    ],
+)
+def test_what_pods_ahead_may_take_is_compared_for_pods_alike_that_take_room_alone(
+    drawing: Drawing, *, may: bool
+) -> None:
+    view, subject = of(drawing), drawing.subject("job")
+    ahead = JobsAhead(("default/high",), view, drawing.subject("high").pending, view)
+    (job,) = jobs(subject, drawing, rules("1.8"), build(drawing.topologies, drawing.nodes))
+    assert may_fit_wherever(subject, ahead, job.prepared(subject.pending[0], view)) is may

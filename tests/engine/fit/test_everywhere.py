@@ -133,7 +133,7 @@ def test_nodes_are_told_apart_at_once_as_they_are_one_by_one(seed: int) -> None:
     for view in variants(world(seed)):
         snapshot = Identity(view.snapshot)
         classes = {name: seen for seen, nodes in device_classes(view).items() for name in named(view, nodes)}
-        assert classes == {name: seen_devices(view.state(name), snapshot) for name in view.names()}
+        assert classes == {name: seen_devices(snapshot)(view.state(name)) for name in view.names()}
         assert named(view, reserved_nodes(view)) == [name for name in view.names() if view.state(name).rooms]
         placed = {name: tuple(pod for pod in view.occupants(name) if pod.key == "default/p") for name in view.names()}
         assert placed_members(view) == {name: pods for name, pods in placed.items() if pods}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.columns import NodeSet
+from kubectl_koord.engine.columns import NodeSet, StateSees
 from kubectl_koord.engine.fit import placed, prepare, rejection
 from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.fit.numa.hints import Hint, Hints, ZoneAffinity, ZonesWith, chosen
@@ -479,8 +479,9 @@ class Cards:
     def refusal(self, _pod: PendingPod, _state: NodeState, _zones: int | None) -> Reason | None:
         return self._refusal
 
-    def seen(self, _state: NodeState) -> None:
-        return None
+    @property
+    def sees(self) -> StateSees:
+        raise NotImplementedError
 
     def zones(self, _view: View, among: NodeSet) -> ZonesWith:
         return ZonesWith({}, among)

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.engine.columns import (
     NodeSet,
+    StateSees,
     members,
     names_of,
     occupants_of,
@@ -33,12 +34,12 @@ def device_classes(view: View) -> Mapping[Hashable, NodeSet]:
 
     Who has had a virtual function counts on a trial, too: of nodes that are asked for one each is by itself.
     """
-    return state_classes(view, _Seen(Identity(view.snapshot)))
+    return state_classes(view, seen_devices(Identity(view.snapshot)))
 
 
-def seen_devices(state: NodeState, snapshot: Identity[Snapshot]) -> Hashable:
-    """Return what DeviceShare sees of a node, as a key for as long as its pods are held."""
-    return _Seen(snapshot)(state)
+def seen_devices(snapshot: Identity[Snapshot]) -> StateSees:
+    """Return what DeviceShare sees of nodes, as keys for as long as their pods are held."""
+    return _Seen(snapshot)
 
 
 class _Seen(Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, first_of, singles
+from kubectl_koord.engine.columns import NodeSet, StateSees, base_with_most, differing, first_of, names_of, singles
 from kubectl_koord.engine.fit.check import Cluster
 from kubectl_koord.engine.fit.device_share import (
     PodDeviceRequest,
@@ -79,9 +79,10 @@ class CardHints(Struct, frozen=True):
         found: T = answers[key, about][1]
         return found
 
-    def seen(self, state: NodeState) -> Hashable:
-        """Return what DeviceShare sees of a node; who has had a virtual function counts on a trial, too."""
-        return state.node.name if self.request.wants_functions else seen_devices(state, self.snapshot)
+    @property
+    def sees(self) -> StateSees:
+        """What DeviceShare sees of a node; who has had a virtual function counts on a trial, too."""
+        return _ByName() if self.request.wants_functions else seen_devices(self.snapshot)
 
     def zones(self, view: View, among: NodeSet) -> ZonesWith:
         """Return the nodes of a set by the zones that have the devices."""
@@ -95,6 +96,16 @@ class CardHints(Struct, frozen=True):
             return frozenset()
         single = [{zone for one in hints if len(one.zones) == 1 for zone in one.zones} for hints in found.values()]
         return frozenset(set.intersection(*single)) if single else None
+
+
+class _ByName(Struct, frozen=True):
+    """Each node by itself."""
+
+    def __call__(self, state: NodeState) -> str:
+        return state.node.name
+
+    def everywhere(self, view: View) -> Iterable[str]:
+        return names_of(view)
 
 
 @memoised

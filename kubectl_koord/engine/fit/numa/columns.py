@@ -90,7 +90,7 @@ def _left(node: NodeNUMA, booked: Booked) -> _Zones | None:
 @memoised
 def _zones_of(view: View, plain: PlainZones) -> Sequence[_Zones | None]:
     reserving = selector(view, _reserving_cpus(view))
-    there = zip(nodes_of(view), _books_of(view), reserving, strict=True)
+    there = zip(nodes_of(view), books_everywhere(view), reserving, strict=True)
     return [
         _left(node.numa, booked) if node.numa is not None and plain.counts(node.numa) and not is_reserving else None
         for node, booked, is_reserving in there
@@ -98,12 +98,12 @@ def _zones_of(view: View, plain: PlainZones) -> Sequence[_Zones | None]:
 
 
 @memoised
-def _books_of(view: View) -> Sequence[Booked]:
+def books_everywhere(view: View) -> Sequence[Booked]:
     """Return what is booked on each node, in name order."""
     trial = view.trial()
     if trial is not None:
         before, removed = trial
-        found, position = list(_books_of(before)), position_of(view)
+        found, position = list(books_everywhere(before)), position_of(view)
         for name, pods in removed.items():
             if any(map(_holds, pods)):
                 found[position[name]] = booked_of(view.node(name).numa, view.occupants(name), view.held(name))
@@ -179,7 +179,7 @@ def _usable_of(view: View, policy: BindPolicy) -> Sequence[CPUSet]:
     """Return the CPUs of each node that a policy can use, found once for nodes of which the same are free."""
     known: dict[tuple[int, CPUSet], CPUSet] = {}
     found = []
-    for node, booked in zip(nodes_of(view), _books_of(view), strict=True):
+    for node, booked in zip(nodes_of(view), books_everywhere(view), strict=True):
         if node.numa is None:
             found.append(0)
             continue

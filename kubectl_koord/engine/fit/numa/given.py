@@ -8,7 +8,7 @@ from kubectl_koord.engine.fit.numa.allocate import Portion, ZoneRoom, cpus_taken
 from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.fit.numa.hints import Hint, Hints, ZoneAffinity, chosen, sets_of
 from kubectl_koord.engine.fit.numa.restored import ZoneWays
-from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants
+from kubectl_koord.engine.fit.numa.terms import Terms, Wants
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack
 from kubectl_koord.model.hardware.numa import CPUTopology, NodeNUMA, Zone, amplified, members
@@ -18,14 +18,14 @@ _MOST_ANSWERS = 1 << 15
 _SCORED = ("cpu", "memory")
 
 
-def as_seen(node: NodeNUMA | None, wants: Wants) -> Identity[NodeNUMA]:
-    """Return the node with nothing in its zones but what the pod asks for, and what is scored.
+def looked_at(wants: Wants) -> frozenset[str]:
+    """Return the resources that are looked at in zones: what the pod asks for, and what is scored."""
+    return frozenset([*_SCORED, *(resource for resource, _ in wants.requests)])
 
-    It is the one object for all nodes that are alike then.
-    """
-    return _as_seen(
-        Identity(node or NOTHING_KNOWN), frozenset([*_SCORED, *(resource for resource, _ in wants.requests)])
-    )
+
+def as_seen(node: NodeNUMA, resources: frozenset[str]) -> Identity[NodeNUMA]:
+    """Return the node with only these resources in its zones: the one object for all nodes that are alike then."""
+    return _as_seen(Identity(node), resources)
 
 
 @lru_cache(_MOST_ANSWERS)

@@ -3,13 +3,13 @@
 Mirrors frameworkext/topologymanager: NodeNUMAResource and DeviceShare give hints, the policy chooses among them.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet
+from kubectl_koord.engine.columns import NodeSet, StateSees
 from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
@@ -50,8 +50,9 @@ class HintProvider(Protocol):
     def refusal(self, pod: PendingPod, state: NodeState, zones: ZoneSet | None) -> Reason | None:
         """Return why the pod cannot have these zones, of which all hints were taken into account; None where it can."""
 
-    def seen(self, state: NodeState) -> Hashable:
-        """Return what the plugin sees of a node, for as long as its pods are held."""
+    @property
+    def sees(self) -> StateSees:
+        """What the plugin sees of a node, for as long as its pods are held."""
 
     def zones(self, view: View, among: NodeSet) -> "ZonesWith":
         """Return the nodes of a set by the zones that would do alone."""

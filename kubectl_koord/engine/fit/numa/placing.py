@@ -5,13 +5,14 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, classes, every_node, first_of, grouped
+from kubectl_koord.engine.columns import NodeSet, classes, every_node, first_of, state_classes
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.fit.numa.alike import Alike, Answered
 from kubectl_koord.engine.fit.numa.allocate import Portion
-from kubectl_koord.engine.fit.numa.books import Booked, books
+from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.fit.numa.cards import hints_for
 from kubectl_koord.engine.fit.numa.columns import PlainZones, in_one_zone, with_cpus
-from kubectl_koord.engine.fit.numa.given import as_seen, cpus_of, portion_of, zone_hints, zones_alone
+from kubectl_koord.engine.fit.numa.given import as_seen, cpus_of, looked_at, portion_of, zone_hints, zones_alone
 from kubectl_koord.engine.fit.numa.hints import HintProvider, Hints, ZoneAffinity, chosen
 from kubectl_koord.engine.fit.numa.restored import ZoneWays, ways
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settings_of, settled, unbindable, wants_of
@@ -23,8 +24,9 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.hardware.numa import NodeNUMA, members
 from kubectl_koord.model.pods import PendingPod, PodRequirements
-from kubectl_koord.model.values.memo import Identity
+from kubectl_koord.model.values.memo import Identity, recently
 
+_MOST_KINDS = 64
 _Numbers: TypeAlias = Callable[[Identity[NodeNUMA], Booked, Wants, Terms, Portion], tuple[int, ...]]
 
 
@@ -71,7 +73,7 @@ class Placing(Stateless, Struct, frozen=True):
             if not isinstance(terms, Terms) or unbindable(node, self.wants, terms) is not None:
                 refusing |= asked
             elif self._looks(terms):
-                refusing |= asked & ~self._passing(view, pod, asked, terms)
+                refusing |= asked & ~self._passing(view, pod, nodes, asked, terms)
         return refusing
 
     def _looks(self, terms: Terms) -> bool:
@@ -80,14 +82,21 @@ class Placing(Stateless, Struct, frozen=True):
             return bool(terms.cpus) and terms.required
         return terms.policy != "BestEffort" or self.filters_best_effort
 
-    def _passing(self, view: View, pod: PendingPod, among: NodeSet, terms: Terms) -> NodeSet:
-        """Return the nodes of a set that take the pod, of which all have these terms."""
+    def _passing(self, view: View, pod: PendingPod, nodes: NodeSet, among: NodeSet, terms: Terms) -> NodeSet:
+        """Return the nodes of a set that take the pod, of all `nodes` that have these terms.
+
+        Where columns do not decide, one node of each class is asked, once for pods that are alike.
+        """
         decided, passing = self._by_columns(view, terms)
-        passing &= among
-        for nodes in grouped(view, among & ~decided, self._sees):
-            state = view.state(first_of(view, nodes))
-            passing |= nodes if self.reject(pod, state, pod.requirements) is None else 0
-        return passing
+        known = _answered(view, self)
+        unknown = among & ~decided & ~known.asked
+        for one in state_classes(view, self._sees).values() if unknown else ():
+            if one & unknown:
+                part = one & nodes & ~decided
+                state = view.state(first_of(view, part))
+                known.asked |= part
+                known.taking |= part if self.reject(pod, state, pod.requirements) is None else 0
+        return among & (passing | known.taking)
 
     def _by_columns(self, view: View, terms: Terms) -> tuple[NodeSet, NodeSet]:
         """Return the nodes of which what is left decides, if they have these terms, and those that take the pod."""
@@ -100,8 +109,10 @@ class Placing(Stateless, Struct, frozen=True):
         plain = PlainZones(bool(self.wants.numa.policy))
         return in_one_zone(view, plain, self.wants.requests, terms.cpus, policy, self.providers)
 
-    def _sees(self, state: NodeState) -> tuple[object, ...]:
-        return (_seen(state, self.wants), *(provider.seen(state) for provider in self.providers))
+    @property
+    def _sees(self) -> Alike:
+        others = tuple(provider.sees for provider in self.providers)
+        return Alike(looked_at(self.wants), bool(self.wants.numa.policy), others)
 
     def alike(self, view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
         """Return the set by settings, and by what is booked where these do not refuse the pod alone."""
@@ -111,7 +122,8 @@ class Placing(Stateless, Struct, frozen=True):
                 node = view.node(first_of(view, of_class)).numa or NOTHING_KNOWN
                 terms = settled(node, self.wants)
                 is_settled = not isinstance(terms, Terms) or unbindable(node, self.wants, terms) is not None
-                yield from (of_class,) if is_settled else grouped(view, of_class, self._sees)
+                parts = (one & of_class for one in state_classes(view, self._sees).values()) if not is_settled else ()
+                yield from (of_class,) if is_settled else filter(None, parts)
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return the CPUs and amounts that are taken, or why they cannot be, which the filter may not have seen.
@@ -138,7 +150,7 @@ class Placing(Stateless, Struct, frozen=True):
             affinity = self._affinity(pod, state, terms)
         if not isinstance(affinity, ZoneAffinity):
             return affinity
-        seen = as_seen(node, self.wants)
+        seen = as_seen(node, looked_at(self.wants))
         found = portion_of(seen, self._ways(state).with_one(booked.reservation), self.wants, terms, affinity)
         if not isinstance(found, tuple):
             return found
@@ -176,19 +188,19 @@ class Placing(Stateless, Struct, frozen=True):
         if not isinstance(affinity, ZoneAffinity):
             return True  # no node is chosen for this pod then
         alone = structs.replace(one, must_draw=True)
-        return isinstance(portion_of(as_seen(node, self.wants), alone, self.wants, terms, affinity), tuple)
+        return isinstance(portion_of(as_seen(node, looked_at(self.wants)), alone, self.wants, terms, affinity), tuple)
 
     def _ways(self, state: NodeState) -> ZoneWays:
         return ways(state, self.mine, returns_owners=self.returns_owners)
 
     def _lacking(self, node: NodeNUMA, found_by: ZoneWays, terms: Terms) -> Reason | None:
-        found = portion_of(as_seen(node, self.wants), found_by, self.wants, terms, None)
+        found = portion_of(as_seen(node, looked_at(self.wants)), found_by, self.wants, terms, None)
         return None if isinstance(found, tuple) else found
 
     def _affinity(self, pod: PendingPod, state: NodeState, terms: Terms) -> ZoneAffinity | Reason:
         """Return the zones that the policy chooses and that give the pod all it asks, or why there are none."""
         node = state.node.numa or NOTHING_KNOWN
-        found_by, seen = self._ways(state), as_seen(node, self.wants)
+        found_by, seen = self._ways(state), as_seen(node, looked_at(self.wants))
         if not node.zones:
             return NoZones()
         if not self.providers:
@@ -210,8 +222,10 @@ class Placing(Stateless, Struct, frozen=True):
         return next((refused for refused in refusals if refused is not None), found)
 
 
-def _seen(state: NodeState, wants: Wants) -> tuple[object, ...]:
-    return as_seen(state.node.numa, wants), books(state), state.node.name if state.rooms else ""
+@recently(_MOST_KINDS)
+def _answered(_view: View, _check: Placing) -> Answered:
+    """Return where it is kept which nodes were asked: none at first."""
+    return Answered()
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
