@@ -1,6 +1,6 @@
 """Remedies for a quota that refuses: higher limits, room that others borrow, another quota."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 
@@ -110,7 +110,9 @@ class _Refused:
     def using(self, name: str) -> Sequence[RunningPod]:
         """Return the running pods of a quota that use what is short, and could be ended for that."""
         if name not in self._using:
-            self._using[name] = [pod for pod in self._running.get(name, ()) if self._could_end(pod)]
+            view = self.search.view
+            there = running_in((name,), view, self.state.tree).get(name, ())
+            self._using[name] = [pod for pod in there if pod.node in view.names() and self._could_end(pod)]
         return self._using[name]
 
     @cached_property
@@ -131,12 +133,6 @@ class _Refused:
                 shared = sum(quota.name in above for quota in tree.chain(name))
                 found.append((-shared, -borrowed, name))
         return [name for *_, name in sorted(found)]
-
-    @cached_property
-    def _running(self) -> Mapping[str, Sequence[RunningPod]]:
-        view = self.search.view
-        found = running_in({*self.names, *self.lenders}, view, self.state.tree)
-        return {name: [pod for pod in pods if pod.node in view.names()] for name, pods in found.items()}
 
     def _on_nodes(self) -> Iterator[Occupant]:
         view = self.search.view
