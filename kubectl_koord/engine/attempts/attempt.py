@@ -7,6 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
+from kubectl_koord.engine.fit.interpod_affinity.repelling import keys_looked_at
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
@@ -26,13 +27,15 @@ from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
-from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.quotas import QUOTA_LABELS
+from kubectl_koord.model.reservations import OPERATING_MODE, Reservation
 from kubectl_koord.model.resource_claims import PodClaim, ResourceClaim
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.selectors import Labels
 
 _Claims: TypeAlias = tuple[ResourceClaim | None, ...]
 Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str], _Claims]
+_ALWAYS_LOOKED_AT = frozenset({*QUOTA_LABELS, OPERATING_MODE})
 Stop: TypeAlias = tuple[int, QuotaExceeded]
 """The position of the first pod that a quota refuses, and why."""
 
@@ -254,10 +257,22 @@ def are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool
     )
 
 
-def kind_of(job: Job, pod: PendingPod) -> Kind:
-    """Return what filters prepare from: pods that are equal in it have equal prepared states."""
-    claims = tuple(_alike(claim) for claim in pod.resource_claims)
-    return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations), claims)
+def kinds_of(job: Job, view: View, pods: Iterable[PendingPod]) -> Mapping[str, Kind]:
+    """Return by `namespace/name` what filters prepare from: pods that are equal in it have equal prepared states.
+
+    Of labels that are those which a selector of the pod's own looks at, of others' anti-affinity, and of quotas.
+    """
+    keys: dict[str, frozenset[str]] = {}
+    found: dict[str, Kind] = {}
+    for pod in pods:
+        if pod.namespace not in keys:
+            keys[pod.namespace] = keys_looked_at(pod.namespace, view, job.pending) | _ALWAYS_LOOKED_AT
+        asked, looked_at = pod.requirements, keys[pod.namespace]
+        selects = asked.spread or asked.pod_affinity or asked.pod_anti_affinity
+        labels = pod.labels if selects else tuple(label for label in pod.labels if label[0] in looked_at)
+        claims = tuple(_alike(claim) for claim in pod.resource_claims)
+        found[pod.key] = (asked, pod.namespace, labels, owned(pod, job.reservations), claims)
+    return found
 
 
 def may_abort(pod: PendingPod) -> bool:

@@ -13,7 +13,7 @@ from kubectl_koord.engine.attempts.attempt import (
     aborting,
     are_alike,
     is_enough,
-    kind_of,
+    kinds_of,
     may_abort,
     triggers,
 )
@@ -209,7 +209,7 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     placement: dict[str, str] = {}
     unbookable: dict[str, Reason] = {}
-    turns: dict[Kind, _Turns] = {}
+    kinds, turns = kinds_of(job, view, queue), dict[Kind, _Turns]()
     now = view
     for position, pod in enumerate(queue):
         prepared = job.prepared(pod, now) if position else first
@@ -221,7 +221,7 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
         if aborted or not offer.counts:
             return Attempt(pod, prepared, None, None, offer, waiting, left, unbookable=unbookable, aborted=aborted)
         lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)
-        order = turns.setdefault(kind_of(job, pod), _Turns()) if lasting else _Turns()
+        order = turns.setdefault(kinds[pod.key], _Turns()) if lasting else _Turns()
         feasible = preferred(now, order.in_turn(offer.counts), prepared)
         if prepared.may_fail_to_reserve:
             unbookable |= _not_bookable(now, pod, offer.counts, prepared)

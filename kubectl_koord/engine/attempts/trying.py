@@ -16,7 +16,7 @@ from kubectl_koord.engine.attempts.attempt import (
     JobTopology,
     are_alike,
     is_enough,
-    kind_of,
+    kinds_of,
 )
 from kubectl_koord.engine.attempts.choosing import USUAL, MemberOrder
 from kubectl_koord.engine.attempts.filling import Filling, fillings
@@ -167,7 +167,8 @@ def _tried(
 
     What is prepared for a member changes with those before it, or is the same for all of its kind.
     """
-    own = {kind_of(job, pod): pod for pod in in_turn}
+    kinds = kinds_of(job, view, in_turn)
+    own = {kinds[pod.key]: pod for pod in reversed(in_turn)}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     follows_members = any(one.follows_members for one in by_kind.values())
     if len(by_kind) == 1 and not follows_members:
@@ -184,7 +185,7 @@ def _tried(
             now = view.with_pods(seats)
             state, of_pod = now.state(node), job.prepared(pod, now)
         else:
-            state, of_pod = states.setdefault(node, view.state(node).copy()), by_kind[kind_of(job, pod)]
+            state, of_pod = states.setdefault(node, view.state(node).copy()), by_kind[kinds[pod.key]]
         found = placed(pod, state, of_pod)
         if not isinstance(found, PendingPod):
             yield FailedSeat(pod.key, node, found, bool(of_pod.reservations))

@@ -22,17 +22,27 @@ _MOST_KEPT = 4
 
 def is_repelled(pod: PendingPod, cluster: Cluster) -> bool:
     """Tell whether another pod's anti-affinity is against the pod: of one that runs, or of one that may be placed."""
-    view, pending = cluster.view, cluster.pending
-    is_own = pending is None or pending is view.snapshot.pending
-    waiting = _waiting(view.snapshot) if is_own else _waiting_instead(view.snapshot, Identity(pending or ()))
-    terms = [
-        term
-        for by_reach in (_running(view), waiting)
-        for reach in (pod.namespace, None)
-        for term, _ in by_reach.get(reach, ())
-    ]
+    terms = _about(pod.namespace, cluster.view, cluster.pending)
     labels = dict(pod.labels) if terms else {}
     return any(term.selector is not None and matches(term.selector, labels) for term in terms)
+
+
+def keys_looked_at(namespace: str, view: View, pending: tuple[PendingPod, ...] | None) -> frozenset[str]:
+    """Return the keys of labels by which anti-affinity tells pods of a namespace apart."""
+    selectors = (term.selector for term in _about(namespace, view, pending))
+    return frozenset(one.key for selector in selectors if selector is not None for one in selector.requirements)
+
+
+def _about(namespace: str, view: View, pending: tuple[PendingPod, ...] | None) -> list[PodTerm]:
+    """Return the terms about pods of a namespace: of who runs, and of who may be placed."""
+    is_own = pending is None or pending is view.snapshot.pending
+    waiting = _waiting(view.snapshot) if is_own else _waiting_instead(view.snapshot, Identity(pending or ()))
+    return [
+        term
+        for by_reach in (_running(view), waiting)
+        for reach in (namespace, None)
+        for term, _ in by_reach.get(reach, ())
+    ]
 
 
 def _by_reach(kinds: Iterable[Kind]) -> _ByReach:
