@@ -9,7 +9,7 @@ from kubectl_koord.engine.admission.queue import JobsAhead
 from kubectl_koord.simulation.simulation import Simulation, every_outcome, next_attempt
 from kubectl_koord.wording.remedies.ways_out import Change
 
-_NODES_IN_ALL, _NODES_OF_JOBS = 1_200_000, 1_500_000
+_NODES_IN_ALL, _NODES_OF_JOBS = 400_000, 1_500_000
 _QUOTAS_IN_ALL = 300_000
 _FEWEST_RUNS, _MOST_RUNS = 120, 1500
 _TIGHT = 400
