@@ -61,6 +61,16 @@ def test_members_that_are_counted_take_no_place_in_the_books_and_those_that_are_
     assert isinstance(placed(pods[1], left, prepared), PendingPod)
 
 
+@pytest.mark.parametrize(("pods", "room"), [(1, 8), (4, 8), (4, 7), (4, 1.5), (4, 0.5), (9, 8.5)])
+def test_pods_alike_that_nothing_is_booked_for_are_counted_as_one_by_one(pods: int, room: float) -> None:
+    alike = [replace(pending("a", 2), name=str(number)) for number in range(pods)]
+    shared = [replace(pod, requirements=alike[0].requirements) for pod in alike]
+    prepared = Prepared(alike[0], (NodeResources(rules("1.8")),))
+    state = of(cluster(f"s0: b0[n1:{room}]")).state("n1")
+    assert places(state, shared, prepared) == places(state, alike, prepared)
+    assert places(state, shared, prepared).slots == min(pods, room // 2)
+
+
 def test_a_node_is_filled_once_for_all_who_place_pods_of_a_kind() -> None:
     pods = [pending(name, 1) for name in "abc"]
     prepared = Prepared(pods[0], (Licences(2), NodeResources(rules("1.8"))))
