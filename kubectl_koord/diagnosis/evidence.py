@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct, structs
 
@@ -31,6 +32,7 @@ from kubectl_koord.wording import evidence as words
 from kubectl_koord.wording.refusals.nodes import obstacle, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
+_MOST_ROWS = 1 << 15
 _MOST_ASKED = 1000  # nodes that are asked by themselves
 
 
@@ -119,9 +121,14 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
 def _bare_rows(
     _offer: Offer, tree: Identity[Tree], start: tuple[int, ...], offered: tuple[int, ...], desired: int
 ) -> tuple[SlotRow, ...]:
-    """Return the slots of the start set; gangs that are alike share them."""
+    """Return the slots of the start set; gangs that are alike share them, and all gangs those rows that are equal."""
     found = zip(map(tree.value.domains.__getitem__, start), offered, strict=True)
-    return tuple([SlotRow(one.layer, one.name, slots, desired - min(slots, desired)) for one, slots in found])
+    return tuple([_row(one.layer, one.name, slots, desired - min(slots, desired)) for one, slots in found])
+
+
+@lru_cache(_MOST_ROWS)
+def _row(layer: str, name: str, slots: int, short: int) -> SlotRow:
+    return SlotRow(layer, name, slots, short)
 
 
 def is_multiple(simulation: Simulation, tree: Tree) -> bool:

@@ -28,7 +28,7 @@ from kubectl_koord.model.values.memo import memoised
 
 Ts = TypeVarTuple("Ts")
 
-_STEP = 64
+_STEP = 128
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
 _MANY = 2 / 3
 """From such a share of the nodes on all are asked."""
@@ -161,7 +161,7 @@ class _Ranked:
 
     def __init__(self, view: View, numbers: Sequence[int]) -> None:
         self._view = view
-        self._ranked = _small(sorted(range(len(numbers)), key=numbers.__getitem__))
+        self._ranked = array("I", sorted(range(len(numbers)), key=numbers.__getitem__))
         self._numbers = _small(sorted(numbers))
         self._from: list[NodeSet] = [0]
         for start in reversed(range(0, len(numbers), _STEP)):
