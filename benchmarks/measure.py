@@ -36,6 +36,10 @@ def environment(home: Path, kubeconfig: str = "") -> dict[str, str]:
     return kept | {"HOME": str(home), "KUBECONFIG": kubeconfig or os.devnull}
 
 
+UNKNOWN = 2
+"""The exit code of an answer that is unknown, and of errors."""
+
+
 def spend(command: Sequence[str], env: Mapping[str, str]) -> Spent:
     """Run a command with its output thrown away."""
     start = time.perf_counter()
@@ -47,7 +51,8 @@ def spend(command: Sequence[str], env: Mapping[str, str]) -> Spent:
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - start
         child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode not in {0, 1}:
+    is_unknown = child.returncode == UNKNOWN and "error" not in errors
+    if child.returncode not in {0, 1} and not is_unknown:
         raise RuntimeError(f"{' '.join(command)}: {errors}")
     return Spent(seconds, usage.ru_maxrss / 1024, errors)
 
