@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import structs
 
 from kubectl_koord.engine.admission.jobs import jobs
-from kubectl_koord.engine.attempts.attempt import Attempt, Job, triggers
+from kubectl_koord.engine.attempts.attempt import Attempt, Job
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.preemption.costs import VictimOrder, by_name
@@ -426,7 +426,7 @@ def attempt_of(drawing: Drawing, name: str = "job", trigger: str = "") -> Attemp
     """Return the first attempt with the trigger that is named, or else the likeliest."""
     job = jobs_of(drawing, name)[0]
     named = [pod for pod in job.pods if pod.name == trigger]
-    return attempt(job, of(drawing), (named or triggers(job))[0])
+    return attempt(job, of(drawing), (named or job.triggers)[0])
 
 
 def failing_pod(failed: Attempt) -> str:

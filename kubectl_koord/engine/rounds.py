@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape, triggers
+from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape
 from kubectl_koord.engine.attempts.choosing import (
     USUAL,
     MemberOrder,
@@ -80,9 +80,9 @@ def outcomes(
     Where `most_rounds` is None the first attempts are not followed: victims, and their order, do not matter then.
     """
     kinds = (
-        triggers(job)
+        job.triggers
         if preemption
-        else tuple({shape(pod, job.claims): pod for pod in reversed(triggers(job))}.values())[::-1]
+        else tuple({shape(pod, job.claims): pod for pod in reversed(job.triggers)}.values())[::-1]
     )
     for trigger in kinds:
         for member_order, first in _firsts(job, view, trigger):
@@ -220,7 +220,7 @@ def _continued(
 
     There is no such attempt where it was not followed to the end.
     """
-    tried = [_attempt(view, Identity(job), Identity(trigger), member_order) for trigger in triggers(job)]
+    tried = [_attempt(view, Identity(job), Identity(trigger), member_order) for trigger in job.triggers]
     placed = next((one for one in tried if one.placement is not None), None)
     if placed is not None:
         yield (), None, placed

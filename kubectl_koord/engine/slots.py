@@ -268,7 +268,7 @@ def _places_unbooked(
     last = refusal(len(pods) - 1)
     if last is None:
         return NodeSlots(before + len(pods), None)
-    first = bisect_left(range(len(pods) - 1), 1, key=lambda number: refusal(number) is not None)
+    first = bisect_left(range(len(pods) - 1), x=True, key=lambda number: refusal(number) is not None)
     return NodeSlots(before + first, refusal(first))
 
 

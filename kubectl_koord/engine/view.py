@@ -84,7 +84,6 @@ class View(Memo):
         """Return the names of the nodes that are not as in the view that this one lies over: all, without one."""
         return self._nodes.keys()
 
-    @memoised
     def touched(self) -> Collection[str]:
         """Return the names of the nodes that differ, or on which others are, from the view that this one lies over."""
         return self._touched

@@ -17,6 +17,8 @@ _FEWEST_JOBS, _MOST_JOBS = 192, 3000
 _NOT_ASKED = 4
 OF_NEW_CLUSTER = 4
 """How often a job counts in a cluster with more nodes, in which nothing that was computed holds."""
+RUNS_OF_COUNTING = 40
+"""As how many runs it counts to look for pods to free all over the cluster."""
 _RUNS_OF_PREEMPTION = 40
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.attempts.attempt import Attempt, triggers
+from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.attempts.choosing import emptiest, fullest
 from kubectl_koord.engine.attempts.one_by_one import surely_placed
 from kubectl_koord.engine.attempts.trying import attempt
@@ -22,7 +22,7 @@ MIXED = MIXED.with_members(("worker-0", "worker-1"), "job", cpu=2)
 
 
 def names(drawing: Drawing) -> list[str]:
-    return [pod.name for pod in triggers(jobs_of(drawing)[0])]
+    return [pod.name for pod in jobs_of(drawing)[0].triggers]
 
 
 def with_trigger(drawing: Drawing, name: str) -> Attempt:
@@ -47,7 +47,7 @@ def test_only_members_of_gangs_with_the_spec_may_trigger_it() -> None:
     ids = '["default/job", "default/other"]'
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, groups=ids, topology=rules(f"MustGather {SPINE}"))
     drawing = drawing.with_gang("other", 1, groups=ids, topology=rules(f"MustGather {BLOCK}"))
-    assert [[pod.name for pod in triggers(job)] for job in jobs_of(drawing)] == [["job-0"], ["other-0"]]
+    assert [[pod.name for pod in job.triggers] for job in jobs_of(drawing)] == [["job-0"], ["other-0"]]
 
 
 def test_a_plan_depends_on_its_trigger() -> None:
@@ -198,4 +198,4 @@ def test_without_a_plan_a_job_with_a_topology_spec_is_refused_before_any_node_is
 def test_members_that_are_alike_are_surely_placed_where_all_find_room(drawing: Drawing, *, placed: bool) -> None:
     job = jobs_of(drawing)[0]
     assert surely_placed(job, of(drawing)) is placed
-    assert not placed or attempt(job, of(drawing), triggers(job)[0]).placement is not None
+    assert not placed or attempt(job, of(drawing), job.triggers[0]).placement is not None

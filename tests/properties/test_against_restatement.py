@@ -2,7 +2,6 @@
 
 from hypothesis import given
 
-from kubectl_koord.engine.attempts.attempt import triggers
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.preemption.costs import VICTIM_ORDERS
 from kubectl_koord.engine.preemption.preempt import preempt
@@ -48,7 +47,7 @@ def test_the_victims_are_those_of_an_independent_reprieve(drawing: Drawing) -> N
 @given(clusters(ANY))
 def test_victims_rank_lower_than_the_trigger_and_are_not_protected(drawing: Drawing) -> None:
     for job in jobs_of(drawing):
-        for trigger in triggers(job):
+        for trigger in job.triggers:
             failed = attempt(job, of(drawing), trigger)
             if failed.placement is not None:
                 continue

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kubectl_koord.engine.attempts.attempt import triggers
 from kubectl_koord.engine.fit import Prepared, prepare, rejection_as_is
 from kubectl_koord.engine.offer import NodeSlots
 from kubectl_koord.engine.reasons.nodes import Reason
@@ -66,7 +65,7 @@ def asked_one_by_one(view: View, prepared: Prepared, most: int) -> dict[str, Nod
 
 def check(drawing: Drawing, rng: Random) -> None:
     for job in jobs_of(drawing):
-        for trigger in triggers(job):
+        for trigger in job.triggers:
             for view in variants(of(drawing), rng):
                 check_view(job.rules, trigger, view, rng.randint(1, 6))
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kubectl_koord.engine.attempts.attempt import Attempt, Job, triggers
+from kubectl_koord.engine.attempts.attempt import Attempt, Job
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.fit import Prepared, prepare, rejection
 from kubectl_koord.engine.rules import rules
@@ -21,7 +21,7 @@ FEWER = settings(max_examples=settings().max_examples // 3)
 
 def attempts(drawing: Drawing) -> list[tuple[Job, Attempt]]:
     view = of(drawing)
-    return [(job, attempt(job, view, trigger)) for job in jobs_of(drawing) for trigger in triggers(job)]
+    return [(job, attempt(job, view, trigger)) for job in jobs_of(drawing) for trigger in job.triggers]
 
 
 def tree_of(drawing: Drawing) -> Tree:
@@ -97,7 +97,7 @@ def test_counting_by_division_equals_counting_one_by_one(drawing: Drawing) -> No
     view = of(drawing)
     for job in jobs_of(drawing):
         pods = in_index_order(job.pods)
-        for trigger in triggers(job):
+        for trigger in job.triggers:
             prepared = job.prepared(trigger, view)
             for name in view.names():
                 state = view.state(name)

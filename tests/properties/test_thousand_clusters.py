@@ -4,7 +4,6 @@ from random import Random
 
 import pytest
 
-from kubectl_koord.engine.attempts.attempt import triggers
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.tree import Tree, build
@@ -40,7 +39,7 @@ def _plans_are_sound(drawing: Drawing) -> None:
     tree = build(drawing.topologies, drawing.nodes)
     assert isinstance(tree, Tree)
     for job in jobs_of(drawing):
-        for trigger in triggers(job):
+        for trigger in job.triggers:
             found = attempt(job, of(drawing), trigger).plan
             if found is None:
                 continue

@@ -83,7 +83,12 @@ class Job(Struct, frozen=True, dict=True):
 
     @cached_property
     def triggers(self) -> tuple[PendingPod, ...]:
-        """One member of each kind that may be the trigger, as `triggers` returns them: found once for all attempts."""
+        """One member of each kind that may be the trigger, the likeliest first.
+
+        Members differ as triggers by requirements, by what their volume claims come to, by the reservations that are
+        for them, by priority, preemption policy and nomination; which of them the scheduler takes first from its queue
+        is in no object. Higher priority and larger number go first.
+        """
         kinds: dict[tuple[object, ...], list[PendingPod]] = {}
         for pod in self.may_trigger or self.tried:
             kind = (*shape(pod, self.claims), owned(pod, self.reservations))
@@ -215,16 +220,6 @@ class Attempt(Struct, frozen=True, dict=True):
 def _may_end(reason: Reason) -> bool:
     """Tell whether a refusal may end with pods that go."""
     return not reason.unresolvable
-
-
-def triggers(job: Job) -> tuple[PendingPod, ...]:
-    """Return one member of each kind that may be the trigger, the likeliest first.
-
-    Members differ as triggers by requirements, by what their volume claims come to, by the reservations that are for
-    them, by priority, preemption policy and nomination; which of them the scheduler takes first from its queue is in
-    no object. Higher priority and larger number go first.
-    """
-    return job.triggers
 
 
 def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:

@@ -15,7 +15,6 @@ from kubectl_koord.engine.attempts.attempt import (
     is_enough,
     kinds_of,
     may_abort,
-    triggers,
 )
 from kubectl_koord.engine.attempts.choosing import MemberOrder
 from kubectl_koord.engine.attempts.filling import fillings, kind_prepared
@@ -76,7 +75,7 @@ def surely_placed(job: Job, view: View) -> bool:
     Members that are alike find their places wherever nodes have room for all of them, whichever they take; a few
     nodes are looked at.
     """
-    trigger = next(iter(triggers(job)), None)
+    trigger = next(iter(job.triggers), None)
     if job.topology is not None or job.prefilter is not None or trigger is None:
         return False
     prepared = job.prepared(trigger, view)

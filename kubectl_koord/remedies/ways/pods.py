@@ -10,6 +10,7 @@ from msgspec import Struct
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.costs import NOTHING, Cost, PodCosts, plus
+from kubectl_koord.remedies.proof import RUNS_OF_COUNTING
 from kubectl_koord.remedies.running_pods import described, eviction, harmed, in_the_way, lower_priority, removable
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.selection import CountLimit, FreedPods, fewest, options_by_node
@@ -30,7 +31,6 @@ _Gain: TypeAlias = tuple[str, int]
 _MOST_PLACES = 3
 _MOST_TRIED = 16
 _MOST_COUNTED, _MOST_COUNTED_WHERE_TIGHT = 6_000, 1_500
-_RUNS_OF_COUNTING = 40
 _CELLS_A_COUNT = 4
 _LOOKED_AT_ONCE = 64
 _MOST_IN_COMMAND = 20
@@ -76,7 +76,7 @@ def _freed(search: Search, choose: Callable[[str], tuple[RunningPod, ...]], most
     pods_on = cache(choose)
     if not any(map(pods_on, search.view.names())):
         return
-    if not search.may_help("free-pods", _RUNS_OF_COUNTING):
+    if not search.may_help("free-pods", RUNS_OF_COUNTING):
         return
     costs = PodCosts(search.simulation)
     found: dict[Domain | None, tuple[Cost, Shortage, tuple[RunningPod, ...]]] = {}

@@ -18,6 +18,7 @@ from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.quotas import BUILT_IN, Quota
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.costs import PodCosts
+from kubectl_koord.remedies.proof import RUNS_OF_COUNTING
 from kubectl_koord.remedies.running_pods import eviction, harmed
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.ways.quota_limits import RaisedLimit, least
@@ -33,7 +34,6 @@ _MOST_TRIED = 12
 _MOST_LENDERS = 8
 _MOST_FREED = 200
 _MOST_IN_COMMAND = 20
-_RUNS_OF_COUNTING = 40
 
 
 def raise_quota(search: Search) -> Iterator[WayOut]:
@@ -152,7 +152,7 @@ def free_quota(search: Search) -> Iterator[WayOut]:
     refused = _Refused.of(search)
     if refused is None:
         return
-    if not refused.is_used or not search.may_help("free-pods", _RUNS_OF_COUNTING):
+    if not refused.is_used or not search.may_help("free-pods", RUNS_OF_COUNTING):
         return
     costs = PodCosts(search.simulation)
     found = [(name, pods) for name in _in_use(refused) if (pods := _freed(refused, name, costs))]

@@ -4,7 +4,6 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.diagnosis.coverage import not_evaluated
-from kubectl_koord.engine.attempts.attempt import triggers
 from kubectl_koord.engine.fit import prepare, rejection, reserve
 from kubectl_koord.engine.fit.resource_claims.readiness import UnreadyClaim
 from kubectl_koord.engine.reasons.claims import ClaimElsewhere, NotEnoughDevices
@@ -260,7 +259,7 @@ def test_planning_counts_the_devices_of_one_claim_for_all_members_and_its_execut
 
 def test_members_with_claims_that_are_alike_are_one_kind_of_trigger() -> None:
     (job,) = jobs_of(gang(TWO, claim("a"), claim("b"), claim("c", PAIR), PodClaim("own", "default/d")))
-    assert [pod.name for pod in triggers(job)] == ["job-0", "job-2"]
+    assert [pod.name for pod in job.triggers] == ["job-0", "job-2"]
 
 
 @pytest.mark.parametrize("topology", [SPINE, ""])

@@ -3,7 +3,6 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.attempts.attempt import triggers
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.reasons.nodes import (
     ClaimInUse,
@@ -413,9 +412,9 @@ def test_members_whose_claims_are_alike_are_one_kind_of_trigger_and_others_are_n
     drawing = with_storage(TWO.with_group("job", 3), *claims)
     for name in "abc":
         drawing = drawing.with_pod(f"job-{name}", gang="job", claims=(name,))
-    assert [pod.name for pod in triggers(jobs_of(drawing)[0])] == ["job-a", "job-c"]
+    assert [pod.name for pod in jobs_of(drawing)[0].triggers] == ["job-a", "job-c"]
     drawing = drawing.with_pod("job-d", gang="job", claims=("gone",))
-    assert [pod.name for pod in triggers(jobs_of(drawing)[0])] == ["job-a", "job-c", "job-d"]
+    assert [pod.name for pod in jobs_of(drawing)[0].triggers] == ["job-a", "job-c", "job-d"]
 
 
 @pytest.mark.parametrize("must_gather", [SPINE, ""])
