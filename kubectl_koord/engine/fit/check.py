@@ -1,6 +1,6 @@
 """What a filter is: prepared once for the trigger of a round, then asked about each pod and node."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -21,6 +21,28 @@ DependsOn: TypeAlias = Literal["node", "room", "books", "claims", "pods"]
 (cards, CPUs, load), which members that are put on a node to count do not change. `claims`: the devices that resource
 claims hold, which change with neither these members nor the pods of the node. `pods`: who is on it.
 """
+
+
+class Asked(Struct):
+    """The nodes that were asked whether they refuse a pod, one of each class, and those that do."""
+
+    nodes: NodeSet = 0
+    refusing: NodeSet = 0
+
+    def refused(
+        self,
+        view: View,
+        among: NodeSet,
+        classes: Callable[[], Iterable[NodeSet]],
+        refuses: Callable[[NodeState], bool],
+    ) -> NodeSet:
+        """Return the nodes of a set that refuse; the classes are looked at where some were not asked."""
+        unknown = among & ~self.nodes
+        for one in classes() if unknown else ():
+            if one & unknown:
+                self.nodes |= one
+                self.refusing |= one if refuses(view.state(first_of(view, one))) else 0
+        return among & self.refusing
 
 
 class Cluster(Struct, frozen=True):

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, first_of, singles, which
-from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
+from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, singles, which
+from kubectl_koord.engine.fit.check import Asked, ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import AllocationScope, Devices, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, DeviceWays, books_of, ways_of
 from kubectl_koord.engine.fit.device_share.classes import ISOLATION, alike, device_classes, seen_devices
@@ -95,16 +95,13 @@ class DeviceShare(ByClass, Struct, frozen=True):
         if base is not None:
             changed = differing(view)
             asked = among & changed
-            now = which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
+            now = which(view, lambda name: self._refuses(pod, view.state(name)), asked)
             return self.refused(base, pod, among & ~changed) | now
         known = _known(view, self, pod.requirements.devices, pod.requirements.numa.policy)
-        if unknown := among & ~known.asked:
-            for one in self.classes(view, pod):
-                if one & unknown:
-                    state = view.state(first_of(view, one))
-                    known.asked |= one
-                    known.refusing |= one if self.reject(pod, state, pod.requirements) is not None else 0
-        return among & known.refusing
+        return known.refused(view, among, lambda: self.classes(view, pod), lambda state: self._refuses(pod, state))
+
+    def _refuses(self, pod: PendingPod, state: NodeState) -> bool:
+        return self.reject(pod, state, pod.requirements) is not None
 
     def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
         """Return all nodes in classes."""
@@ -250,17 +247,10 @@ def _plans_secondaries(snapshot: Snapshot) -> bool:
     return any(one is not None and one.layout.plans_secondaries for one in devices)
 
 
-class _Known(Struct):
-    """The nodes that were asked, and those of them that refuse."""
-
-    asked: NodeSet = 0
-    refusing: NodeSet = 0
-
-
 @recently(_MOST_REQUESTS)
-def _known(_view: View, _check: DeviceShare, _options: DeviceOptions | None, _policy: str) -> _Known:
+def _known(_view: View, _check: DeviceShare, _options: DeviceOptions | None, _policy: str) -> Asked:
     """Return where it is kept which nodes refuse pods with these settings: none is asked at first."""
-    return _Known()
+    return Asked()
 
 
 @memoised

@@ -5,7 +5,7 @@ from itertools import repeat
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, StateSees, nodes_of, selector
+from kubectl_koord.engine.columns import StateSees, nodes_of, selector
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.columns import books_everywhere
 from kubectl_koord.engine.fit.numa.given import as_seen
@@ -14,13 +14,6 @@ from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import Identity
-
-
-class Answered(Struct):
-    """The nodes that were asked, and those of them that take a pod."""
-
-    asked: NodeSet = 0
-    taking: NodeSet = 0
 
 
 class Alike(Struct, frozen=True):

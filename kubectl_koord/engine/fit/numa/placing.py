@@ -1,13 +1,13 @@
 """CPUs that are bound and zones that are chosen: whether a node has them for a pod, and which ones it gets."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.columns import NodeSet, classes, every_node, first_of, state_classes
-from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.fit.numa.alike import Alike, Answered
+from kubectl_koord.engine.fit.check import Asked, Cluster, DependsOn, Stateless
+from kubectl_koord.engine.fit.numa.alike import Alike
 from kubectl_koord.engine.fit.numa.allocate import Portion
 from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.fit.numa.cards import hints_for
@@ -88,15 +88,16 @@ class Placing(Stateless, Struct, frozen=True):
         Where columns do not decide, one node of each class is asked, once for pods that are alike.
         """
         decided, passing = self._by_columns(view, terms)
-        known = _answered(view, self)
-        unknown = among & ~decided & ~known.asked
-        for one in state_classes(view, self._sees).values() if unknown else ():
-            if one & unknown:
-                part = one & nodes & ~decided
-                state = view.state(first_of(view, part))
-                known.asked |= part
-                known.taking |= part if self.reject(pod, state, pod.requirements) is None else 0
-        return among & (passing | known.taking)
+        left = among & ~decided
+
+        def parts() -> Iterator[NodeSet]:
+            return (one & nodes & ~decided for one in state_classes(view, self._sees).values())
+
+        def refuses(state: NodeState) -> bool:
+            return self.reject(pod, state, pod.requirements) is not None
+
+        refused = _asked(view, self).refused(view, left, parts, refuses)
+        return among & passing | left & ~refused
 
     def _by_columns(self, view: View, terms: Terms) -> tuple[NodeSet, NodeSet]:
         """Return the nodes of which what is left decides, if they have these terms, and those that take the pod."""
@@ -223,9 +224,9 @@ class Placing(Stateless, Struct, frozen=True):
 
 
 @recently(_MOST_KINDS)
-def _answered(_view: View, _check: Placing) -> Answered:
+def _asked(_view: View, _check: Placing) -> Asked:
     """Return where it is kept which nodes were asked: none at first."""
-    return Answered()
+    return Asked()
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
