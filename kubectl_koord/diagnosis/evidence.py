@@ -24,7 +24,7 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.values.memo import Identity, memoised, recently
 from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.edits import CORDON, opened, room_alone
 from kubectl_koord.simulation.simulation import Simulation
@@ -33,6 +33,7 @@ from kubectl_koord.wording.refusals.nodes import obstacle, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
 _MOST_ROWS = 1 << 15
+_MOST_KINDS = 16
 _MOST_ASKED = 1000  # nodes that are asked by themselves
 
 
@@ -102,7 +103,7 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
     plan = first.plan
     if plan is None:
         return ()
-    rows = _bare_rows(plan.nodes, Identity(plan.tree), plan.start, plan.offered, plan.desired)
+    rows = _bare_rows(simulation.view, Identity(plan.tree), plan.start, plan.offered, plan.desired)
     if brief:
         return rows
     rooms = tuple(_rooms(simulation, first, plan.tree))
@@ -117,9 +118,9 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
     return tuple(found)
 
 
-@memoised
+@recently(_MOST_KINDS)
 def _bare_rows(
-    _offer: Offer, tree: Identity[Tree], start: tuple[int, ...], offered: tuple[int, ...], desired: int
+    _view: View, tree: Identity[Tree], start: tuple[int, ...], offered: tuple[int, ...], desired: int
 ) -> tuple[SlotRow, ...]:
     """Return the slots of the start set; gangs that are alike share them, and all gangs those rows that are equal."""
     found = zip(map(tree.value.domains.__getitem__, start), offered, strict=True)
