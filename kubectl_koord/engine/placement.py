@@ -72,13 +72,13 @@ class _Domains(Memo):
     @memoised
     def offered(self, must_gather: str) -> tuple[int, ...]:
         """Return the slots of the start set."""
-        return tuple(map(self.slots.__getitem__, start_set(self.tree, must_gather)))
+        return tuple(map(self.slots.__getitem__, self.tree.at_or_root(must_gather)))
 
     @memoised
     def candidates(self, must_gather: str, desired: int) -> tuple[int, ...]:
         """Return the domains of the last level on which any suffices (`searchOfferSlotSatisfiedNodes`)."""
         found: tuple[int, ...] = ()
-        level: Sequence[int] = start_set(self.tree, must_gather)
+        level: Sequence[int] = self.tree.at_or_root(must_gather)
         while level:
             enough = tuple(compress(level, map(desired.__le__, map(self.slots.__getitem__, level))))
             found = enough or found
@@ -158,9 +158,9 @@ def _leaves(view: View, tree: Identity[Tree]) -> tuple[Sequence[int], NodeSet]:
     return found, packed(bytes(map(bool, found)))
 
 
-def start_set(tree: Tree, must_gather: str) -> tuple[int, ...]:
+def start_set(tree: Tree, requirements: TopologyRequirements) -> tuple[int, ...]:
     """Return the domains to begin with (`searchMustGatherSatisfiedNodes`); none for an unknown layer."""
-    return tree.at_layer(must_gather) if must_gather else (0,)
+    return tree.at_or_root(requirements.must_gather)
 
 
 class _Order:
@@ -273,7 +273,7 @@ def gather(
         tree=tree,
         requirements=requirements,
         desired=desired,
-        start=start_set(tree, layer),
+        start=start_set(tree, requirements),
         offered=domains.offered(layer),
         slots=domains.slots,
         raw=domain_slots(tree, nodes.counts, {}) if multiples else domains.slots,
