@@ -156,10 +156,7 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
         found: dict[str, Sums] = {}
         for name, sums in self.own.items():
             for quota in self._counting(name):
-                if quota.name in found:
-                    found[quota.name].take(sums)
-                else:
-                    found[quota.name] = sums.copy()
+                found[quota.name] = found[quota.name].plus(sums) if quota.name in found else sums
         return found
 
     def _counting(self, name: str) -> tuple[Quota, ...]:
