@@ -56,7 +56,28 @@ def test_namespaces_that_come_in_the_order_of_keys_need_no_index() -> None:
     found = stored(*keys)
     assert found.has_index is False
     assert told(found.sorted()) == told(stored(*sorted(listed, key=lambda pod: (pod.namespace, pod.name))).sorted())
-    assert stored(*keys, pending("a-b/z")).has_index
+    assert stored(*keys, running("a-b/z", on="n1")).has_index
+
+
+def test_pods_that_wait_and_come_behind_the_others_need_no_index() -> None:
+    listed: list[AnyPod] = [running("a/b", on="n1", cpu=1), FinishedPod("a", "c", "", was_bound=True), pending("a/d")]
+    late: list[AnyPod] = [pending("b/a"), pending("a/e"), pending("a/a"), pending("0/a")]
+    for before in (listed, [*listed, running("c/b", on="n2")]):
+        found = stored(*before, *late)
+        assert found.has_index is False
+        assert told(found.sorted()) == told(
+            stored(*sorted((*before, *late), key=lambda p: (p.namespace, p.name))).sorted()
+        )
+        assert [pod.key for pod in found.sorted().waiting] == ["0/a", "a/a", "a/d", "a/e", "b/a"]
+
+
+def test_a_pod_that_waits_takes_the_place_of_one_of_its_name_whatever_that_is() -> None:
+    for before in PODS:
+        found = stored(*PODS, pending("z"), pending(before.name)).sorted()
+        assert before not in [*found.running.listed, *found.finished]
+        assert [pod.name for pod in found.waiting] == sorted({"d", "z", before.name})
+    twice = stored(*PODS, pending("b-z"), pending("b-z", cpu=3)).sorted().waiting
+    assert [dict(pod.requirements.requests) for pod in twice if pod.name == "b-z"] == [{"cpu": 3000}]
 
 
 def test_of_one_name_the_later_counts() -> None:
