@@ -8,6 +8,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from kubectl_koord.model import pods
+from kubectl_koord.model.hardware.allocations import NOTHING
 
 AnyPod: TypeAlias = pods.RunningPod | pods.PendingPod | pods.FinishedPod
 _namespace, _name = attrgetter("namespace"), attrgetter("name")
@@ -25,13 +26,14 @@ class Sorted(NamedTuple):
 class Place:
     """The pods of one node, and what they take up."""
 
-    __slots__ = ("pods", "ports", "requested")
+    __slots__ = ("booked", "pods", "ports", "requested")
 
     def __init__(self) -> None:
         """Start with none."""
         self.pods: list[pods.RunningPod] = []
         self.requested: dict[str, int] = {}
         self.ports: list[pods.HostPort] = []
+        self.booked: tuple[pods.RunningPod, ...] = ()
 
     def append(self, pod: pods.RunningPod) -> None:
         """Take one more."""
@@ -41,6 +43,8 @@ class Place:
             requested[resource] = requested.get(resource, 0) + amount
         if requirements.ports:
             self.ports.extend(requirements.ports)
+        if pod.allocations is not NOTHING:
+            self.booked = (*self.booked, pod)
 
 
 class _Line:
@@ -220,6 +224,6 @@ class PodStore:
 def by_node(places: Mapping[str, Place]) -> dict[str, pods.NodePods]:
     """Return the pods of all nodes, with the sums of what they take up."""
     return {
-        node: pods.NodePods.of(place.pods, place.requested, place.ports)
+        node: pods.NodePods.of(place.pods, place.requested, place.ports, place.booked)
         for node, place in sorted(places.items(), key=itemgetter(0))
     }

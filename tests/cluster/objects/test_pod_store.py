@@ -3,7 +3,8 @@
 import random
 
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore, Sorted
-from kubectl_koord.model.pods import FinishedPod, HostPort, RunningPods
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.pods import FinishedPod, HostPort, NodePods, RunningPods
 from tests.build import pending, running
 
 PODS: list[AnyPod] = [
@@ -23,7 +24,7 @@ def stored(*pods: AnyPod) -> PodStore:
 
 
 def told(found: Sorted) -> tuple[object, ...]:
-    sums = {node: (held.requested, held.ports) for node, held in found.running.items()}
+    sums = {node: (held.requested, held.ports, held.booked) for node, held in found.running.items()}
     return (*found, sums, list(found.running), sorted(pod.key for pod in found.running.listed))
 
 
@@ -33,6 +34,12 @@ def test_pods_in_order_come_out_by_node_with_what_they_take_up() -> None:
     assert (found.running.listed, *found[1:]) == ([PODS[0], PODS[2], PODS[4]], (PODS[3],), (PODS[1],))
     held = found.running["n2"]
     assert (held.requested, held.ports, list(found.running)) == ({"cpu": 5000}, (HostPort(80),), ["n1", "n2"])
+
+
+def test_for_which_pods_of_a_node_anything_is_booked_is_told_as_they_would_tell() -> None:
+    booked = running("b", on="n2", allocations=Allocations(cpus=CPUAllocation((0, 1))))
+    there = stored(*PODS[:1], booked, *PODS[2:]).sorted().running["n2"]
+    assert (there.booked, NodePods(there).booked) == ((booked,), (booked,))
 
 
 def test_the_order_in_which_they_come_does_not_matter() -> None:
