@@ -49,7 +49,7 @@ def _gang(cluster: Scenario, subject: Subject, names: Sequence[str], domain: int
         priority=priority(subject),
         must_gather=simulation.must_gather,
         verdict=found.verdict,
-        cause=found.cause.code if found.cause is not None else None,
+        cause=found.why.code if found.why is not None else None,
         slots=here.slots,
         lacks=None if here.slots is None else max(wanted - here.slots, 0),
         reasons=here.reasons,
