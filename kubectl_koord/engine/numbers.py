@@ -87,8 +87,9 @@ def with_most(view: View, among: NodeSet, number: Callable[[NodeState, *Ts], int
 class _Column:
     """A number of every node, by position.
 
-    Few nodes are asked one by one. Once they are many, all are, and once they are asked about many amounts, ranked,
-    so that nodes are found by an amount without a look at each. A what-if in which few nodes differ asks only these.
+    Few nodes are asked one by one. Once they are many, all are, and which of them have an amount is kept; once they are
+    asked about many amounts, they are ranked, so that nodes are found by an amount without a look at each. A what-if in
+    which few nodes differ asks only these.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class _Column:
         self._share = number.share if isinstance(number, Number) else _MANY
         self._known: dict[str, int] = {}
         self._every: Sequence[int] | None = None
+        self._enough: dict[int, NodeSet] = {}
         self._passes = 0
 
     def of(self, nodes: NodeSet) -> Iterable[int]:
@@ -115,9 +117,11 @@ class _Column:
             return self._below.at_least(amount, among & ~changed) | among & enough
         if not self._is_worth_it(among):
             return which(self._view, lambda name: self._one(name) >= amount, among)
-        if self._is_asked_often():
-            return among & self._ranked.at_least(amount)
-        return among & packed(bytes(map(amount.__le__, self.every())))
+        if amount not in self._enough:
+            if self._is_asked_often():
+                return among & self._ranked.at_least(amount)
+            self._enough[amount] = packed(bytes(map(amount.__le__, self.every())))
+        return among & self._enough[amount]
 
     def highest(self, among: NodeSet) -> int:
         if self._below is not None:
