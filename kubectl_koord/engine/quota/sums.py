@@ -32,27 +32,31 @@ class Sums(Struct, frozen=True):
     used: dict[str, int] = field(default_factory=dict)
     fixed: dict[str, int] = field(default_factory=dict)
 
-    def copy(self) -> "Sums":
-        """Return an independent copy."""
-        return Sums(dict(self.request), dict(self.used), dict(self.fixed))
-
     def take(self, other: "Sums", times: int = 1) -> None:
         """Add the other's to these, so many times."""
         add(self.request, other.request.items(), times)
         add(self.used, other.used.items(), times)
         add(self.fixed, other.fixed.items(), times)
 
-    def plus(self, other: "Sums") -> "Sums":
-        """Return the sums of both."""
-        total = self.copy()
-        total.take(other)
-        return total
+    def plus(self, other: "Sums", times: int = 1) -> "Sums":
+        """Return the sums of these and the other's, so many times; what that has nothing of is shared."""
+        return Sums(
+            _plus(self.request, other.request, times),
+            _plus(self.used, other.used, times),
+            _plus(self.fixed, other.fixed, times),
+        )
 
     def minus(self, other: "Sums") -> "Sums":
         """Return the sums without the other's."""
-        left = self.copy()
-        left.take(other, -1)
-        return left
+        return self.plus(other, -1)
+
+
+def _plus(amounts: dict[str, int], more: Amounts, times: int) -> dict[str, int]:
+    if not more:
+        return amounts
+    total = dict(amounts)
+    add(total, more.items(), times)
+    return total
 
 
 OwnSums: TypeAlias = Mapping[str, Sums]
