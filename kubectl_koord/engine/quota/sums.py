@@ -106,7 +106,8 @@ def _sums(
         if name:
             own = counted(alike.requested.items(), name, tree)
             fixed = own if use and says_fixed(kind[0]) else {}
-            found.setdefault(name, Sums()).take(Sums(own if request else {}, own if use else {}, fixed))
+            sums = Sums(own if request else {}, own if use else {}, fixed)
+            found[name] = found[name].plus(sums) if name in found else sums
     return found
 
 
