@@ -170,6 +170,8 @@ def singles(nodes: NodeSet) -> Iterator[NodeSet]:
 
 def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet:
     """Return the nodes of a set for which something holds, asking each."""
+    if not among:
+        return 0
     bits = bytearray(selector(view, among))
     position = bits.find(1)
     names = names_of(view)
@@ -294,7 +296,7 @@ def without_label(view: View, key: str) -> NodeSet:
     return _with_value(view, key, None)
 
 
-def by_label(view: View, key: str, numbers: Mapping[str, int]) -> Counter[str]:
+def sums_by_value(view: View, key: str, numbers: Mapping[str, int]) -> Counter[str]:
     """Return the sums of numbers of nodes by the value of a label; nodes without it are left out."""
     column, known = label_column(view, key), position_of(view)
     found: Counter[str] = Counter()
