@@ -215,7 +215,7 @@ def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them."""
     base = base_with_most(view)
     if base is None:
-        return _grouped(view, map(sees, nodes_of(view)))
+        return grouped(view, map(sees, nodes_of(view)))
     return _regrouped(view, classes(base, sees), lambda name: sees(view.node(name)))
 
 
@@ -237,7 +237,7 @@ def state_classes(view: View, sees: StateSees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them and of those who are there."""
     base = base_with_most(view)
     if base is None:
-        return _grouped(view, sees.everywhere(view))
+        return grouped(view, sees.everywhere(view))
     return _regrouped(view, state_classes(base, sees), lambda name: sees(view.state(name)))
 
 
@@ -253,7 +253,8 @@ def _regrouped(
     return found
 
 
-def _grouped(view: View, seen: Iterable[Hashable]) -> Mapping[Hashable, NodeSet]:
+def grouped(view: View, seen: Iterable[T]) -> Mapping[T, NodeSet]:
+    """Return the nodes by what is seen of each, in name order."""
     return {one: set_of(view, held) for one, held in _positions(seen).items()}
 
 
