@@ -7,11 +7,11 @@ filters of one round share, the state that PreFilter prepares for the trigger po
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard, get_args
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet
+from kubectl_koord.engine.columns import NodeSet, first_of, singles, union
 from kubectl_koord.engine.fit import (
     cordon,
     device_share,
@@ -33,7 +33,7 @@ from kubectl_koord.engine.fit.numa import amplified, placing, settings
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
-from kubectl_koord.engine.reservations import drawable
+from kubectl_koord.engine.reservations import drawable, nodes_with
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
@@ -68,6 +68,9 @@ FILTERS: tuple[Prepare, ...] = (
 
 Each returns None where it has nothing to say of this trigger, or why PreFilter refuses the trigger for all nodes.
 """
+
+
+_REFUSALS = frozenset(get_args(PreFilterRefusal))
 
 
 class Prepared(Struct, frozen=True):
@@ -149,9 +152,15 @@ def prepare(
         by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
     cluster = Cluster(view, rules, claims or {}, first, pending)
     found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
-    refusal = next((one for one in found if isinstance(one, PreFilterRefusal)), None)
-    checks = tuple(one for one in found if not isinstance(one, PreFilterRefusal))
+    checks = tuple([one for one in found if _is_check(one)])
+    refusing = (one for one in found if isinstance(one, PreFilterRefusal))
+    refusal = next(refusing, None) if len(checks) < len(found) else None
     return Prepared(trigger, checks, by_node, refusal, drawable(view, trigger).uids)
+
+
+def _is_check(found: Check | PreFilterRefusal) -> TypeGuard[Check]:
+    """Tell whether nothing is refused yet: `isinstance` would go through all classes of refusals."""
+    return type(found) not in _REFUSALS
 
 
 def preference(state: NodeState, prepared: Prepared) -> tuple[int, int]:
@@ -159,12 +168,15 @@ def preference(state: NodeState, prepared: Prepared) -> tuple[int, int]:
     return max(check.preference(state) for check in prepared.checks)
 
 
-def preferred(view: View, names: Sequence[str], prepared: Prepared) -> Sequence[str]:
-    """Return those of the nodes that take a pod that it prefers to all others."""
+def preferred(view: View, nodes: NodeSet, prepared: Prepared) -> NodeSet:
+    """Return those of the nodes that take a pod that it prefers to all others: without a reservation all are equal."""
     if not prepared.reservations:
-        return names
-    ranks = [preference(view.state(name), prepared) for name in names]
-    return [name for name, rank in zip(names, ranks, strict=True) if rank == min(ranks)]
+        return nodes
+    reserved = nodes & nodes_with(view, drawable(view, prepared.trigger))
+    parts = [part for part in (*singles(reserved), nodes & ~reserved) if part]
+    ranks = [preference(view.state(first_of(view, part)), prepared) for part in parts]
+    best = min(ranks)
+    return union(part for part, rank in zip(parts, ranks, strict=True) if rank == best)
 
 
 def of_other_jobs(nominated: Sequence[PendingPod], job: Iterable[PendingPod]) -> Sequence[PendingPod]:
