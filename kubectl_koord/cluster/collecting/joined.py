@@ -87,7 +87,7 @@ def _completed(
     if metric is None and limits is None and numa is None:
         return node if devices is None else structs.replace(node, devices=devices)
     if metric is not None:
-        metric = metrics.with_annotations(metric, annotations or {})
+        metric = metrics.completed(metric, annotations or {}, config.load)
     is_open = metric is not None and config.load.unevaluated
     more = (NodeSetting("load-estimates"),) if is_open else ()
     if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:

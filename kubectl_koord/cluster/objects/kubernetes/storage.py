@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from sys import intern
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -199,12 +200,12 @@ def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | 
         volume=spec.volume_name or "",
         terms=_terms(Identity(affinity.required)) if affinity and affinity.required else None,
         labels=tuple(sorted(strings(volume.metadata.labels).items())) if volume else (),
-        driver=_driver(volume.spec) if volume else "",
+        driver=intern(_driver(volume.spec)) if volume else "",
         handle=handle(volume) if volume else "",
         single_pod="ReadWriteOncePod" in (spec.access_modes or ()),
         known=volume is not None,
         binding=_binding(written),
-        class_name=_class_name(annotations, spec.storage_class_name),
+        class_name=intern(_class_name(annotations, spec.storage_class_name)),
         request=_request(spec),
         selected=annotations.get(_SELECTED_NODE) or "",
         terminating=meta.deletion_timestamp is not None,
