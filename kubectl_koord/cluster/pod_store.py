@@ -1,14 +1,18 @@
 """The pods of a cluster while it is read: of one name the later counts, and all come out in name order."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from kubectl_koord.model import pods
+from kubectl_koord.model.hardware.allocations import NOTHING
 
 AnyPod: TypeAlias = pods.RunningPod | pods.PendingPod | pods.FinishedPod
-_namespace = attrgetter("namespace")
+_namespace, _name = attrgetter("namespace"), attrgetter("name")
+_key = attrgetter("namespace", "name")
 
 
 class Sorted(NamedTuple):
@@ -22,13 +26,14 @@ class Sorted(NamedTuple):
 class Place:
     """The pods of one node, and what they take up."""
 
-    __slots__ = ("pods", "ports", "requested")
+    __slots__ = ("booked", "pods", "ports", "requested")
 
     def __init__(self) -> None:
         """Start with none."""
         self.pods: list[pods.RunningPod] = []
         self.requested: dict[str, int] = {}
         self.ports: list[pods.HostPort] = []
+        self.booked: tuple[pods.RunningPod, ...] = ()
 
     def append(self, pod: pods.RunningPod) -> None:
         """Take one more."""
@@ -38,12 +43,15 @@ class Place:
             requested[resource] = requested.get(resource, 0) + amount
         if requirements.ports:
             self.ports.extend(requirements.ports)
+        if pod.allocations is not NOTHING:
+            self.booked = (*self.booked, pod)
 
 
 class _Line:
     """Pods that came in name order within each namespace.
 
-    Namespaces come one after the other, but in the order of the server's keys, in which `a-b/` is before `a/`.
+    Namespaces come one after the other, but in the order of the server's keys, in which `a-b/` is before `a/`. Behind
+    them may come pods that wait, as those of manifests do, in any order.
     """
 
     def __init__(self) -> None:
@@ -52,20 +60,21 @@ class _Line:
         self.waiting: list[pods.PendingPod] = []
         self.finished: list[pods.FinishedPod] = []
         self._namespace = self._name = ""
-        self._namespaces: set[str] = set()
-        self._is_in_order = True
+        self._starts: dict[str, int] = {}  # by namespace, how many pods run in those before it
+        self._others: set[tuple[str, str]] | None = None  # those that do not run, once one came that was not the next
 
     def append(self, pod: AnyPod) -> bool:
         """Take the next pod; return whether it is one that may follow the last."""
         namespace, name = pod.namespace, pod.name
+        if self._others is not None:
+            return self._insert(pod)
         if namespace != self._namespace:
-            if namespace in self._namespaces:
-                return False
-            self._namespaces.add(namespace)
-            self._is_in_order = self._is_in_order and namespace > self._namespace
+            if namespace in self._starts:
+                return self._insert(pod)
+            self._starts[namespace] = len(self.listed)
             self._namespace = namespace
         elif name <= self._name:
-            return False
+            return self._insert(pod)
         self._name = name
         if isinstance(pod, pods.RunningPod):
             self.running[pod.node].append(pod)
@@ -76,18 +85,45 @@ class _Line:
             self.finished.append(pod)
         return True
 
+    def _insert(self, pod: AnyPod) -> bool:
+        """Take a pod that is not the next; return whether it waits, and is the first of its name."""
+        if self._others is None:
+            self._others = set(map(_key, (*self.waiting, *self.finished)))
+        key = pod.namespace, pod.name
+        if not isinstance(pod, pods.PendingPod) or key in self._others or self._runs(*key):
+            return False
+        self._others.add(key)
+        self.waiting.append(pod)
+        return True
+
+    def _runs(self, namespace: str, name: str) -> bool:
+        """Tell whether a pod of this name runs."""
+        start, end = self._listed_in().get(namespace, (0, 0))
+        place = bisect_left(self.listed, name, start, end, key=_name)
+        return place < end and self.listed[place].name == name
+
+    def _listed_in(self) -> Mapping[str, tuple[int, int]]:
+        """Return by namespace where its pods that run begin and end, in the order in which they came."""
+        starts = self._starts.values()
+        return dict(zip(self._starts, pairwise((*starts, len(self.listed))), strict=True))
+
     def in_order(self) -> "_Line":
         """Return the same with the namespaces in order, too."""
-        if self._is_in_order:
-            return self
         line = _Line()
-        line.listed = self.listed
-        for node, place in self.running.items():
-            for pod in sorted(place.pods, key=_namespace):
-                line.running[node].append(pod)
-        line.waiting = sorted(self.waiting, key=_namespace)
+        line.listed, line.running = self.listed, self.running
+        if not self._runs_in_order():
+            line.running = defaultdict(Place)
+            for node, place in self.running.items():
+                for pod in sorted(place.pods, key=_namespace):
+                    line.running[node].append(pod)
+        line.waiting = sorted(self.waiting, key=_key)
         line.finished = sorted(self.finished, key=_namespace)
         return line
+
+    def _runs_in_order(self) -> bool:
+        """Tell whether the namespaces in which pods run came in order: then those of each node are, too."""
+        there = [namespace for namespace, (start, end) in self._listed_in().items() if start < end]
+        return there == sorted(there)
 
     def every(self) -> Iterator[AnyPod]:
         """Yield all, in no order."""
@@ -114,7 +150,7 @@ class PodStore:
 
     API servers list in the order of their keys: then they are in order when the last one is there, nobody waits until
     hundreds of thousands of them are sorted, and no index of their names is kept. The first pod that is not in
-    order, or that goes, makes it one.
+    order and runs, that takes the place of another, or that goes, makes it one.
     """
 
     def __init__(self) -> None:
@@ -188,6 +224,6 @@ class PodStore:
 def by_node(places: Mapping[str, Place]) -> dict[str, pods.NodePods]:
     """Return the pods of all nodes, with the sums of what they take up."""
     return {
-        node: pods.NodePods.of(place.pods, place.requested, place.ports)
+        node: pods.NodePods.of(place.pods, place.requested, place.ports, place.booked)
         for node, place in sorted(places.items(), key=itemgetter(0))
     }

@@ -10,7 +10,6 @@ from kubectl_koord.engine.columns import (
     differing,
     has,
     members,
-    named,
     places_touched,
     position_of,
     set_of,
@@ -18,6 +17,7 @@ from kubectl_koord.engine.columns import (
 from kubectl_koord.engine.fit import Prepared, rejection_as_is, room_for
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.fit.resources import with_room
+from kubectl_koord.engine.node_names import with_names
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts
 from kubectl_koord.engine.passing import counted_singly, taking
@@ -81,7 +81,7 @@ class Levels(Counts):
 
     def among(self, names: Collection[str]) -> "Levels":
         """Return those of some of the nodes."""
-        chosen = named(self.view, names)
+        chosen = with_names(self.view, names)
         return Levels(self.view, [left for nodes in self.sets if (left := nodes & chosen)])
 
 

@@ -171,6 +171,11 @@ class NodeState:
         return tuple((resource, amount) for resource, amount in self._drawn.get(uid, {}).items() if resource in counted)
 
 
+def with_bookings(occupants: Iterable[Occupant]) -> Iterable[Occupant]:
+    """Return those for whom anything may be booked: of the pods of a node as it was read, no others."""
+    return occupants.booked if isinstance(occupants, NodePods) else occupants
+
+
 def drawn_from(room: Room) -> Collection[str]:
     """Return the resources that the owners of a reservation draw from it."""
     return room.resources if isinstance(room, ReservedRoom) else dict(room.requirements.requests)

@@ -6,6 +6,7 @@ from operator import itemgetter
 
 from msgspec import Struct
 
+from kubectl_koord.engine.node_names import NodeNames
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.engine.refusing import RefusingNodes
 from kubectl_koord.model.values.memo import Memo
@@ -152,7 +153,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         """Return the offer of some of the nodes."""
         if len(names) == len(self.names):
             return self
-        chosen = dict.fromkeys(names).keys()
+        chosen = names if isinstance(names, NodeNames) else dict.fromkeys(names).keys()
         return Offer(chosen, self.counts.among(chosen), self.__getitem__)
 
     def but(self, nodes: Mapping[str, NodeSlots]) -> "Offer":

@@ -1,11 +1,12 @@
 """Why nodes refuse a pod, all nodes of a view at once: of reasons that are worded the same one stands for all."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, first_of, members, singles
 from kubectl_koord.engine.fit import Prepared, rejection_as_is
 from kubectl_koord.engine.fit.check import Check
+from kubectl_koord.engine.node_names import NodeNames
 from kubectl_koord.engine.passing import lost
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.view import View
@@ -26,12 +27,12 @@ class RefusingNodes:
         self._view = view
         self._parts = tuple(parts)
 
-    def of_sort(self, is_of_sort: Callable[[Reason], bool]) -> Iterator[str]:
+    def of_sort(self, is_of_sort: Callable[[Reason], bool]) -> NodeNames:
         """Return the nodes with reasons of some sort, in their order."""
         found = 0
         for reason, nodes in self._parts:
             found |= nodes if is_of_sort(reason) else 0
-        return members(self._view, found)
+        return NodeNames(self._view, found)
 
     def by_name(self) -> Mapping[str, Reason]:
         """Return the reasons by node."""

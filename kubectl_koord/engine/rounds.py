@@ -90,11 +90,12 @@ def outcomes(
                 yield Outcome(trigger, first, (), None, _runs(job, first), first.plan_fails)
                 continue
             for victim_order in _victim_orders(view, first):
-                outcome = None
+                by_cost = False
                 for outcome in islice(follow(job, view, first, victim_order, member_order, most_rounds), MOST_BRANCHES):
+                    by_cost = by_cost or any(preemption.by_cost for preemption in outcome.rounds)
                     yield outcome
-                if outcome is not None and not outcome.rounds:
-                    break  # costs choose among possible victims: without any they decide nothing
+                if not by_cost:
+                    break  # another order changes nothing but costs
 
 
 def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[MemberOrder, Attempt]]:
@@ -153,7 +154,7 @@ def _victim_orders(view: View, failed: Attempt) -> Iterator[VictimOrder]:
     low, high = costs(lowest_priority_first), costs(highest_priority_first)
     if low == high:
         return
-    unsure = [name for name in sorted(considered) if low[name] != high[name]][:MOST_BRANCHES]
+    unsure = [name for name in considered if low[name] != high[name]][:MOST_BRANCHES]
     singled_out = [single_out(name, cheap=cheap) for name in unsure for cheap in (True, False)]
     distinct: dict[tuple[int, ...], VictimOrder] = {}
     for victim_order in (*VICTIM_ORDERS, *(singled_out if len(unsure) > 1 else ())):

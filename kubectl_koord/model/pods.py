@@ -1,6 +1,7 @@
 """Pods: a compact record for those that run, a full value for those that wait."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Self, TypeAlias
 
 from msgspec import Struct
@@ -56,7 +57,7 @@ class PodTerm(Struct, frozen=True, gc=False):
     every_namespace: bool = False
 
 
-class PodRequirements(Struct, frozen=True, gc=False):
+class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
     `claims` are its volume claims by name, `ephemeral` the names of its volumes for which claims of their own are made.
@@ -153,21 +154,35 @@ class RunningPod(Struct, frozen=True, gc=False):
 
 
 class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
-    """The running pods of one node, with the sums of what they request, so that none has to be added up again.
+    """The running pods of one node, with what of them is asked for again and again, and is known when they are read.
 
-    What is derived from it is a plain tuple, so that the sums always belong to these pods.
+    That is the sums of what they request, and for which of them anything is booked. What is derived from it is a plain
+    tuple, so that this always belongs to these pods.
     """
 
     requested: Mapping[str, int]
     ports: tuple[HostPort, ...]
 
     @classmethod
-    def of(cls, pods: Iterable[RunningPod], requested: Mapping[str, int], ports: Iterable[HostPort]) -> Self:
-        """Return the pods with the sums of their requests, by resource, and their host ports."""
+    def of(
+        cls,
+        pods: Iterable[RunningPod],
+        requested: Mapping[str, int],
+        ports: Iterable[HostPort],
+        booked: tuple[RunningPod, ...] | None = None,
+    ) -> Self:
+        """Return the pods with the sums of their requests, by resource, their host ports, and those in `booked`."""
         node_pods = cls(pods)
         node_pods.requested = requested
         node_pods.ports = tuple(ports)
+        if booked is not None:
+            node_pods.__dict__["booked"] = booked
         return node_pods
+
+    @cached_property
+    def booked(self) -> tuple[RunningPod, ...]:
+        """Those for which anything is booked."""
+        return tuple([pod for pod in self if pod.allocations != NOTHING])
 
 
 class RunningPods(dict[str, NodePods]):

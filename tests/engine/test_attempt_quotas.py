@@ -38,7 +38,7 @@ def test_a_pod_that_its_quota_refuses_asks_no_node_and_preemption_looks_at_all_o
 
     assert isinstance(failed.prefilter, QuotaExceeded)
     assert (failed.over_quota, failed.placement, failed.rejections) == (failed.prefilter, None, {})
-    assert failed.considered(of(drawing)) == ("n1", "n2")
+    assert list(failed.considered(of(drawing))) == ["n1", "n2"]
 
 
 def test_members_that_are_alike_fill_the_quota_and_the_next_is_refused() -> None:
@@ -113,6 +113,13 @@ def test_the_pod_that_failed_takes_the_place_of_pods_of_its_quota() -> None:
     (outcome,) = outcomes(jobs_of(MEAN)[0], of(MEAN))
 
     assert ([victim.name for victim in outcome.killed], outcome.runs) == (["mine"], False)
+
+
+def test_where_only_the_quota_preempts_the_order_of_the_cache_decides_nothing() -> None:
+    drawing = MEAN.with_running("more", on="n1", cpu=1, labels=OTHER, priority=2)
+    (outcome,) = outcomes(jobs_of(drawing)[0], of(drawing))
+
+    assert [victim.name for victim in outcome.killed] == ["mine"]
 
 
 def test_nobody_is_preempted_who_is_protected_more_important_or_of_the_default_quota() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from kubectl_koord.engine.columns import every_node, named
 from kubectl_koord.engine.levels import Levels
+from kubectl_koord.engine.node_names import NodeNames, with_names
 from kubectl_koord.engine.offer import Counts
 from kubectl_koord.engine.placement import domain_slots, sums
 from kubectl_koord.engine.tree import Tree, tree_of
@@ -39,3 +40,20 @@ def test_slots_of_domains_are_the_same_in_sets_of_nodes_as_by_name() -> None:
         assert sums(tree, one) == sums(tree, dict(one))
         multiples = {"BlockLayer": 2, "SpineLayer": 4}
         assert domain_slots(tree, one, multiples) == domain_slots(tree, dict(one), multiples)
+
+
+def test_gangs_to_which_nodes_offer_the_same_share_the_slots_of_domains() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3] b1[n4 n5 n6]")
+    view, tree = of(drawing), tree_of(drawing)
+    assert isinstance(tree, Tree)
+    one, other = (domain_slots(tree, Levels(view, [named(view, ("n1", "n5"))]), {"BlockLayer": 1}) for _ in range(2))
+    assert one is other
+
+
+def test_a_set_of_nodes_tells_their_names_as_a_list_does() -> None:
+    view = of(cluster("s0: b0[n1 n2 n3]"))
+    some, none = NodeNames(view, named(view, ("n1", "n3"))), NodeNames(view, 0)
+    assert ([*some], len(some), [*none], len(none)) == (["n1", "n3"], 2, [], 0)
+    assert [name in some for name in ("n1", "n2", "n9", None)] == [True, False, False, False]
+    assert {some, NodeNames(view, some.nodes), none} == {some, none}
+    assert with_names(view, some) == with_names(view, ["n1", "n3"]) == some.nodes

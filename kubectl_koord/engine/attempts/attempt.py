@@ -6,9 +6,11 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import every_node
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.fit.interpod_affinity.repelling import keys_looked_at
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.node_names import NodeNames, with_names
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
 from kubectl_koord.engine.quota.state import quota_state
@@ -31,10 +33,12 @@ from kubectl_koord.model.quotas import QUOTA_LABELS
 from kubectl_koord.model.reservations import OPERATING_MODE, Reservation
 from kubectl_koord.model.resource_claims import PodClaim, ResourceClaim
 from kubectl_koord.model.storage import Claim
+from kubectl_koord.model.values.memo import Identity, recently
 from kubectl_koord.model.values.selectors import Labels
 
 _Claims: TypeAlias = tuple[ResourceClaim | None, ...]
 Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str], _Claims]
+_MOST_KEPT = 16
 _ALWAYS_LOOKED_AT = frozenset({*QUOTA_LABELS, OPERATING_MODE})
 Stop: TypeAlias = tuple[int, QuotaExceeded]
 """The position of the first pod that a quota refuses, and why."""
@@ -189,20 +193,12 @@ class Attempt(Struct, frozen=True, dict=True):
         reason = self.failed_seat.reason if self.failed_seat is not None else self.prefilter
         return reason if isinstance(reason, QuotaExceeded) else None
 
-    def considered(self, view: View) -> tuple[str, ...]:
+    def considered(self, view: View) -> NodeNames:
         """Return the nodes that preemption looks at: those whose refusal does not last whoever goes.
 
         A quota counts as such a refusal by every node; after an abort there are none.
         """
-        if self.over_quota is not None:
-            return tuple(view.names())
-        return self._considered
-
-    @cached_property
-    def _considered(self) -> tuple[str, ...]:
-        if self.aborted:
-            return ()
-        return tuple(self.refusing(_may_end))
+        return _considered(view, Identity(self))
 
     @property
     def worded(self) -> Mapping[str, Reason]:
@@ -215,6 +211,13 @@ class Attempt(Struct, frozen=True, dict=True):
         if isinstance(answers, Offer):
             return answers.refusing(is_of_sort)
         return [name for name, reason in answers.items() if is_of_sort(reason)]
+
+
+@recently(_MOST_KEPT)
+def _considered(view: View, failed: Identity[Attempt]) -> NodeNames:
+    if failed.value.over_quota is not None:
+        return NodeNames(view, every_node(view))
+    return NodeNames(view, with_names(view, () if failed.value.aborted else failed.value.refusing(_may_end)))
 
 
 def _may_end(reason: Reason) -> bool:

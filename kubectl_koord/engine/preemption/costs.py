@@ -1,11 +1,12 @@
 """What it costs to empty each node, by which the scheduler chooses among domains and nodes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.node_names import NodeNames
 from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, victims_by_node
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
@@ -41,7 +42,7 @@ def single_out(node: str, *, cheap: bool) -> VictimOrder:
 
 def node_costs(
     view: View,
-    nodes: Iterable[str],
+    nodes: Collection[str],
     trigger: PendingPod,
     victim_order: VictimOrder,
     spared: frozenset[str] = NO_RESERVATIONS,
@@ -58,7 +59,7 @@ def node_costs(
         spared: the reservations that are no victims.
 
     """
-    names = tuple(nodes)
+    names = nodes if isinstance(nodes, NodeNames) else tuple(nodes)
     ranks, costs = _ranked_costs(view, names, trigger.priority, spared, victim_order.usual)
     if victim_order.on_node is None or victim_order.node not in costs:
         return costs
@@ -68,7 +69,7 @@ def node_costs(
 
 @memoised
 def _ranked_costs(
-    view: View, names: tuple[str, ...], priority: int, spared: frozenset[str], first: FirstOfJob
+    view: View, names: Collection[str], priority: int, spared: frozenset[str], first: FirstOfJob
 ) -> tuple[Mapping[int, int], Mapping[str, int]]:
     """Return the rank of each priority among the victims, and the cost of each node."""
     jobs = _priorities(view, priority, spared)

@@ -12,12 +12,13 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.attempts.attempt import Attempt, Job, JobTopology
+from kubectl_koord.engine.node_names import NodeNames
 from kubectl_koord.engine.node_state import NodeState, Room
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import gather
 from kubectl_koord.engine.preemption.costs import VictimOrder, by_name, node_costs
 from kubectl_koord.engine.preemption.reprieve import not_reprieved
-from kubectl_koord.engine.preemption.victims import possible_by_node, possible_victims, without_victims
+from kubectl_koord.engine.preemption.victims import possible_victims, victims_by_node, with_victims, without_victims
 from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
@@ -36,7 +37,8 @@ class Preemption(Struct, frozen=True):
     reason: None when pods are nominated.
     victims: the pods that are preempted, by node then name. gone: those, and pods that terminate already.
     in_vain: the reservations that were chosen as victims: nothing deletes them, and their room stays reserved.
-    nominations: `ns/pod` to node; `domain` the chosen domain, None for plain jobs.
+    nominations: `ns/pod` to node; `domain` the chosen domain, None for plain jobs. by_cost: whether what it costs to
+    empty nodes had a say in which.
     """
 
     eligible: bool
@@ -46,6 +48,7 @@ class Preemption(Struct, frozen=True):
     in_vain: tuple[ReservedRoom, ...] = ()
     nominations: Mapping[str, str] = {}
     domain: Domain | None = None
+    by_cost: bool = False
 
 
 def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = by_name) -> Preemption:
@@ -66,12 +69,13 @@ def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = b
     now = view.with_pods(failed.waiting) if failed.waiting else view
     considered = failed.considered(view)
     spared = failed.prepared.reservations
-    possible = possible_by_node(now, failed.trigger.priority, spared, considered)
-    if not possible:
+    emptying = NodeNames(now, considered.nodes & with_victims(now, failed.trigger.priority, spared))
+    if not emptying:
         return Preemption(eligible=True, reason="no-victims")
     # Nodes that are not considered are emptied too, and not looked at: attempts share what is computed of the rest.
     emptied = without_victims(now, failed.trigger, spared)
-    costs = partial(node_costs, now, possible, failed.trigger, victim_order, spared)
+    possible = victims_by_node(now, failed.trigger.priority, spared)
+    costs = partial(node_costs, now, emptying, failed.trigger, victim_order, spared)
     if job.topology is not None:
         return _gathered(job, job.topology, emptied, failed, considered, possible, costs)
     return _pod_by_pod(emptied, failed, considered, possible, costs)
@@ -102,12 +106,12 @@ def _gathered(
     topology: JobTopology,
     emptied: View,
     failed: Attempt,
-    considered: Sequence[str],
+    considered: NodeNames,
     possible: Mapping[str, tuple[Room, ...]],
     costs: Callable[[], Mapping[str, int]],
 ) -> Preemption:
     ordered = in_index_order(failed.left)
-    slots = _slots(emptied, Identity(failed), Identity(considered))
+    slots = _slots(emptied, Identity(failed), considered)
     found = gather(topology.tree, emptied, failed.left, topology.requirements, slots, job.rules, costs)
     if found.assignments is None:
         return Preemption(eligible=True, reason="not-helpful")
@@ -117,10 +121,10 @@ def _gathered(
 
 
 @recently(_MOST_KEPT)
-def _slots(emptied: View, failed: Identity[Attempt], considered: Identity[Sequence[str]]) -> Offer:
+def _slots(emptied: View, failed: Identity[Attempt], considered: NodeNames) -> Offer:
     """Return the slots of the nodes that are considered, for all orders in which the cache may list victims."""
     attempt = failed.value
-    return offer_slots(emptied, considered.value, in_index_order(attempt.left), attempt.prepared)
+    return offer_slots(emptied, considered, in_index_order(attempt.left), attempt.prepared)
 
 
 def _members_by_node(pods: Sequence[PendingPod], assignments: Mapping[str, str]) -> dict[str, list[PendingPod]]:
@@ -133,7 +137,7 @@ def _members_by_node(pods: Sequence[PendingPod], assignments: Mapping[str, str])
 def _pod_by_pod(
     emptied: View,
     failed: Attempt,
-    considered: Sequence[str],
+    considered: NodeNames,
     possible: Mapping[str, tuple[Room, ...]],
     costs: Callable[[], Mapping[str, int]],
 ) -> Preemption:
@@ -142,7 +146,7 @@ def _pod_by_pod(
     Upstream drops the copy of the node on which it put the member before: no member is counted
     against another. A node that refused one member is not tried again for the next.
     """
-    feasible = sorted(considered)
+    feasible = list(considered)
     chosen = ""
     assignments: dict[str, str] = {}
     by_node: dict[str, list[PendingPod]] = {}
@@ -186,4 +190,5 @@ def _outcome(
         in_vain=tuple(victim for victim in gone if isinstance(victim, ReservedRoom)),
         nominations={**assignments, **waiting},
         domain=domain,
+        by_cost=True,
     )

@@ -94,10 +94,9 @@ def _possible(
 ) -> Mapping[str, Sequence[RunningPod]]:
     """Return by node the pods of its quota there that the pod may preempt (`canPreempt`)."""
     name, least = tree.name_of(failed.trigger), failed.trigger.priority
-    among = frozenset(nodes)
     found: dict[str, list[RunningPod]] = {}
     for pod in running_in({name}, view, tree).get(name, ()):
-        if pod.priority < least and pod.node in among and (fixed_too or not is_fixed(pod)):
+        if pod.priority < least and pod.node in nodes and (fixed_too or not is_fixed(pod)):
             found.setdefault(pod.node, []).append(pod)
     return found
 

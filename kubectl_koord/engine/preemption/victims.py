@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, packed, places_touched, set_of
 from kubectl_koord.engine.node_state import Room
 from kubectl_koord.engine.reservations import uid_of
 from kubectl_koord.engine.view import View
@@ -48,9 +49,10 @@ def _victims_on(view: View, priority: int, spared: frozenset[str]) -> Callable[[
 
 
 @memoised
-def possible_by_node(
-    view: View, priority: int, spared: frozenset[str], considered: tuple[str, ...]
-) -> Mapping[str, tuple[Room, ...]]:
-    """Return what may be preempted on those nodes that are considered and have any such pod or reservation."""
-    every = victims_by_node(view, priority, spared)
-    return {name: victims for name in considered if (victims := every[name])}
+def with_victims(view: View, priority: int, spared: frozenset[str]) -> NodeSet:
+    """Return the nodes on which anything may be preempted."""
+    victims, base = victims_by_node(view, priority, spared), base_with_most(view)
+    if base is None:
+        return packed(bytes(map(bool, victims.values())))
+    now = (position for name, position in places_touched(view).items() if victims[name])
+    return with_victims(base, priority, spared) & ~differing(view) | set_of(view, now)

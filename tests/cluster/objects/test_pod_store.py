@@ -3,7 +3,8 @@
 import random
 
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore, Sorted
-from kubectl_koord.model.pods import FinishedPod, HostPort, RunningPods
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.pods import FinishedPod, HostPort, NodePods, RunningPods
 from tests.build import pending, running
 
 PODS: list[AnyPod] = [
@@ -23,7 +24,7 @@ def stored(*pods: AnyPod) -> PodStore:
 
 
 def told(found: Sorted) -> tuple[object, ...]:
-    sums = {node: (held.requested, held.ports) for node, held in found.running.items()}
+    sums = {node: (held.requested, held.ports, held.booked) for node, held in found.running.items()}
     return (*found, sums, list(found.running), sorted(pod.key for pod in found.running.listed))
 
 
@@ -33,6 +34,12 @@ def test_pods_in_order_come_out_by_node_with_what_they_take_up() -> None:
     assert (found.running.listed, *found[1:]) == ([PODS[0], PODS[2], PODS[4]], (PODS[3],), (PODS[1],))
     held = found.running["n2"]
     assert (held.requested, held.ports, list(found.running)) == ({"cpu": 5000}, (HostPort(80),), ["n1", "n2"])
+
+
+def test_for_which_pods_of_a_node_anything_is_booked_is_told_as_they_would_tell() -> None:
+    booked = running("b", on="n2", allocations=Allocations(cpus=CPUAllocation((0, 1))))
+    there = stored(*PODS[:1], booked, *PODS[2:]).sorted().running["n2"]
+    assert (there.booked, NodePods(there).booked) == ((booked,), (booked,))
 
 
 def test_the_order_in_which_they_come_does_not_matter() -> None:
@@ -56,7 +63,28 @@ def test_namespaces_that_come_in_the_order_of_keys_need_no_index() -> None:
     found = stored(*keys)
     assert found.has_index is False
     assert told(found.sorted()) == told(stored(*sorted(listed, key=lambda pod: (pod.namespace, pod.name))).sorted())
-    assert stored(*keys, pending("a-b/z")).has_index
+    assert stored(*keys, running("a-b/z", on="n1")).has_index
+
+
+def test_pods_that_wait_and_come_behind_the_others_need_no_index() -> None:
+    listed: list[AnyPod] = [running("a/b", on="n1", cpu=1), FinishedPod("a", "c", "", was_bound=True), pending("a/d")]
+    late: list[AnyPod] = [pending("b/a"), pending("a/e"), pending("a/a"), pending("0/a")]
+    for before in (listed, [*listed, running("c/b", on="n2")]):
+        found = stored(*before, *late)
+        assert found.has_index is False
+        assert told(found.sorted()) == told(
+            stored(*sorted((*before, *late), key=lambda p: (p.namespace, p.name))).sorted()
+        )
+        assert [pod.key for pod in found.sorted().waiting] == ["0/a", "a/a", "a/d", "a/e", "b/a"]
+
+
+def test_a_pod_that_waits_takes_the_place_of_one_of_its_name_whatever_that_is() -> None:
+    for before in PODS:
+        found = stored(*PODS, pending("z"), pending(before.name)).sorted()
+        assert before not in [*found.running.listed, *found.finished]
+        assert [pod.name for pod in found.waiting] == sorted({"d", "z", before.name})
+    twice = stored(*PODS, pending("b-z"), pending("b-z", cpu=3)).sorted().waiting
+    assert [dict(pod.requirements.requests) for pod in twice if pod.name == "b-z"] == [{"cpu": 3000}]
 
 
 def test_of_one_name_the_later_counts() -> None:

@@ -16,7 +16,7 @@ from kubectl_koord.engine.columns import (
     state_classes,
 )
 from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
-from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.node_state import NodeState, Occupant, with_bookings
 from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations
@@ -134,7 +134,7 @@ def _ids_of(booked: Collection[Allocations]) -> tuple[int, ...]:
 
 def _booked(occupants: Iterable[Occupant]) -> list[Allocations]:
     """Return what is booked of devices."""
-    return [held for one in occupants if (held := one.allocations) is not None and held.devices]
+    return [held for one in with_bookings(occupants) if (held := one.allocations) is not None and held.devices]
 
 
 def alike(state: NodeState) -> tuple[object, object]:

@@ -19,7 +19,7 @@ from kubectl_koord.engine.columns import (
 )
 from kubectl_koord.engine.fit.numa.books import Booked, booked_of, books, free_amounts, free_cpus
 from kubectl_koord.engine.fit.numa.hints import HintProvider
-from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.node_state import NodeState, Occupant, with_bookings
 from kubectl_koord.engine.numbers import Number, at_least
 from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View
@@ -117,9 +117,9 @@ def _booked_alike(
     known: dict[tuple[object, ...], Booked], node: NodeNUMA | None, pods: Sequence[Occupant], held: Sequence[Occupant]
 ) -> Booked:
     """Return what is booked on a node, found once for nodes with the same CPUs on which the same is booked."""
-    holding = [pod for pod in pods if _holds(pod)]
+    holding = [pod for pod in with_bookings(pods) if _holds(pod)]
     if held is not pods:
-        return booked_of(node, holding, [pod for pod in held if _holds(pod)])
+        return booked_of(node, holding, [pod for pod in with_bookings(held) if _holds(pod)])
     wishes = ((id(pod.allocations), pod.requirements.numa.exclusive) for pod in holding)
     key = (id(node.cpus) if node is not None else 0, *wishes)
     if key not in known:

@@ -181,7 +181,7 @@ def test_the_whole_attempt_fails_over_one_node_without_isolation_provider() -> N
     unlike = alike.with_pod("job-0", gang="job", cpu=2, requests=(*requests, ("memory", 1)), devices=ISOLATED)
     for job in (alike, unlike):
         failed = attempt_of(job)
-        assert (failed.placement, failed.considered(of(job))) == (None, ())
+        assert (failed.placement, list(failed.considered(of(job)))) == (None, [])
         assert failed.aborted == {"n1": IsolationMissing("HAMi-core")}
         assert preemption_of(job).reason == "not-helpful"
     report = why_of(alike)
