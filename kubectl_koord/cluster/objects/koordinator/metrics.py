@@ -139,7 +139,7 @@ def _packed(written: Sequence[Amounts]) -> load.PackedAmounts | None:
 def completed(
     measured: load.NodeMetric, annotations: Mapping[str, str], configured: load.LoadSettings
 ) -> load.NodeMetric:
-    """Return the same with what the node's annotations say, and without usage over time where no threshold is for it."""
+    """Return the same with what annotations of the node say, and usage over time only where a threshold is for it."""
     own = load_aware.own_thresholds(annotations.get(_THRESHOLDS))
     if measured.over_time and own.over(configured.thresholds).aggregated is None:
         measured = structs.replace(measured, over_time=())
