@@ -10,6 +10,7 @@ from kubectl_koord.engine.columns import (
     differing,
     has,
     members,
+    named,
     places_touched,
     position_of,
     set_of,
