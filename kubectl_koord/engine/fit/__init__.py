@@ -148,10 +148,16 @@ def prepare(
     for pod in nominated:
         by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
     cluster = Cluster(view, rules, claims or {}, first, pending)
-    found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
-    refusal = next((one for one in found if isinstance(one, PreFilterRefusal)), None)
-    checks = tuple(one for one in found if not isinstance(one, PreFilterRefusal))
-    return Prepared(trigger, checks, by_node, refusal, drawable(view, trigger).uids)
+    checks: list[Check] = []
+    refusals: list[PreFilterRefusal] = []
+    for prepare_one in FILTERS:
+        one = prepare_one(trigger, cluster)
+        if isinstance(one, PreFilterRefusal):
+            refusals.append(one)
+        elif one is not None:
+            checks.append(one)
+    refusal = refusals[0] if refusals else None
+    return Prepared(trigger, tuple(checks), by_node, refusal, drawable(view, trigger).uids)
 
 
 def preference(state: NodeState, prepared: Prepared) -> tuple[int, int]:
