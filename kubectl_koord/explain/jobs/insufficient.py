@@ -112,14 +112,9 @@ def _without_room(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
 
 def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
     """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
-    slots, raw = _best(plan)
+    slots, raw = plan.best
     enough = slots >= plan.desired
     return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, plan.tree))
-
-
-def _best(plan: PlacementPlan) -> tuple[int, int]:
-    """Return the most slots of a domain of the start set, and the most before rounding."""
-    return max(plan.offered, default=0), max(map(plan.raw.__getitem__, plan.start), default=0)
 
 
 def _never_fits(simulation: Simulation) -> bool:
@@ -178,7 +173,7 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
     if first.failed_seat is not None:
         failing = first.failed_seat.pod
         return Cause("insufficient-slots", sentences.planned_node_refuses(failing), (failing,))
-    best, raw = _best(plan)
+    best, raw = plan.best
     if _is_indivisible(simulation, plan):
         message = sentences.indivisible(len(pods), simulation.multiples, raw)
         return about_pods("multiple-mismatch", message, pods)

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.engine.admission.queue import priority
+from kubectl_koord.engine.domains import domain_slots
 from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.offer import Offer
-from kubectl_koord.engine.placement import domain_slots
 from kubectl_koord.engine.slots import in_index_order, offer_of_each, offer_slots
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree
