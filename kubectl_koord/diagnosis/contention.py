@@ -4,7 +4,7 @@ The order and what follows from it is in engine/queue.py; here, of which jobs en
 """
 
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec import Struct
 
@@ -21,7 +21,6 @@ from kubectl_koord.engine.admission.queue import (
     may_fit_wherever,
     priority,
 )
-from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import Subject
@@ -30,25 +29,62 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.reports.jobs.pending import Contention
-from kubectl_koord.simulation.simulation import Scenario, Simulation, next_attempt, open_outcomes, seats
+from kubectl_koord.simulation.simulation import Scenario, Simulation, next_attempt, open_outcomes, seats, triggers
 from kubectl_koord.simulation.subjects import pending_subjects
 
 _MOST_EQUALS = 16
 _FEWEST_TRIED, _NODES_IN_ALL = 20, 300_000
 
 
-class LeftByJobsAhead(Struct, frozen=True):
-    """What the jobs that go first leave to a subject that would be placed alone.
+class LeftByJobsAhead(Struct, frozen=True, dict=True):
+    """What the jobs that go first leave to a subject that would be placed alone."""
 
-    view: the cluster once they are placed. outcome: what comes of the subject then. leaves_room: whether it
-    is placed wherever those before it go. certain: whether it is known where they go, or does not matter.
-    """
+    simulation: Simulation
+    ahead: JobsAhead
 
-    names: tuple[str, ...]
-    view: View
-    outcome: Outcome
-    leaves_room: bool
-    certain: bool
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Who goes first and would be placed now."""
+        return self.ahead.names
+
+    @property
+    def view(self) -> View:
+        """The cluster once they are placed."""
+        return self.ahead.view
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is known where they go, or does not matter."""
+        return not self.ahead.undetermined
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What comes of the subject then: one that does not place it, where there is any."""
+        left = open_outcomes(self.simulation, self.view, preemption=False)
+        return next((outcome for outcome in left if not outcome.placed_at_once), left[0])
+
+    @cached_property
+    def leaves_room(self) -> bool:
+        """Whether it is placed wherever those before it go."""
+        if self.certain:
+            return self.outcome.placed_at_once
+        return _may_fit_wherever(self.simulation, self.ahead) and self.outcome.placed_at_once and self._fits_wherever()
+
+    def _fits_wherever(self) -> bool:
+        subject, ahead, after = self.simulation.subject, self.ahead, self.outcome.first
+        return (
+            may_fit_wherever(subject, ahead, after.prepared)
+            and len(outcomes := open_outcomes(self.simulation, ahead.fixed, preemption=False)) == 1
+            and fits_wherever(subject, ahead, outcomes[0].first, self.simulation.multiples)
+        )
+
+
+def _may_fit_wherever(simulation: Simulation, ahead: JobsAhead) -> bool:
+    """Tell whether the subject may surely fit whichever of its pods is tried first, before any of them is."""
+    view = ahead.view
+    return any(
+        may_fit_wherever(simulation.subject, ahead, simulation.prepared(pod, view)) for pod in triggers(simulation)
+    )
 
 
 @memoised
@@ -65,13 +101,7 @@ def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
 
 def left_by(simulation: Simulation, ahead: JobsAhead) -> LeftByJobsAhead | None:
     """Return the same of jobs that take what is given."""
-    if not ahead.names:
-        return None
-    left = open_outcomes(simulation, ahead.view, preemption=False)
-    stuck = next((outcome for outcome in left if not outcome.placed_at_once), None)
-    certain = not ahead.undetermined
-    leaves_room = stuck is None and (certain or _fits_wherever(simulation, ahead, left[0].first))
-    return LeftByJobsAhead(ahead.names, ahead.view, stuck or left[0], leaves_room, certain)
+    return LeftByJobsAhead(simulation, ahead) if ahead.names else None
 
 
 def jobs_ahead(simulation: Simulation) -> JobsAhead:
@@ -86,14 +116,6 @@ def knows_jobs_ahead(simulation: Simulation) -> bool:
 
 def _queue_of(simulation: Simulation) -> SchedulingQueue:
     return _scheduling_queue(simulation.view, Identity(simulation.seen_by_others), Identity(simulation.tree))
-
-
-def _fits_wherever(simulation: Simulation, ahead: JobsAhead, after: Attempt) -> bool:
-    """Tell whether the subject, which is placed `after` them, surely is, whatever nodes the undetermined pods take."""
-    if not may_fit_wherever(simulation.subject, ahead, after.prepared):
-        return False
-    outcomes = open_outcomes(simulation, ahead.fixed, preemption=False)
-    return len(outcomes) == 1 and fits_wherever(simulation.subject, ahead, outcomes[0].first, simulation.multiples)
 
 
 def contentions(cluster: Scenario, subjects: Iterable[Subject]) -> tuple[Contention, ...]:

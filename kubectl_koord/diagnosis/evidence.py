@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 
 from msgspec import Struct, structs
 
@@ -24,7 +25,8 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import Identity, memoised, recently
 from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.edits import CORDON, opened, room_alone
 from kubectl_koord.simulation.simulation import Simulation
@@ -32,7 +34,7 @@ from kubectl_koord.wording import evidence as words
 from kubectl_koord.wording.refusals.nodes import obstacle, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
-_MOST_ROWS = 1 << 15
+_MOST_ROWS, _MOST_TABLES = 1 << 15, 64
 _MOST_ASKED = 1000  # nodes that are asked by themselves
 
 
@@ -102,7 +104,7 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
     plan = first.plan
     if plan is None:
         return ()
-    rows = _bare_rows(plan.nodes, Identity(plan.tree), plan.start, plan.offered, plan.desired)
+    rows = _bare_rows(simulation.snapshot, Identity(plan.tree), plan.start, plan.offered, plan.desired)
     if brief:
         return rows
     rooms = tuple(_rooms(simulation, first, plan.tree))
@@ -117,13 +119,15 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
     return tuple(found)
 
 
-@memoised
+@recently(_MOST_TABLES)
 def _bare_rows(
-    _offer: Offer, tree: Identity[Tree], start: tuple[int, ...], offered: tuple[int, ...], desired: int
+    _: Snapshot, tree: Identity[Tree], start: tuple[int, ...], offered: tuple[int, ...], desired: int
 ) -> tuple[SlotRow, ...]:
-    """Return the slots of the start set; gangs that are alike share them, and all gangs those rows that are equal."""
-    found = zip(map(tree.value.domains.__getitem__, start), offered, strict=True)
-    return tuple([_row(one.layer, one.name, slots, desired - min(slots, desired)) for one, slots in found])
+    """Return the slots of the start set; gangs that are offered the same share them, and all gangs equal rows."""
+    domains = [*map(tree.value.domains.__getitem__, start)]
+    short = {slots: max(0, desired - slots) for slots in set(offered)}
+    named = (map(attrgetter("layer"), domains), map(attrgetter("name"), domains))
+    return tuple(map(_row, *named, offered, map(short.__getitem__, offered)))
 
 
 @lru_cache(_MOST_ROWS)

@@ -4,10 +4,10 @@ Nodes are in name order. In a set each node is a bit, the first node the highest
 What is asked of one node in a thousand nanoseconds is asked here of all in a few thousand.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce, wraps
-from itertools import chain, compress
+from itertools import compress
 from operator import or_
 from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
@@ -28,6 +28,8 @@ Sees: TypeAlias = Callable[[Node], Hashable]
 
 _FEW = 8
 """A view that changes fewer nodes than one in so many takes the others from below."""
+_SOME = 64
+"""The set of the nodes with the same value of a label is kept from so many on."""
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 _BITS = bytes.maketrans(b"01", b"\x00\x01")
 
@@ -276,7 +278,36 @@ def labelled(view: View, key: str) -> Mapping[str | None, Sequence[int]]:
 def with_values(view: View, key: str, values: Iterable[str]) -> NodeSet:
     """Return the nodes of which a label has one of these values."""
     known = labelled(view, key)
-    return set_of(view, chain.from_iterable(known.get(value, ()) for value in values))
+    alone: list[int] = []
+    found = 0
+    for value in values:
+        positions = known.get(value, ())
+        if len(positions) < _SOME:
+            alone += positions
+        else:
+            found |= _with_value(view, key, value)
+    return found | set_of(view, alone) if alone else found
+
+
+def without_label(view: View, key: str) -> NodeSet:
+    """Return the nodes without a label."""
+    return _with_value(view, key, None)
+
+
+def by_label(view: View, key: str, numbers: Mapping[str, int]) -> Counter[str]:
+    """Return the sums of numbers of nodes by the value of a label; nodes without it are left out."""
+    column, known = label_column(view, key), position_of(view)
+    found: Counter[str] = Counter()
+    for name, number in numbers.items():
+        value = column[known[name]]
+        if value is not None:
+            found[value] += number
+    return found
+
+
+@of_nodes
+def _with_value(view: View, key: str, value: str | None) -> NodeSet:
+    return set_of(view, labelled(view, key).get(value, ()))
 
 
 @of_nodes

@@ -16,6 +16,7 @@ from kubectl_koord.engine.reservations import landed
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
 
 _MOST_NODES = 8
@@ -63,11 +64,13 @@ def _landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
 
 
 def _before(view: View, own: int) -> list[PendingPod]:
-    """Return the pods that stand for reservations of a higher priority which are not placed here, the highest first.
+    """Return the pods that stand for reservations of a higher priority which are not placed here, the highest first."""
+    return [pod for pod in _waiting(view.snapshot) if pod.priority > own]
 
-    Those of gangs are placed with their gangs.
-    """
-    snapshot = view.snapshot
+
+@memoised
+def _waiting(snapshot: Snapshot) -> tuple[PendingPod, ...]:
+    """Return the same of any priority. Those of gangs are placed with their gangs."""
     placed = {one.uid for one in snapshot.reservations}
     waiting = (
         pod
@@ -75,11 +78,10 @@ def _before(view: View, own: int) -> list[PendingPod]:
         if pod.reserves is not None
         and pod.reserves.uid not in placed
         and not pod.gang
-        and pod.priority > own
         and not pod.terminating
         and pod.scheduler in snapshot.config.profiles
     )
-    return sorted(waiting, key=lambda pod: (-pod.priority, pod.created, pod.name))
+    return tuple(sorted(waiting, key=lambda pod: (-pod.priority, pod.created, pod.name)))
 
 
 def _job(pod: PendingPod, view: View, rules: Rules) -> Job:

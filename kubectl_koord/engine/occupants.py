@@ -1,13 +1,23 @@
-"""Pods on nodes that somebody asks about: how many are on each node, asking those alone that are in reach."""
+"""Pods on nodes that somebody asks about: how many are on each node, asking those alone that may be meant."""
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Protocol
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, compress, count, pairwise, repeat
+from operator import contains
+from typing import Protocol, TypeVar
 
 from kubectl_koord.engine.columns import base_with_most, names_of, occupants_of
-from kubectl_koord.engine.node_state import Occupant
+from kubectl_koord.engine.node_state import Occupant, Room
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import NodePods, PendingPod
+from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.packed import values_of
+from kubectl_koord.model.values.selectors import Selector
+
+T = TypeVar("T")
 
 
 class Question(Protocol):
@@ -16,6 +26,10 @@ class Question(Protocol):
     @property
     def namespaces(self) -> Collection[str] | None:
         """Where they are, None for everywhere."""
+
+    @property
+    def selectors(self) -> Iterable[Selector]:
+        """What their labels match, all of it."""
 
     def __call__(self, occupant: Occupant, /) -> bool:
         """Tell whether an occupant is one of them."""
@@ -27,18 +41,33 @@ class Question(Protocol):
 @memoised
 def number_on(view: View, question: Question) -> Mapping[str, int]:
     """Return by node how many occupants are meant, nodes with none left out; a what-if asks only what differs."""
-    base = view.layers()[0]
-    if base is None:
-        found: dict[str, int] = {}
-        for name, occupant in _in_reach(view, question.namespaces):
-            if question(occupant):
-                found[name] = found.get(name, 0) + 1
-        return found
-    before, changed = number_on(base, question), view.touched()
-    now = {name: sum(map(question, view.occupants(name))) for name in changed}
-    if all(before.get(name, 0) == number for name, number in now.items()):
+    base, trial = view.layers()[0], view.trial()
+    if base is not None:
+        now = {name: number for name, there in occupied(view) if (number := sum(map(question, there)))}
+        return laid_over(number_on(base, question), view, now)
+    if trial is not None:
+        there, gone = trial
+        left = {name: n - sum(map(question, gone.get(name, ()))) for name, n in number_on(there, question).items()}
+        return {name: number for name, number in left.items() if number}
+    known = _by_namespace(view.snapshot)
+    asked = known if question.namespaces is None else sorted(known.keys() & question.namespaces)
+    rooms = (room for namespace in asked for room in known[namespace].matching(question.selectors))
+    return Counter(room.node for room in rooms if question(room))
+
+
+def laid_over(before: Mapping[str, T], view: View, now: dict[str, T]) -> Mapping[str, T]:
+    """Return what is known of the view below with what is of nodes that differ; the same where none of it does."""
+    changed = view.touched()
+    if now == {name: before[name] for name in before.keys() & changed}:
         return before
-    return {name: number for name, number in {**before, **now}.items() if number}
+    return {name: known for name, known in before.items() if name not in changed} | now
+
+
+@memoised
+def occupied(view: View) -> tuple[tuple[str, tuple[Occupant, ...]], ...]:
+    """Return the nodes that differ from the view below, as far as anybody is there, and who."""
+    known = view.names()
+    return tuple([(name, there) for name in view.touched() if name in known and (there := view.occupants(name))])
 
 
 @memoised
@@ -64,20 +93,41 @@ def _members_of(there: Iterable[tuple[str, tuple[Occupant, ...]]]) -> dict[str, 
     return found
 
 
-def _in_reach(view: View, namespaces: Collection[str] | None) -> Iterable[tuple[str, Occupant]]:
-    if namespaces is None:
-        return ((name, occupant) for name in view.names() for occupant in view.occupants(name))
-    known = _by_namespace(view)
-    return (one for namespace in set(namespaces) if namespace in known for one in zip(*known[namespace], strict=True))
+class _Namespace:
+    """Who is there in a namespace; once somebody asks, those with the same labels in rows."""
+
+    def __init__(self) -> None:
+        self.rooms: list[Room] = []
+
+    def matching(self, selectors: Iterable[Selector]) -> Iterator[Room]:
+        """Return all whose labels match, and a few more: whether a value is among labels their bytes tell soon."""
+        starts, values = self._rows
+        rows = set(range(len(values)))
+        for one in (one for selector in selectors for one in selector.requirements if one.operator == "In"):
+            texts = map(str.encode, one.values)
+            rows &= {at for text in texts for at in compress(count(), map(contains, values, repeat(text)))}
+        return chain.from_iterable(self.rooms[starts[row] : starts[row + 1]] for row in sorted(rows))
+
+    @cached_property
+    def _rows(self) -> tuple[Sequence[int], Sequence[bytes]]:
+        """Where each row begins, and the values of its labels."""
+        self.rooms.sort(key=_labels_id)
+        ids = [*map(_labels_id, self.rooms)]
+        starts = array("I", (at for at, (before, one) in enumerate(pairwise((0, *ids))) if one != before))
+        return array("I", (*starts, len(ids))), [values_of(self.rooms[at].labels) for at in starts]
+
+
+def _labels_id(room: Room) -> int:
+    return id(room.labels)
 
 
 @memoised
-def _by_namespace(view: View) -> Mapping[str, tuple[list[str], list[Occupant]]]:
-    """Return the occupants of each namespace, and their nodes beside them."""
-    found: dict[str, tuple[list[str], list[Occupant]]] = {}
-    for name in view.names():
-        for occupant in view.occupants(name):
-            names, occupants = found.setdefault(occupant.namespace, ([], []))
-            names.append(name)
-            occupants.append(occupant)
-    return found
+def _by_namespace(snapshot: Snapshot) -> Mapping[str, _Namespace]:
+    found: dict[str, _Namespace] = defaultdict(_Namespace)
+    for name in snapshot.nodes:
+        for pod in snapshot.running.get(name, ()):
+            found[pod.namespace].rooms.append(pod)
+    for room in snapshot.reserved:
+        if room.node in snapshot.nodes:
+            found[room.namespace].rooms.append(room)
+    return dict(found)

@@ -18,9 +18,14 @@ from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Domain, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.values.memo import Identity, Memo, memoised, recently
 
 _Key: TypeAlias = tuple[object, ...]
+_Seats: TypeAlias = tuple[tuple[str, int], ...]
+"""How many pods go to which nodes, in turn."""
+
+_MOST_OFFERS = 16
+"""Of so many offers a view keeps the slots of domains."""
 
 
 class TopologyRequirements(Struct, frozen=True):
@@ -38,7 +43,7 @@ class PlacementPlan(Struct, frozen=True):
     """The answer with its evidence.
 
     tree: what it was made on; its domains have the indices below. requirements: what the gang asked for.
-    start: the domains of the start set (the must-gather layer, or the root).
+    start: the domains of the start set (the must-gather layer, or the root); `offered` are their slots.
     slots: the offer slots by domain index, rounded to the multiples; `raw` before rounding.
     nodes: the slots by node. `assignments` maps `ns/pod` to a node, None when no domain suffices;
     `chosen` is the domain taken.
@@ -48,25 +53,65 @@ class PlacementPlan(Struct, frozen=True):
     requirements: TopologyRequirements
     desired: int
     start: tuple[int, ...]
+    offered: tuple[int, ...]
     slots: tuple[int, ...]
     raw: tuple[int, ...]
     nodes: Offer
     assignments: Mapping[str, str] | None
     chosen: Domain | None
 
-    @property
-    def offered(self) -> tuple[int, ...]:
-        """The slots of the start set, in the order of the tree."""
-        return tuple(map(self.slots.__getitem__, self.start))
+
+class _Domains(Memo):
+    """The slots of the domains of a tree, and what follows from them: gangs to which nodes offer the same share it."""
+
+    def __init__(self, tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> None:
+        self.tree = tree
+        self.multiples = multiples
+        self.slots = _rounded(tree, nodes, multiples) if multiples else sums(tree, nodes)
+
+    @memoised
+    def offered(self, must_gather: str) -> tuple[int, ...]:
+        """Return the slots of the start set."""
+        return tuple(map(self.slots.__getitem__, self.tree.at_or_root(must_gather)))
+
+    @memoised
+    def candidates(self, must_gather: str, desired: int) -> tuple[int, ...]:
+        """Return the domains of the last level on which any suffices (`searchOfferSlotSatisfiedNodes`)."""
+        found: tuple[int, ...] = ()
+        level: Sequence[int] = self.tree.at_or_root(must_gather)
+        while level:
+            enough = tuple(compress(level, map(desired.__le__, map(self.slots.__getitem__, level))))
+            found = enough or found
+            level = [child for index in enough for child in self.tree.domains[index].children]
+        return found
+
+    @memoised
+    def seats(self, must_gather: str, desired: int, rules: Rules) -> tuple[_Seats, Domain | None]:
+        """Return where pods go, and in which domain, where slots alone decide."""
+        none = sums(self.tree, {})
+        return _Order(self, rules, none, none).first_that_fits(self.candidates(must_gather, desired), desired)
 
 
 def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the offer slots by domain: the sum of the children, rounded down to the layer's multiple.
+    """Return the offer slots by domain: the sum of the children, rounded down to the layer's multiple."""
+    return _domains(tree, nodes, multiples).slots
 
-    Mirrors `evaluateTopologyNode` and `constrainOfferSlotByPodCountMultiple`.
-    """
-    if not multiples:
-        return sums(tree, nodes)
+
+def _domains(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> _Domains:
+    if isinstance(nodes, Levels):
+        return _domains_of(nodes.view, nodes.sets, Identity(tree), tuple(multiples.items()))
+    return _Domains(tree, nodes, multiples)
+
+
+@recently(_MOST_OFFERS)
+def _domains_of(
+    view: View, sets: tuple[NodeSet, ...], tree: Identity[Tree], multiples: tuple[tuple[str, int], ...]
+) -> _Domains:
+    return _Domains(tree.value, Levels(view, sets), dict(multiples))
+
+
+def _rounded(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> tuple[int, ...]:
+    """Mirrors `evaluateTopologyNode` and `constrainOfferSlotByPodCountMultiple`."""
     slots = _by_leaf(tree, nodes)
     parents = tree.parents
     for index in range(len(slots) - 1, -1, -1):
@@ -75,11 +120,6 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
         if count and index:
             slots[parents[index]] += count
     return tuple(slots)
-
-
-@memoised
-def _slots_in(offer: Offer, tree: Identity[Tree], multiples: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
-    return domain_slots(tree.value, offer.counts, dict(multiples))
 
 
 def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
@@ -120,29 +160,17 @@ def _leaves(view: View, tree: Identity[Tree]) -> tuple[Sequence[int], NodeSet]:
 
 def start_set(tree: Tree, requirements: TopologyRequirements) -> tuple[int, ...]:
     """Return the domains to begin with (`searchMustGatherSatisfiedNodes`); none for an unknown layer."""
-    return tree.at_layer(requirements.must_gather) if requirements.must_gather else (0,)
-
-
-def candidates(tree: Tree, start: Sequence[int], slots: Sequence[int], desired: int) -> tuple[int, ...]:
-    """Return the domains of the last level on which any suffices (`searchOfferSlotSatisfiedNodes`)."""
-    found: tuple[int, ...] = ()
-    level: Sequence[int] = start
-    while level:
-        enough = tuple(compress(level, map(desired.__le__, map(slots.__getitem__, level))))
-        found = enough or found
-        level = [child for index in enough for child in tree.domains[index].children]
-    return found
+    return tree.at_or_root(requirements.must_gather)
 
 
 class _Order:
     """The comparison of domains (`topologyNodeLessFunc`), as sort keys."""
 
-    def __init__(
-        self, tree: Tree, rules: Rules, slots: Sequence[int], existing: Sequence[int], scores: Sequence[int]
-    ) -> None:
-        self.tree = tree
+    def __init__(self, domains: _Domains, rules: Rules, existing: Sequence[int], scores: Sequence[int]) -> None:
+        self.tree = domains.tree
+        self.slots = domains.slots
+        self.multiples = domains.multiples
         self.rules = rules
-        self.slots = slots
         self.existing = existing
         self.scores = scores
 
@@ -177,31 +205,36 @@ class _Order:
                 line = [self.tree.parents[above] for above in line] if self.rules.compares_ancestors else (-1,)
         return indices
 
+    def first_that_fits(self, indices: Sequence[int], desired: int) -> tuple[_Seats, Domain | None]:
+        """Return the seats in the first of these domains that takes so many pods; none where none does."""
+        for index in self.ranked(indices, fewer_first=True) if indices else ():
+            seats: list[tuple[str, int]] = []
+            if self._distribute(index, desired, seats) >= desired:
+                return tuple(seats), self.tree.domains[index]
+        return (), None
 
-def _distribute(
-    order: _Order, index: int, wanted: int, multiples: Mapping[str, int], assignments: list[tuple[str, int]]
-) -> int:
-    """Hand out slots depth first, fuller children first, and return how many (`distributeOfferSlot`)."""
-    domain = order.tree.domains[index]
-    most = min(wanted, order.slots[index])
-    most -= most % multiples.get(domain.layer, 1)
-    if not domain.children:
-        assignments.append((domain.name, most))
-        return most
-    left = most
-    assigned = 0
-    for child in order.ranked(domain.children, fewer_first=False):
-        if left == 0:
-            break
-        got = _distribute(order, child, left, multiples, assignments)
-        left -= got
-        assigned += got
-    return assigned
+    def _distribute(self, index: int, wanted: int, seats: list[tuple[str, int]]) -> int:
+        """Hand out slots depth first, fuller children first, and return how many (`distributeOfferSlot`)."""
+        domain = self.tree.domains[index]
+        most = min(wanted, self.slots[index])
+        most -= most % self.multiples.get(domain.layer, 1)
+        if not domain.children:
+            seats.append((domain.name, most))
+            return most
+        left = most
+        assigned = 0
+        for child in self.ranked(domain.children, fewer_first=False):
+            if left == 0:
+                break
+            got = self._distribute(child, left, seats)
+            left -= got
+            assigned += got
+        return assigned
 
 
-def _assign(pods: Sequence[PendingPod], assignments: Sequence[tuple[str, int]]) -> dict[str, str]:
+def _assign(pods: Sequence[PendingPod], seats: _Seats) -> dict[str, str]:
     """Give the slots, in order, to the pods in name order, not in index order (`distributePods`)."""
-    places = (node for node, count in assignments for _ in range(count))
+    places = (node for node, count in seats for _ in range(count))
     by_name = sorted(pods, key=lambda pod: (pod.name, pod.namespace))
     return {pod.key: node for pod, node in zip(by_name, places, strict=False)}
 
@@ -228,28 +261,26 @@ def gather(
 
     """
     multiples = {layer: n for layer, n in requirements.multiples.items() if n > 1} if rules.pod_count_multiple else {}
-    slots = _slots_in(nodes, Identity(tree), tuple(multiples.items()))
-    start = start_set(tree, requirements)
-    desired = len(pods)
-    enough = candidates(tree, start, slots, desired)
-    assignments: dict[str, str] | None = None
-    chosen: Domain | None = None
-    if enough:
-        existing = sums(tree, _existing(view, pods, nodes, rules))
-        order = _Order(tree, rules, slots, existing, sums(tree, scores()))
-        assignments, chosen = _first_that_fits(order, enough, pods, multiples)
-    raw = sums(tree, nodes.counts) if multiples else slots
-    return PlacementPlan(tree, requirements, desired, start, slots, raw, nodes, assignments, chosen)
-
-
-def _first_that_fits(
-    order: _Order, enough: Sequence[int], pods: Sequence[PendingPod], multiples: Mapping[str, int]
-) -> tuple[dict[str, str] | None, Domain | None]:
-    for index in order.ranked(enough, fewer_first=True):
-        assignments: list[tuple[str, int]] = []
-        if _distribute(order, index, len(pods), multiples, assignments) >= len(pods):
-            return _assign(pods, assignments), order.tree.domains[index]
-    return None, None
+    domains = _domains(tree, nodes.counts, multiples)
+    layer, desired = requirements.must_gather, len(pods)
+    enough = domains.candidates(layer, desired)
+    existing, costs = (_existing(view, pods, nodes, rules), scores()) if enough else ({}, {})
+    if existing or costs:
+        seats, chosen = _Order(domains, rules, sums(tree, existing), sums(tree, costs)).first_that_fits(enough, desired)
+    else:
+        seats, chosen = domains.seats(layer, desired, rules)
+    return PlacementPlan(
+        tree=tree,
+        requirements=requirements,
+        desired=desired,
+        start=start_set(tree, requirements),
+        offered=domains.offered(layer),
+        slots=domains.slots,
+        raw=domain_slots(tree, nodes.counts, {}) if multiples else domains.slots,
+        nodes=nodes,
+        assignments=_assign(pods, seats) if chosen is not None else None,
+        chosen=chosen,
+    )
 
 
 def _existing(view: View, pods: Sequence[PendingPod], nodes: Offer, rules: Rules) -> dict[str, int]:

@@ -66,6 +66,10 @@ class Tree(Struct, frozen=True):
         """Return the indices of the layer's domains, in pre-order; none for an unknown layer."""
         return self.by_layer.get(layer, ())
 
+    def at_or_root(self, layer: str) -> tuple[int, ...]:
+        """Return the same, and for no layer the root."""
+        return self.at_layer(layer) if layer else (0,)
+
     def ancestors(self, index: int) -> Iterator[int]:
         """Yield the domain itself, its parent, and so on up to the root."""
         while index >= 0:

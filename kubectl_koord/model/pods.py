@@ -57,7 +57,7 @@ class PodTerm(Struct, frozen=True, gc=False):
     every_namespace: bool = False
 
 
-class PodRequirements(Struct, frozen=True, gc=False):
+class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
     `claims` are its volume claims by name, `ephemeral` the names of its volumes for which claims of their own are made.

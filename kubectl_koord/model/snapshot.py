@@ -154,9 +154,9 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
 
         It may exist: what it allows is open, not refused.
         """
-        hidden = (pod for pod in self.pending if not self.sees("PersistentVolumeClaim", pod.namespace))
-        names = (name for pod in hidden for name in claim_names(pod))
-        return {**{name: Claim(name, is_read=False) for name in names}, **self.claims}
+        named = ((pod.namespace, claim_names(pod)) for pod in self.pending)
+        hidden = (names for home, names in named if names and not self.sees("PersistentVolumeClaim", home))
+        return {**{name: Claim(name, is_read=False) for name in chain.from_iterable(hidden)}, **self.claims}
 
     def unread(self, kind: str, namespace: str = "") -> Gap | None:
         """Return why not every object of the kind (in a namespace, where one is named) was read, None where it was.

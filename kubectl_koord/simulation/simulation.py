@@ -192,6 +192,12 @@ def _jobs(snapshot: Snapshot, subject: Identity[Subject], tree: Identity[Tree | 
     return jobs(subject.value, snapshot, rules(snapshot.config.version), tree.value)
 
 
+def triggers(simulation: Simulation) -> Iterator[PendingPod]:
+    """Yield the pods that may be tried first, one of each kind."""
+    for job in _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree)):
+        yield from job.triggers
+
+
 def seats(simulation: Simulation, outcome: Outcome) -> Mapping[str, tuple[PendingPod, ...]]:
     """Return where the first attempt of an outcome puts the pods, by node, with what is booked for them there."""
     snapshot, first = simulation.snapshot, outcome.first

@@ -4,7 +4,6 @@ import pytest
 
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.attempts.choosing import emptiest, fullest
-from kubectl_koord.engine.attempts.one_by_one import surely_placed
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.reasons.nodes import (
     AntiAffinityViolated,
@@ -14,7 +13,6 @@ from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, PreFilterRefu
 from kubectl_koord.engine.tree import NoTopology
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
-from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, rules, short
 
 MIXED = cluster("s0: b0[n1:16 n2:4]").with_gang("job", 0).with_pod("master", gang="job", cpu=12)
@@ -180,22 +178,3 @@ def test_without_a_plan_a_job_with_a_topology_spec_is_refused_before_any_node_is
     assert (refused.prefilter, refused.placement, refused.rejections) == (refusal, None, {})
     assert [pod.name for pod in refused.left] == ["job-0", "job-1"]
     assert attempt_of(drawing.with_gang("job", 2)).prefilter is None
-
-
-@pytest.mark.parametrize(
-    ("drawing", "placed"),
-    [
-        (cluster("s0: b0[n1:4 n2:4]").with_gang("job", 4, 2), True),
-        (cluster("s0: b0[n1:4 n2:4]").with_gang("job", 5, 2), False),
-        (cluster("s0: b0[n1:4 n2:4]").with_gang("job", 4, 2, minimum=5), False),
-        (cluster("s0: b0[n1:4 n2:4]").with_gang("job", 4, 2, topology=rules(f"MustGather {SPINE}")), False),
-        (MIXED, False),
-        (cluster("s0: b0[n1:4]").with_gang("job", 1, sidecars=True).version("1.7"), False),
-        (cluster("s0: b0[n1:4]").with_gang("job", 1, pod_anti_affinity=(PodTerm("zone", having()),)), False),
-        (cluster("s0: b0[n1:4]").with_gang("job", 1, reservation=ReservationUse(ReservationAffinity("gone"))), False),
-    ],
-)
-def test_members_that_are_alike_are_surely_placed_where_all_find_room(drawing: Drawing, *, placed: bool) -> None:
-    job = jobs_of(drawing)[0]
-    assert surely_placed(job, of(drawing)) is placed
-    assert not placed or attempt(job, of(drawing), job.triggers[0]).placement is not None

@@ -42,6 +42,14 @@ def test_slots_of_domains_are_the_same_in_sets_of_nodes_as_by_name() -> None:
         assert domain_slots(tree, one, multiples) == domain_slots(tree, dict(one), multiples)
 
 
+def test_gangs_to_which_nodes_offer_the_same_share_the_slots_of_domains() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3] b1[n4 n5 n6]")
+    view, tree = of(drawing), tree_of(drawing)
+    assert isinstance(tree, Tree)
+    one, other = (domain_slots(tree, Levels(view, [named(view, ("n1", "n5"))]), {"BlockLayer": 1}) for _ in range(2))
+    assert one is other
+
+
 def test_a_set_of_nodes_tells_their_names_as_a_list_does() -> None:
     view = of(cluster("s0: b0[n1 n2 n3]"))
     some, none = NodeNames(view, named(view, ("n1", "n3"))), NodeNames(view, 0)

@@ -7,16 +7,19 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from kubectl_koord.engine.quota.holding import held_back
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, ROOT, Quota, QuotaSettings
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, ROOT, Quota, QuotaSettings
 from tests.build import Drawing, cluster, node, pending
 
 RESOURCES = ("cpu", "memory", "nvidia.com/gpu")
 VERSIONS = ("1.7", "1.8", "main")
+_FIXED = (PREEMPTIBLE_LABEL, "false")
 
 
 class Planned(Struct, frozen=True):
@@ -231,17 +234,28 @@ def test_the_order_of_quotas_and_pods_does_not_matter(
         )
 
 
-@given(trees(), st.lists(st.integers(1, 30), max_size=6))
-def test_members_are_refused_as_if_each_was_tried_after_those_before_it(
-    tree: tuple[Drawing, tuple[Planned, ...]], sizes: list[int]
-) -> None:
-    drawing = tree[0]
-    names = [quota.name for quota in drawing.quotas]
-    members = tuple(
-        pending(f"m-{n}", requests=(("cpu", size),), labels=((NAME_LABEL, names[n % len(names)]),))
-        for n, size in enumerate(sizes)
+@st.composite
+def refusing(draw: st.DrawFn) -> tuple[Drawing, tuple[PendingPod, ...]]:
+    """Return a cluster with quotas, and members that wait: of one or several quotas, many of them alike."""
+    drawing, _ = draw(trees())
+    settings_ = structs.replace(
+        drawing.config.quotas, check_parents=draw(st.booleans()), by_runtime=draw(st.booleans())
     )
-    drawing = drawing.with_pods(*members)
+    names = [quota.name for quota in drawing.quotas][: draw(st.integers(1, 3))]
+    kinds = draw(st.lists(st.tuples(st.integers(1, 30), st.booleans(), st.sampled_from(names)), max_size=4))
+    members = tuple(
+        pending(f"m-{n}-{copy}", requests=(("cpu", size),), labels=((NAME_LABEL, name), *((_FIXED,) if fixed else ())))
+        for n, (size, fixed, name) in enumerate(kinds)
+        for copy in range(draw(st.integers(1, 3)))
+    )
+    return drawing.configured(quotas=settings_).with_pods(*members), members
+
+
+@given(refusing())
+def test_members_are_refused_as_if_each_was_tried_after_those_before_it(
+    found: tuple[Drawing, tuple[PendingPod, ...]],
+) -> None:
+    drawing, members = found
     view, known = of(drawing), rules(drawing.config.version)
     expected = None
     for position, pod in enumerate(members):
@@ -251,3 +265,21 @@ def test_members_are_refused_as_if_each_was_tried_after_those_before_it(
             break
 
     assert computed(drawing).first_refused(members) == expected
+
+
+@given(refusing())
+def test_who_is_held_back_is_refused_once_those_before_that_have_passed(
+    found: tuple[Drawing, tuple[PendingPod, ...]],
+) -> None:
+    drawing, members = found
+    view, known = of(drawing), rules(drawing.config.version)
+    passed: list[PendingPod] = []
+    refused: dict[str, list[PendingPod]] = {}
+    for pod in members:
+        if quota_state(view.with_pods({"n1": passed}), known).refusal(pod) is None:
+            passed.append(pod)
+        else:
+            refused.setdefault(dict(pod.labels)[NAME_LABEL], []).append(pod)
+
+    held = held_back(computed(drawing), members)
+    assert {name: [one.pod for one in some] for name, some in held.items()} == refused

@@ -59,6 +59,7 @@ class _Step(Struct, frozen=True):
     """One job of the queue that was tried, and the cluster after it."""
 
     subject: Subject
+    priority: int
     placed: Placed | None
     view: View
     asked: bool
@@ -99,7 +100,7 @@ class SchedulingQueue:
     def _before(self, own: int) -> list[_Step]:
         for other in self._untried(own):
             self._tried.append(self._try(other))
-        return [step for step in self._tried if priority(step.subject) > own]
+        return [*takewhile(lambda step: step.priority > own, self._tried)]
 
     def _untried(self, own: int) -> Iterable[Subject]:
         untried = self._waiting[len(self._tried) : _MOST_AHEAD]
@@ -109,8 +110,8 @@ class SchedulingQueue:
         view = self._tried[-1].view if self._tried else self._view
         placed = self._place(other, view)
         if isinstance(placed, NotPlaced):
-            return _Step(other, None, view, placed.asked)
-        return _Step(other, placed, view.with_pods(placed.seats), asked=True)
+            return _Step(other, priority(other), None, view, placed.asked)
+        return _Step(other, priority(other), placed, view.with_pods(placed.seats), asked=True)
 
 
 def _is_determined(step: _Step, subject: Subject, *, is_planned: bool) -> bool:

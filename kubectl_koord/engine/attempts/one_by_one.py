@@ -23,12 +23,10 @@ from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve, u
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, LazyNames, NodeSlots, Offer
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
-from kubectl_koord.engine.slots import offer_slots, places, slots_on
+from kubectl_koord.engine.slots import offer_slots, places
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.values.memo import Identity
-
-_MOST_LOOKED_AT = 64
 
 
 def pod_by_pod(job: Job, view: View, prepared: Prepared, member_order: MemberOrder) -> Attempt:
@@ -67,31 +65,6 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
         return Attempt(left[0], now, None, None, {}, waiting, (*left, *_never(job)), prefilter=stopped[1])
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
-
-
-def surely_placed(job: Job, view: View) -> bool:
-    """Tell whether an attempt surely places a job without topology: no is no proof of the contrary.
-
-    Members that are alike find their places wherever nodes have room for all of them, whichever they take; a few
-    nodes are looked at.
-    """
-    trigger = next(iter(job.triggers), None)
-    if job.topology is not None or job.prefilter is not None or trigger is None:
-        return False
-    prepared = job.prepared(trigger, view)
-    is_certain = prepared.counts_only_room and not prepared.may_fail_to_reserve and not prepared.reservations
-    if not is_certain or not are_alike(job, trigger, job.tried) or may_abort(trigger):
-        return False
-    if prepared.refusal is not None or not is_enough(job, (pod.key for pod in job.tried)):
-        return False
-    left = len(job.tried)
-    for name in islice(view.names(), _MOST_LOOKED_AT):
-        state = view.state(name)
-        most = slots_on(state, (job.tried[:left],), prepared)
-        left -= places(state, job.tried[:most], prepared).slots if prepared.books else most
-        if left <= 0:
-            return True
-    return False
 
 
 def _waiting(

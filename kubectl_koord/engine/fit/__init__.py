@@ -7,7 +7,7 @@ filters of one round share, the state that PreFilter prepares for the trigger po
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard, get_args
 
 from msgspec import Struct, structs
 
@@ -68,6 +68,9 @@ FILTERS: tuple[Prepare, ...] = (
 
 Each returns None where it has nothing to say of this trigger, or why PreFilter refuses the trigger for all nodes.
 """
+
+
+_REFUSALS = frozenset(get_args(PreFilterRefusal))
 
 
 class Prepared(Struct, frozen=True):
@@ -149,9 +152,15 @@ def prepare(
         by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
     cluster = Cluster(view, rules, claims or {}, first, pending)
     found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
-    refusal = next((one for one in found if isinstance(one, PreFilterRefusal)), None)
-    checks = tuple(one for one in found if not isinstance(one, PreFilterRefusal))
+    checks = tuple([one for one in found if _is_check(one)])
+    refusing = (one for one in found if isinstance(one, PreFilterRefusal))
+    refusal = next(refusing, None) if len(checks) < len(found) else None
     return Prepared(trigger, checks, by_node, refusal, drawable(view, trigger).uids)
+
+
+def _is_check(found: Check | PreFilterRefusal) -> TypeGuard[Check]:
+    """Tell whether nothing is refused yet: `isinstance` would go through all classes of refusals."""
+    return type(found) not in _REFUSALS
 
 
 def preference(state: NodeState, prepared: Prepared) -> tuple[int, int]:

@@ -9,13 +9,14 @@ from msgspec import Struct
 
 from kubectl_koord.engine.columns import (
     NodeSet,
+    by_label,
     every_node,
     has,
     label_column,
     labelled,
     selector,
-    set_of,
     with_values,
+    without_label,
 )
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.node_affinity import selected
@@ -48,6 +49,10 @@ class _Spread(Struct, frozen=True):
     def namespaces(self) -> tuple[str]:
         return (self.namespace,)
 
+    @property
+    def selectors(self) -> tuple[Selector]:
+        return (self.selector,)
+
     def __call__(self, occupant: Occupant) -> bool:
         return (
             not (isinstance(occupant, ReservedRoom) and occupant.uid in self.given)
@@ -58,8 +63,12 @@ class _Spread(Struct, frozen=True):
 
 
 class _Counts(Struct, frozen=True, dict=True):
-    """Matching pods by value of one constraint's key and by node, and the nodes on which they were counted."""
+    """Matching pods by value of one constraint's key and by node, and the nodes on which they were counted.
 
+    Values of which there is no such pod on these nodes are left out.
+    """
+
+    view: View
     constraint: Spread
     pods: _Spread | None
     by_value: Mapping[str, int]
@@ -71,6 +80,11 @@ class _Counts(Struct, frozen=True, dict=True):
         """The fewest of any value, of too few values none."""
         return self._least(self.by_value)
 
+    @cached_property
+    def _domains(self) -> int:
+        """How many values the nodes have on which pods were counted."""
+        return len(set(compress(label_column(self.view, self.constraint.key), selector(self.view, self.counted))))
+
     def skew(self, value: str, pod: PendingPod, change: int = 0) -> int:
         """Return by how many a value has more than the least once the pod is there, and so many besides."""
         now = self.by_value.get(value, 0) + change
@@ -79,7 +93,10 @@ class _Counts(Struct, frozen=True, dict=True):
         return now + own - least
 
     def _least(self, by_value: Mapping[str, int]) -> int:
-        return min(by_value.values(), default=0) if len(by_value) >= self.constraint.min_domains else 0
+        """Return the fewest, where each value with any is told."""
+        if not by_value or len(by_value) < max(self._domains, self.constraint.min_domains):
+            return 0
+        return min(by_value.values())
 
 
 class TopologySpread(Stateless, Struct, frozen=True, dict=True):
@@ -154,20 +171,22 @@ class TopologySpread(Stateless, Struct, frozen=True, dict=True):
             values: dict[int, list[str]] = {}
             for value, number in counts.by_value.items():
                 values.setdefault(number, []).append(value)
-            counted = [counts.counted & with_values(view, counts.constraint.key, held) for held in values.values()]
-            found = (*counted, every_node(view) & ~counts.counted)
+            others, found = counts.counted, []
+            for held in values.values():
+                found.append(others & with_values(view, counts.constraint.key, held))
+                others &= ~found[-1]
+            found += (others, every_node(view) & ~counts.counted)
             parts = [part for whole in parts for one in found if (part := whole & one)]
         return parts
 
     def _refusing(self, pod: PendingPod) -> Iterable[NodeSet]:
         """Yield for each constraint the nodes without its key, and those whose value has too many pods."""
         for counts in self._counts:
-            constraint, by_value = counts.constraint, labelled(self.view, counts.constraint.key)
-            yield set_of(self.view, by_value.get(None, ()))
-            skewed = (
-                value for value in by_value if value is not None and counts.skew(value, pod) > constraint.max_skew
-            )
-            yield with_values(self.view, constraint.key, skewed)
+            key, most = counts.constraint.key, counts.constraint.max_skew
+            yield without_label(self.view, key)
+            values = counts.by_value if most > 0 else labelled(self.view, key)  # where none is, one more skews by one
+            skewed = (one for one in values if one is not None and counts.skew(one, pod) > most)
+            yield with_values(self.view, key, skewed)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> TopologySpread | None:
@@ -191,16 +210,12 @@ def _count(
     """Return what a constraint counts on the nodes with all keys of the pod; pods that are alike share it."""
     counted = every_node(view)
     for key in keys:
-        counted &= ~set_of(view, labelled(view, key).get(None, ()))
+        counted &= ~without_label(view, key)
     selecting = PodRequirements(selector=honored[0], affinity=honored[1], tolerations=honored[2])
     counted &= selected(view, selecting)
     if constraint.honor_taints:
         counted &= tolerated(view, selecting)
     pods = _Spread(constraint.selector, namespace, given) if constraint.selector is not None else None
-    values = compress(label_column(view, constraint.key), selector(view, counted))
-    by_value = {value: 0 for value in dict.fromkeys(values) if value is not None}
     by_node = number_on(view, pods) if pods is not None else {}
-    for name, number in by_node.items():
-        if has(view, counted, name):
-            by_value[dict(view.node(name).labels)[constraint.key]] += number
-    return _Counts(constraint, pods, by_value, by_node, counted)
+    by_value = by_label(view, constraint.key, {name: n for name, n in by_node.items() if has(view, counted, name)})
+    return _Counts(view, constraint, pods, by_value, by_node, counted)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from kubectl_koord.engine.quota.state import QuotaState
+from kubectl_koord.engine.quota.state import QuotaState, runs
 from kubectl_koord.engine.quota.sums import is_fixed, requested
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.model.pods import PendingPod
@@ -40,15 +40,16 @@ def held_back(state: QuotaState, pods: Iterable[PendingPod]) -> Mapping[str, tup
 def _refused(state: QuotaState, pods: Sequence[PendingPod]) -> list[Held]:
     known: dict[tuple[str, int, bool], QuotaExceeded] = {}
     found: list[Held] = []
-    for pod in sorted(pods, key=lambda pod: (-pod.priority, pod.key)):
+    for run in runs(sorted(pods, key=lambda pod: (-pod.priority, pod.key))):
         # What is used only grows: who is refused once is refused for good, and so are all that ask for the same.
-        kind = (state.tree.name_of(pod), id(pod.requirements), is_fixed(pod))
-        refusal = known.get(kind) or state.refusal(pod)
-        if refusal is None:
-            state = state.after(pod)
-        else:
+        kind = (state.tree.name_of(run[0]), id(run[0].requirements), is_fixed(run[0]))
+        refusal = known.get(kind)
+        number = state.fitting(run) if refusal is None else 0
+        state, left = state.after(run[0], number), run[number:]
+        refusal = refusal or (state.refusal(left[0]) if left else None)
+        if refusal is not None:
             known[kind] = refusal
-            found.append(Held(pod, refusal))
+            found += [Held(pod, refusal) for pod in left]
     return found
 
 

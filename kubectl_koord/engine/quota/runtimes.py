@@ -119,17 +119,18 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
     @cached_property
     def _child_requests(self) -> Mapping[str, Amounts]:
         """What is requested within each quota; those of one that is not in a tree are not counted."""
-        found: dict[str, Amounts] = {}
-        self._count_requests(self.tree.bottom_up, found)
-        return found
+        return self._requests_within(self.tree.bottom_up, {})
 
-    def _count_requests(self, names: Iterable[str], found: dict[str, Amounts]) -> None:
-        """Enter what is requested within quotas, each after all that are below it."""
+    def _requests_within(self, names: Iterable[str], known: Mapping[str, Amounts]) -> Mapping[str, Amounts]:
+        """Return what is requested within quotas, each after all below it; of others it is known."""
+        found: dict[str, Amounts] = {}
         for name in names:
             total = dict(self.own.get(name, _NONE).request)
             for child in self._below(name):
-                add(total, capped(self._request(child, found[child.name]), dict(child.max)).items())
+                below = found[child.name] if child.name in found else known[child.name]
+                add(total, capped(self._request(child, below), dict(child.max)).items())
             found[name] = total
+        return found
 
     def _upwards(self, names: Iterable[str]) -> Iterator[str]:
         """Yield those of the quotas that are in a tree and all above each, so that none is last before one below it."""
@@ -155,10 +156,7 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
         found: dict[str, Sums] = {}
         for name, sums in self.own.items():
             for quota in self._counting(name):
-                if quota.name in found:
-                    found[quota.name].take(sums)
-                else:
-                    found[quota.name] = sums.copy()
+                found[quota.name] = found[quota.name].plus(sums) if quota.name in found else sums
         return found
 
     def _counting(self, name: str) -> tuple[Quota, ...]:

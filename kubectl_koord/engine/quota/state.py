@@ -3,9 +3,9 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Literal
+from typing import Literal, TypeVar
 
-from kubectl_koord.engine.quota.amounts import Amounts, exceeding, plus
+from kubectl_koord.engine.quota.amounts import Amounts, Changed, exceeding, plus
 from kubectl_koord.engine.quota.runtimes import QuotaAmounts
 from kubectl_koord.engine.quota.sums import (
     OwnSums,
@@ -17,6 +17,7 @@ from kubectl_koord.engine.quota.sums import (
     is_fixed,
     on_nodes,
     requested,
+    says_fixed,
     waiting,
     waiting_instead,
 )
@@ -27,6 +28,8 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.quotas import BUILT_IN, quota_labels
 from kubectl_koord.model.values.memo import Identity, recently
+
+P = TypeVar("P", bound=Pod)
 
 _NONE = Sums()
 _MOST_STATES = 4
@@ -46,12 +49,15 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
 
         Mirrors `PreFilter` in elasticquota/plugin.go, and `checkQuotaRecursive`.
         """
-        name = self.tree.name_of(pod)
+        labels = quota_labels(pod.labels)
+        name = self.tree.name_by(labels, pod.namespace)
         if not name or self.tree.fault_of(pod) is not None:
             return None
         asked = requested(pod, name, self.tree)
         return (
-            self._over_limit(pod, name, asked) or self._over_minimum(pod, name, asked) or self._above(pod, name, asked)
+            self._over_limit(pod, name, asked)
+            or (self._over_minimum(pod, name, asked) if says_fixed(labels) else None)
+            or self._above(pod, name, asked)
         )
 
     def _over_limit(self, pod: Pod, name: str, asked: Amounts) -> QuotaExceeded | None:
@@ -64,8 +70,6 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         )
 
     def _over_minimum(self, pod: Pod, name: str, asked: Amounts) -> QuotaExceeded | None:
-        if not is_fixed(pod):
-            return None
         used, limit = self.fixed(name), dict(self.tree.quotas[name].min)
         over = exceeding(plus(used, asked), limit)
         return (
@@ -94,18 +98,20 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
 
         None where all of them pass.
         """
-        runs = list(_runs(pods))
-        if not any(self.tree.may_refuse(run[0]) for run in runs):
+        in_turn = [*runs(pods)]
+        names = {self.tree.name_of(run[0]) for run in in_turn}
+        if not any(map(self.tree.limits, names)):
             return None
-        names = {self.tree.name_of(run[0]) for run in runs}
-        state = self.alone(*names) if len(names) == 1 and self.stand_alone else self
-        in_the_end = state
-        for run in runs:
-            in_the_end = in_the_end.after(run[0], len(run))
-        if all(in_the_end.refusal(run[0]) is None for run in runs):  # then none is on the way there
+        state = self
+        if len(names) == 1 and self.stand_alone:
+            (name,) = names
+            if self._holds(name, in_turn):
+                return None
+            state = self.alone(name)
+        elif self._hold_in_the_end(in_turn):  # then none is refused on the way there
             return None
         position = 0
-        for run in runs:
+        for run in in_turn:
             fitting = state.fitting(run)
             if fitting < len(run):
                 refusal = state.after(run[0], fitting).refusal(run[fitting])
@@ -113,16 +119,33 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
             state, position = state.after(run[0], len(run)), position + len(run)
         return None
 
+    def _holds(self, name: str, in_turn: Sequence[Sequence[Pod]]) -> bool:
+        """Tell whether a quota that stands alone is within its limits with all of these pods."""
+        more = Sums()
+        for run in in_turn:
+            more.take(_placed(run[0], name, self.tree), len(run))
+        if exceeding(plus(self.used(name), more.used), self.limit(name)):
+            return False
+        least = dict(self.tree.quotas[name].min) if any(is_fixed(run[0]) for run in in_turn) else {}
+        return not exceeding(plus(self.fixed(name), more.fixed), least)
+
+    def _hold_in_the_end(self, in_turn: Sequence[Sequence[Pod]]) -> bool:
+        """Tell whether quotas would take one more of each of these pods once all are placed."""
+        in_the_end = self
+        for run in in_turn:
+            in_the_end = in_the_end.after(run[0], len(run))
+        return all(in_the_end.refusal(run[0]) is None for run in in_turn)
+
     def fitting(self, alike: Sequence[Pod]) -> int:
         """Return how many of these pods, which count alike, pass one after the other."""
 
         def refuses(placed: int) -> bool:
             return self.after(alike[0], placed).refusal(alike[0]) is not None
 
-        numbers = range(len(alike))
+        last = len(alike) - 1
         if self.tree.settings.guarantees:  # what they use may change what they may use
-            return next((number for number in numbers if refuses(number)), len(alike))
-        return bisect_left(numbers, x=True, key=refuses)
+            return next((number for number in range(last + 1) if refuses(number)), last + 1)
+        return bisect_left(range(last), x=True, key=refuses) if refuses(last) else last + 1
 
     @property
     def stand_alone(self) -> bool:
@@ -134,29 +157,30 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         name = self.tree.name_of(placed)
         if not name or not number:
             return self
-        own = {resource: amount * number for resource, amount in requested(placed, name, self.tree).items()}
-        return self.with_sums({name: self.own.get(name, _NONE).plus(Sums({}, own, own if is_fixed(placed) else {}))})
+        own = self.own.get(name, _NONE).copy()
+        own.take(_placed(placed, name, self.tree), number)
+        return self.with_sums({name: own})
 
     def with_sums(self, changed: OwnSums, nodes: Amounts | None = None) -> "QuotaState":
         """Return the state in which some quotas' own pods have other sums, and nodes, if given, have that together.
 
         Only what follows from them is computed anew.
         """
-        state = QuotaState(self.tree, {**self.own, **changed}, self.nodes if nodes is None else nodes, self.rules)
+        state = QuotaState(self.tree, Changed(self.own, changed), self.nodes if nodes is None else nodes, self.rules)
         if len(changed) > _FEW:
             return state
-        sums = dict(self._sums)
+        sums: dict[str, Sums] = {}
         for name, new in changed.items():
             more = new.minus(self.own.get(name, _NONE))
             for quota in self._counting(name):
-                sums[quota.name] = sums.get(quota.name, _NONE).plus(more)
-        state.__dict__["_sums"] = sums
+                before = sums[quota.name] if quota.name in sums else self._sums.get(quota.name, _NONE)
+                sums[quota.name] = before.plus(more)
+        state.__dict__["_sums"] = Changed(self._sums, sums)
         requesting = [name for name, new in changed.items() if new.request != self.own.get(name, _NONE).request]
-        requests = self._child_requests
-        if requesting:
-            requests = dict(requests)
-            state._count_requests(self._upwards(requesting), requests)
-        state.__dict__["_child_requests"] = requests
+        requests = state._requests_within(self._upwards(requesting), self._child_requests)
+        state.__dict__["_child_requests"] = (
+            Changed(self._child_requests, requests) if requests else self._child_requests
+        )
         shared = state.nodes == self.nodes and not requesting and BUILT_IN.isdisjoint(changed)
         if shared and not self.tree.settings.guarantees:
             # What is used by other quotas than these changes nobody's share.
@@ -167,9 +191,8 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         """Return the state of the same quotas with other limits of the same resources."""
         state = QuotaState(tree, self.own, self.nodes, self.rules)
         state.__dict__["_sums"] = self._sums
-        requests = dict(self._child_requests)
-        state._count_requests(self._upwards(self.tree.changed(tree.written)), requests)
-        state.__dict__["_child_requests"] = requests
+        requests = state._requests_within(self._upwards(self.tree.changed(tree.written)), self._child_requests)
+        state.__dict__["_child_requests"] = Changed(self._child_requests, requests)
         return state
 
     def alone(self, name: str) -> "QuotaState":
@@ -185,7 +208,13 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         return state
 
 
-def _runs(pods: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
+def _placed(pod: Pod, name: str, tree: QuotaTree) -> Sums:
+    """Return what a pod that waits adds to its quota once it is placed."""
+    own = requested(pod, name, tree)
+    return Sums({}, own, own if is_fixed(pod) else {})
+
+
+def runs(pods: Sequence[P]) -> Iterator[tuple[P, ...]]:
     """Yield neighbours that count alike together."""
     for _, run in groupby(pods, key=lambda pod: (pod.namespace, quota_labels(pod.labels), pod.requirements)):
         yield tuple(run)
@@ -201,7 +230,7 @@ def _state(view: View, rules: Rules, pending: Identity[tuple[PendingPod, ...]] |
     if pending is not None:
         return _requested_by(_state(view, rules, None), view, pending.value)
     below, tree = view.layers()[0], quotas_of(view)
-    if below is not None and tree.quotas.keys() == quotas_of(below).quotas.keys():
+    if below is not None and (tree is quotas_of(below) or tree.quotas.keys() == quotas_of(below).quotas.keys()):
         return _over(_state(below, rules, None), view)
     snapshot = view.snapshot
     asked = all_waiting(snapshot) if tree is quota_tree(snapshot) else waiting(snapshot.pending, tree)

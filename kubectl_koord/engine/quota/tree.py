@@ -153,6 +153,8 @@ class QuotaTree(Struct, frozen=True, dict=True):
 
     def fault_of(self, pod: PendingPod | RunningPod) -> QuotaFault | None:
         """Return why it is open which quota a pod counts against, or what becomes of that; None where it is not."""
+        if not self.has_faults:
+            return None
         labels = quota_labels(pod.labels)
         name = self.name_by(labels, pod.namespace)
         listing = self._by_namespace.get(pod.namespace, ())

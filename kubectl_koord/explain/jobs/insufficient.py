@@ -10,7 +10,7 @@ from kubectl_koord.diagnosis.obstacles import admission
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.prefilter import unknown_layer
 from kubectl_koord.engine.attempts.attempt import Attempt
-from kubectl_koord.engine.attempts.one_by_one import surely_placed
+from kubectl_koord.engine.attempts.surely import surely_placed
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.reasons.claims import ClaimReason
 from kubectl_koord.engine.reasons.prefilter import PodRefusal

@@ -174,9 +174,14 @@ def _behind_jobs_ahead(
         warnings,
         verdict=found.verdict,
         cause=found.cause,
-        attempts=(left.outcome.first,),
+        attempts=(left.outcome.first,) if not brief or _shows_attempts(simulation) else (),
         brief=brief,
         funnel=None if brief else evidence.funnel(structs.replace(simulation, view=left.view), left.outcome.first),
         unblock=ways.ways,
         no_way_out=ways.why_none,
     )
+
+
+def _shows_attempts(simulation: Simulation) -> bool:
+    """Tell whether a brief report says anything of attempts: slots, or whether what the scheduler said still holds."""
+    return simulation.has_topology or any(pod.condition is not None for pod in simulation.subject.pending)

@@ -8,6 +8,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 M = TypeVar("M", bound="Memo")
 
+_ABSENT: Any = object()
+
 
 class Memo:
     """A value that never changes, and keeps what `memoised` functions computed of it."""
@@ -25,9 +27,9 @@ def memoised(compute: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M,
     def kept(value: M, /, *args: P.args, **named: P.kwargs) -> T:
         key = (compute, args, *named.items()) if named else (compute, args)
         memo = value.memo
-        if key not in memo:
-            memo[key] = compute(value, *args, **named)
-        found: T = memo[key]
+        found: T = memo.get(key, _ABSENT)
+        if found is _ABSENT:  # keys are long, and hashed each time
+            found = memo[key] = compute(value, *args, **named)
         return found
 
     return kept
@@ -40,9 +42,9 @@ def recently(most: int) -> Callable[[Callable[Concatenate[M, P], T]], Callable[C
         @wraps(compute)
         def kept(value: M, /, *args: P.args, **named: P.kwargs) -> T:
             key = (args, *named.items())
-            answers: dict[object, T] = value.memo.setdefault(compute, {})
-            found = answers.pop(key) if key in answers else compute(value, *args, **named)
-            answers[key] = found
+            answers: dict[object, Any] = value.memo.setdefault(compute, {})
+            found: T = answers.pop(key, _ABSENT)
+            answers[key] = found = compute(value, *args, **named) if found is _ABSENT else found
             if len(answers) > most:
                 del answers[next(iter(answers))]
             return found

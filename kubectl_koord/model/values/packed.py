@@ -52,6 +52,11 @@ def picked(labels: Labels | PackedLabels, *names: str) -> tuple[str | None, ...]
     return tuple(map(known.get, names))
 
 
+def values_of(labels: Labels | PackedLabels) -> bytes:
+    """Return the values of labels as bytes, among them those of each value in UTF-8."""
+    return labels.values if isinstance(labels, PackedLabels) else _encode([value for _, value in labels])
+
+
 class Packed(Struct, frozen=True, gc=False):
     """Values of one kind as bytes; a subclass says how they are read."""
 

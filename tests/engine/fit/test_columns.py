@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.columns import NodeSet, every_node, has, members, set_of
+from kubectl_koord.engine.columns import NodeSet, every_node, has, members, set_of, with_values
 from kubectl_koord.engine.fit import prepare, rejection_as_is, unbookable
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.node_state import NodeState
@@ -317,3 +317,10 @@ def test_requirements_without_a_selector_match_every_node() -> None:
     pod = PendingPod("default", "p", 0, PodRequirements(affinity=()), "koord-scheduler")
     (check,) = (one for one in prepare(pod, view, rules("1.8")).checks if type(one).__name__ == "NodeAffinity")
     assert check.refused(view, pod, every_node(view)) == every_node(view)
+
+
+def test_values_that_many_nodes_have_are_found_as_those_of_few() -> None:
+    view = of(cluster().with_nodes(*(Node(f"n{at:02}", (), (("zone", "b" if at > 69 else "a"),)) for at in range(72))))
+    assert [*members(view, with_values(view, "zone", "bc"))] == ["n70", "n71"]
+    assert with_values(view, "zone", "ab") == every_node(view)
+    assert with_values(view, "zone", "a") == every_node(view) & ~with_values(view, "zone", "b")

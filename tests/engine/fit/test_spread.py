@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from kubectl_koord.engine.columns import every_node, members, union
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.reasons.nodes import (
     Reason,
@@ -29,6 +30,12 @@ def refusals(drawing: Drawing, pod: PendingPod) -> dict[str, Reason | None]:
     return {name: rejection(pod, view.state(name), prepared) for name in view.names()}
 
 
+def refused_at_once(drawing: Drawing, pod: PendingPod) -> set[str]:
+    view = of(drawing)
+    found = (check.refused(view, pod, every_node(view)) for check in prepare(pod, view, rules("1.8")).checks)
+    return {*members(view, union(found))}
+
+
 def wanting(*spread: Spread, **fields: Any) -> PendingPod:  # noqa: ANN401
     return pending("p", **({"spread": spread, "labels": APP} | fields))
 
@@ -41,6 +48,11 @@ def test_a_pod_goes_where_it_does_not_skew() -> None:
 def test_the_skew_may_be_as_large_as_allowed() -> None:
     drawing = TWO.with_running("w1", on="n1", labels=APP)
     assert refusals(drawing, wanting(Spread("network/block", 2, having(app="web")))) == {"n1": None, "n2": None}
+
+
+def test_where_no_skew_is_allowed_not_even_the_first_pod_may_go_anywhere() -> None:
+    assert refusals(TWO, wanting(Spread("network/block", 0, having(app="web")))) == {"n1": SKEW, "n2": SKEW}
+    assert refused_at_once(TWO, wanting(Spread("network/block", 0, having(app="web")))) == {"n1", "n2"}
 
 
 @pytest.mark.parametrize(

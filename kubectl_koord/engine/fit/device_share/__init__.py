@@ -173,7 +173,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevic
         return None
     unshareable = snapshot.config.unshareable_gpus if cluster.rules.knows_unshareable_gpus else ()
     mine = matched(cluster.view, trigger, cluster.once)
-    defers = any(request.is_left_to_reserve(kind) for kind, _ in request.amounts) and _plans_secondaries(snapshot)
+    defers = _plans_secondaries(snapshot) and any(request.is_left_to_reserve(kind) for kind, _ in request.amounts)
     best_effort = cluster.rules.filters_best_effort
     return DeviceShare(request, Identity(snapshot), frozenset(unshareable), best_effort, mine, defers)
 

@@ -1,21 +1,21 @@
 """Required inter-pod affinity and anti-affinity, with the prepared state of one pod (plugins/interpodaffinity)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, every_node, labelled, set_of, with_values
+from kubectl_koord.engine.columns import NodeSet, by_label, every_node, with_values, without_label
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.interpod_affinity.repelling import (
     Kind,
+    covering,
     covers,
     is_repelled,
     kinds_of,
     namespaces_of,
-    repelling,
 )
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.occupants import number_on
@@ -29,6 +29,7 @@ from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, ReservedRoom
+from kubectl_koord.model.values.selectors import Selector
 
 _Pairs: TypeAlias = Counter[tuple[str, str]]
 _At: TypeAlias = Callable[[str, tuple[str, str]], int]
@@ -55,6 +56,10 @@ class _Covered(Struct, frozen=True):
     @property
     def namespaces(self) -> tuple[str, ...] | None:
         return namespaces_of(self.terms[0], self.namespace)
+
+    @property
+    def selectors(self) -> Iterable[Selector]:
+        return (term.selector for term in self.terms if term.selector is not None)
 
     def __call__(self, occupant: Occupant) -> bool:
         return not _is_given(occupant, self.given) and all(
@@ -83,18 +88,15 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
         view, pod, wanted = self.view, self.pod, self.pod.requirements
         total = _Part(Counter(), Counter(), Counter())
         if wanted.pod_affinity:
-            for name, number in number_on(view, _Covered(wanted.pod_affinity, pod.namespace, self.given)).items():
-                _count(total.pod_affinity, wanted.pod_affinity, view.node(name), number)
+            by_node = number_on(view, _Covered(wanted.pod_affinity, pod.namespace, self.given))
+            _add(total.pod_affinity, view, wanted.pod_affinity, by_node)
         for term in wanted.pod_anti_affinity:
-            for name, number in number_on(view, _Covered((term,), pod.namespace, self.given)).items():
-                _count(total.pod_anti_affinity, (term,), view.node(name), number)
-        for (terms, namespace), by_node in repelling(view).items():
-            covering = [term for term in terms if covers(term, namespace, pod)]
-            for name, number in by_node.items() if covering else ():
-                _count(total.existing_anti_affinity, covering, view.node(name), number)
-        for name, (terms, namespace) in self._given_kinds():
-            covering = [term for term in terms if covers(term, namespace, pod)]
-            _count(total.existing_anti_affinity, covering, view.node(name), -1)
+            by_node = number_on(view, _Covered((term,), pod.namespace, self.given))
+            _add(total.pod_anti_affinity, view, (term,), by_node)
+        for term, by_node in covering(view, pod):
+            _add(total.existing_anti_affinity, view, (term,), by_node)
+        for name, (term, namespace) in self._given_kinds():
+            _count(total.existing_anti_affinity, (term,) if covers(term, namespace, pod) else (), view.node(name), -1)
         return total
 
     def _given_kinds(self) -> Iterator[tuple[str, Kind]]:
@@ -173,7 +175,7 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
             return Stateless.taking_alike(self, view, pods, taking)
         parts = [taking]
         for key in {term.key for term in self.pod.requirements.pod_anti_affinity}:
-            lacking = set_of(view, labelled(view, key).get(None, ()))
+            lacking = without_label(view, key)
             parts = [part for whole in parts for part in (whole & lacking, whole & ~lacking) if part]
         return parts
 
@@ -187,7 +189,7 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
         terms, view = self.pod.requirements.pod_affinity, self.view
         labelled_all = near = every_node(view)
         for term in terms:
-            labelled_all &= ~set_of(view, labelled(view, term.key).get(None, ()))
+            labelled_all &= ~without_label(view, term.key)
             near &= _in(view, (pair for pair in self._total.pod_affinity if pair[0] == term.key))
         if not self._total.pod_affinity and self._is_own:
             near = labelled_all
@@ -236,6 +238,12 @@ def _part(pod: PendingPod, node: Node, occupants: Iterable[Occupant], given: fro
 
 def _is_given(occupant: Occupant, given: frozenset[str]) -> bool:
     return isinstance(occupant, ReservedRoom) and occupant.uid in given
+
+
+def _add(pairs: _Pairs, view: View, terms: Iterable[PodTerm], by_node: Mapping[str, int]) -> None:
+    for term in terms if by_node else ():
+        for value, number in by_label(view, term.key, by_node).items():
+            pairs[term.key, value] += number
 
 
 def _count(pairs: _Pairs, terms: Iterable[PodTerm], node: Node, number: int = 1) -> None:

@@ -1,22 +1,22 @@
 """The anti-affinity of pods that are there, or wait: which terms, how often, and about whom."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from kubectl_koord.engine.fit.check import Cluster
 from kubectl_koord.engine.node_state import Occupant
+from kubectl_koord.engine.occupants import laid_over, occupied
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodTerm
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised, recently
 from kubectl_koord.model.values.selectors import matches
 
-Kind: TypeAlias = tuple[tuple[PodTerm, ...], str]
-"""The anti-affinity of a pod, and its namespace."""
+Kind: TypeAlias = tuple[PodTerm, str]
+"""A term of the anti-affinity of a pod, and the pod's namespace."""
 _Repelling: TypeAlias = Mapping[Kind, Mapping[str, int]]
-_ByReach: TypeAlias = Mapping[str | None, tuple[tuple[PodTerm, str], ...]]
-"""Terms with the namespaces of those whose terms they are, by the namespace that they are about, None for all."""
+_ByReach: TypeAlias = Mapping[str | None, tuple[Kind, ...]]
+"""Kinds by the namespace that they are about, None for all."""
 _MOST_KEPT = 4
 
 
@@ -37,21 +37,26 @@ def _about(namespace: str, view: View, pending: tuple[PendingPod, ...] | None) -
     """Return the terms about pods of a namespace: of who runs, and of who may be placed."""
     is_own = pending is None or pending is view.snapshot.pending
     waiting = _waiting(view.snapshot) if is_own else _waiting_instead(view.snapshot, Identity(pending or ()))
-    return [
-        term
-        for by_reach in (_running(view), waiting)
-        for reach in (namespace, None)
-        for term, _ in by_reach.get(reach, ())
-    ]
+    return [term for by_reach in (_running(view), waiting) for term, _ in _in_reach(by_reach, namespace)]
+
+
+def _in_reach(by_reach: _ByReach, namespace: str) -> tuple[Kind, ...]:
+    return (*by_reach.get(namespace, ()), *by_reach.get(None, ()))
+
+
+def covering(view: View, pod: PendingPod) -> Iterator[tuple[PodTerm, Mapping[str, int]]]:
+    """Yield the terms of pods that run which cover a pod, and by node how often pods have each."""
+    for kind in _in_reach(_running(view), pod.namespace):
+        if covers(*kind, pod):
+            yield kind[0], repelling(view)[kind]
 
 
 def _by_reach(kinds: Iterable[Kind]) -> _ByReach:
-    found: dict[str | None, dict[tuple[PodTerm, str], None]] = {}
-    for terms, namespace in kinds:
-        for term in terms:
-            for reach in namespaces_of(term, namespace) or (None,):
-                found.setdefault(reach, {})[term, namespace] = None
-    return {reach: tuple(terms) for reach, terms in found.items()}
+    found: dict[str | None, dict[Kind, None]] = {}
+    for kind in kinds:
+        for reach in namespaces_of(*kind) or (None,):
+            found.setdefault(reach, {})[kind] = None
+    return {reach: tuple(kinds) for reach, kinds in found.items()}
 
 
 def namespaces_of(term: PodTerm, namespace: str) -> tuple[str, ...] | None:
@@ -62,9 +67,7 @@ def namespaces_of(term: PodTerm, namespace: str) -> tuple[str, ...] | None:
 @memoised
 def _running(view: View) -> _ByReach:
     base = view.layers()[0]
-    if base is not None and repelling(base) is repelling(view):
-        return _running(base)
-    return _by_reach(repelling(view))
+    return _running(base) if base is not None and _on_nodes(base) is _on_nodes(view) else _by_reach(repelling(view))
 
 
 @memoised
@@ -79,36 +82,41 @@ def _waiting_instead(_snapshot: Snapshot, pending: Identity[tuple[PendingPod, ..
 
 @memoised
 def repelling(view: View) -> _Repelling:
-    """Return by node how many pods have which anti-affinity; a what-if counts only what differs."""
-    base, changed = view.layers()
-    if base is None:
-        return _merged({}, {name: kinds for name in view.names() if (kinds := _kinds_on(view, name))})
-    before, now = repelling(base), {name: _kinds_on(view, name) for name in changed}
-    having = {name for by_node in before.values() for name in by_node}
-    if all(_kinds_on(base, name) == kinds for name, kinds in now.items() if kinds or name in having):
-        return before
-    return _merged(before, now)
+    """Return by node how often pods have which terms of anti-affinity; a what-if counts only what differs."""
+    base, mine = view.layers()[0], _on_nodes(view)
+    before, known = (_on_nodes(base), repelling(base)) if base is not None else ({}, {})
+    if mine is before:
+        return known
+    differing = [name for name in view.touched() if mine.get(name) != before.get(name)]
+    kinds = {kind for name in differing for there in (before, mine) for kind in there.get(name, ())}
+    found = {kind: dict(known.get(kind, {})) for kind in kinds}
+    for name in differing:
+        for kind in before.get(name, ()):
+            found[kind].pop(name, None)
+        for kind in mine.get(name, ()):
+            found[kind][name] = found[kind].get(name, 0) + 1
+    return {kind: by_node for kind, by_node in {**known, **found}.items() if by_node}
 
 
-def _merged(before: _Repelling, now: Mapping[str, Mapping[Kind, int]]) -> _Repelling:
-    found = {kind: {name: n for name, n in of.items() if name not in now} for kind, of in before.items()}
-    for name, kinds in now.items():
-        for kind, number in kinds.items():
-            found.setdefault(kind, {})[name] = number
-    return {kind: by_node for kind, by_node in found.items() if by_node}
+@memoised
+def _on_nodes(view: View) -> Mapping[str, tuple[Kind, ...]]:
+    """Return the terms of the pods on each node, nodes with none left out; a what-if asks only what differs."""
+    base, trial = view.layers()[0], view.trial()
+    if base is not None:
+        return laid_over(_on_nodes(base), view, _having(occupied(view)))
+    names = view.names() if trial is None else _on_nodes(trial[0])
+    return _having((name, view.occupants(name)) for name in names)
 
 
-def _kinds_on(view: View, name: str) -> Mapping[Kind, int]:
-    kinds = tuple(kinds_of(view.occupants(name)))
-    return Counter(kinds) if kinds else {}
+def _having(there: Iterable[tuple[str, tuple[Occupant, ...]]]) -> dict[str, tuple[Kind, ...]]:
+    return {name: kinds for name, pods in there if (kinds := tuple(kinds_of(pods)))}
 
 
 def kinds_of(pods: Iterable[Occupant]) -> Iterator[Kind]:
-    """Yield the anti-affinity of pods, with their namespaces."""
+    """Yield the terms of the anti-affinity of pods, with their namespaces."""
     for pod in pods:
-        terms = pod.requirements.pod_anti_affinity
-        if terms:
-            yield terms, pod.namespace
+        for term in pod.requirements.pod_anti_affinity:
+            yield term, pod.namespace
 
 
 def covers(term: PodTerm, namespace: str, other: Occupant) -> bool:
