@@ -170,6 +170,8 @@ def singles(nodes: NodeSet) -> Iterator[NodeSet]:
 
 def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet:
     """Return the nodes of a set for which something holds, asking each."""
+    if not among:
+        return 0
     bits = bytearray(selector(view, among))
     position = bits.find(1)
     names = names_of(view)

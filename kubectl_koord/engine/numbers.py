@@ -4,7 +4,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from itertools import compress, count
+from itertools import chain, compress, count
 from typing import Generic, TypeVarTuple
 
 from kubectl_koord.engine.columns import (
@@ -83,11 +83,18 @@ def at_least(view: View, among: NodeSet, amount: int, number: Callable[[NodeStat
     return _column(view, number, *args).at_least(amount, among)
 
 
+def with_most(view: View, among: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> NodeSet:
+    """Return those nodes of a set whose number is the highest: never none, as the set must not be empty."""
+    column = _column(view, number, *args)
+    return column.at_least(column.highest(among), among)
+
+
 class _Column:
     """A number of every node, by position.
 
-    Few nodes are asked one by one. Once they are many, all are, and once they are asked about many amounts, ranked,
-    so that nodes are found by an amount without a look at each. A what-if in which few nodes differ asks only these.
+    Few nodes are asked one by one. Once they are many, all are, and which of them have an amount is kept; once they are
+    asked about many amounts, they are ranked, so that nodes are found by an amount without a look at each. A what-if in
+    which few nodes differ asks only these.
     """
 
     def __init__(
@@ -103,6 +110,7 @@ class _Column:
         self._some: list[int] = []
         self._known: dict[str, int] = {}
         self._every: Sequence[int] | None = None
+        self._enough: dict[int, NodeSet] = {}
         self._passes = 0
 
     def of(self, nodes: NodeSet) -> Iterable[int]:
@@ -118,14 +126,25 @@ class _Column:
             touched = places_touched(self._view).items() if among & changed else ()
             enough = set_of(self._view, (position for name, position in touched if self._one(name) >= amount))
             return self._below.at_least(amount, among & ~changed) | among & enough
-        if self._is_worth_it(among):
-            self._passes += 1
-            if self._passes > _MOST_PASSES:
-                return among & self._ranked.at_least(amount)
-            return among & packed(bytes(map(amount.__le__, self.every())))
-        if self._among is not None:
+        if not self._is_worth_it(among):
+            if self._among is None:
+                return which(self._view, lambda name: self._one(name) >= amount, among)
             return among & packed(bytes(map(amount.__le__, self._partly(self._among, among))))
-        return which(self._view, lambda name: self._one(name) >= amount, among)
+        if amount not in self._enough:
+            if self._is_asked_often():
+                return among & self._ranked.at_least(amount)
+            self._enough[amount] = packed(bytes(map(amount.__le__, self.every())))
+        return among & self._enough[amount]
+
+    def highest(self, among: NodeSet) -> int:
+        if self._below is not None:
+            changed = among & differing(self._view)
+            others = among & ~changed
+            own = map(self._one, members(self._view, changed))
+            return max(chain(own, (self._below.highest(others),) if others else ()))
+        if self._is_worth_it(among) and self._is_asked_often():
+            return self._ranked.highest(among)
+        return max(self.of(among))
 
     def _partly(self, find: Callable[[NodeSet], Iterable[int]], nodes: NodeSet) -> Sequence[int]:
         """Return the numbers of the nodes of a set, by position, among others that are not told."""
@@ -154,6 +173,10 @@ class _Column:
     @cached_property
     def _ranked(self) -> "_Ranked":
         return _Ranked(self._view, self.every())
+
+    def _is_asked_often(self) -> bool:
+        self._passes += 1
+        return self._passes > _MOST_PASSES
 
     def _is_worth_it(self, among: NodeSet) -> bool:
         number = len(self._view.names())
@@ -197,3 +220,7 @@ class _Ranked:
         first = bisect_left(self._numbers, amount)
         step = -(-first // _STEP)
         return self._from[step] | set_of(self._view, self._ranked[first : step * _STEP])
+
+    def highest(self, among: NodeSet) -> int:
+        is_among = selector(self._view, among)
+        return next(compress(reversed(self._numbers), map(is_among.__getitem__, reversed(self._ranked))))

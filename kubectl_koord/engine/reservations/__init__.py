@@ -90,6 +90,8 @@ def drawable(view: View, pod: PendingPod) -> Drawable:
 
 def nodes_with(view: View, mine: Drawable) -> NodeSet:
     """Return the nodes on which any of these reservations holds room."""
+    if not mine.by_node:
+        return 0
     known = position_of(view)
     return set_of(view, (known[name] for name in mine.by_node if name in known)) & reserved_nodes(view)
 
