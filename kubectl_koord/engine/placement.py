@@ -107,6 +107,9 @@ def _domains(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int])
 def _domains_of(
     view: View, sets: tuple[NodeSet, ...], tree: Identity[Tree], multiples: tuple[tuple[str, int], ...]
 ) -> _Domains:
+    base = with_same_names(view)
+    if base is not None:
+        return _domains_of(base, sets, tree, multiples)
     return _Domains(tree.value, Levels(view, sets), dict(multiples))
 
 
