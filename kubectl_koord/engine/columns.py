@@ -4,9 +4,10 @@ Nodes are in name order. In a set each node is a bit, the first node the highest
 What is asked of one node in a thousand nanoseconds is asked here of all in a few thousand.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce, wraps
+from functools import partial, reduce, wraps
 from itertools import compress
 from operator import or_
 from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -258,9 +259,9 @@ def grouped(view: View, seen: Iterable[T]) -> Mapping[T, NodeSet]:
     return {one: set_of(view, held) for one, held in _positions(seen).items()}
 
 
-def _positions(seen: Iterable[T]) -> Mapping[T, list[int]]:
-    """Return the positions of nodes by what is seen of each, in name order."""
-    positions: dict[T, list[int]] = defaultdict(list)
+def _positions(seen: Iterable[T]) -> Mapping[T, Sequence[int]]:
+    """Return the positions of nodes by what is seen of each, in name order, and in little space."""
+    positions: dict[T, array[int]] = defaultdict(partial(array, "I"))
     for position, one in enumerate(seen):
         positions[one].append(position)
     return dict(positions)

@@ -10,7 +10,6 @@ from kubectl_koord.engine.columns import (
     differing,
     has,
     members,
-    named,
     places_touched,
     position_of,
     set_of,
@@ -88,7 +87,7 @@ class Levels(Counts):
 
 def taking_any(view: View, counts: Counts) -> NodeSet:
     """Return the nodes that take any."""
-    return counts.at_least(1) if isinstance(counts, Levels) else named(view, counts)
+    return counts.at_least(1) if isinstance(counts, Levels) else with_names(view, counts)
 
 
 class Room:

@@ -28,7 +28,7 @@ from kubectl_koord.model.values.memo import memoised
 
 Ts = TypeVarTuple("Ts")
 
-_STEP = 128
+_STEP = 256
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
 _MANY = 2 / 3
 """From such a share of the nodes on all are asked."""
@@ -55,6 +55,14 @@ class Number(Generic[*Ts]):
         return self.of_state(state, *args)
 
 
+def compact(numbers: Sequence[int]) -> Sequence[int]:
+    """Return numbers in little space, if they can be: there are as many as nodes in each column."""
+    try:
+        return array("q", numbers)
+    except OverflowError:
+        return tuple(numbers)
+
+
 @of_nodes
 def allocatable_of(view: View, resource: str) -> Sequence[int]:
     """Return how much each node has of a resource, by position; found once for those that share what is allocatable."""
@@ -65,7 +73,7 @@ def allocatable_of(view: View, resource: str) -> Sequence[int]:
     every = [node.allocatable for node in nodes_of(view)]
     distinct = dict(zip(map(id, every), every, strict=True))
     amounts = {key: dict(one).get(resource, 0) for key, one in distinct.items()}
-    return tuple([amounts[id(one)] for one in every])
+    return compact([amounts[id(one)] for one in every])
 
 
 def numbers_of(view: View, nodes: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Iterable[int]:
@@ -139,10 +147,10 @@ class _Column:
             numbers = list(self._below.every())
             for name, position in places_touched(self._view).items():
                 numbers[position] = self._one(name)
-            self._every = _small(numbers)
+            self._every = compact(numbers)
         if self._every is None:
             each = [self._one(name) for name in names_of(self._view)] if not self._everywhere else self._everywhere()
-            self._every = _small(each)
+            self._every = compact(each)
             self._known = {}
         return self._every
 
@@ -165,14 +173,6 @@ class _Column:
         return known
 
 
-def _small(numbers: Sequence[int]) -> Sequence[int]:
-    """Return numbers in little space, if they can be: there are as many as nodes in each column."""
-    try:
-        return array("q", numbers)
-    except OverflowError:
-        return tuple(numbers)
-
-
 @memoised
 def _column(view: View, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> _Column:
     base = base_with_most(view)
@@ -183,19 +183,18 @@ class _Ranked:
     """The nodes by a number of theirs, so that those with enough of it are found without asking each."""
 
     def __init__(self, view: View, numbers: Sequence[int]) -> None:
-        self._view = view
+        self._view, self._numbers = view, numbers
         self._ranked = array("I", sorted(range(len(numbers)), key=numbers.__getitem__))
-        self._numbers = _small(sorted(numbers))
         self._from: list[NodeSet] = [0]
         for start in reversed(range(0, len(numbers), _STEP)):
             self._from.append(self._from[-1] | set_of(view, self._ranked[start : start + _STEP]))
         self._from.reverse()
 
     def at_least(self, amount: int) -> NodeSet:
-        first = bisect_left(self._numbers, amount)
+        first = bisect_left(self._ranked, amount, key=self._numbers.__getitem__)
         step = -(-first // _STEP)
         return self._from[step] | set_of(self._view, self._ranked[first : step * _STEP])
 
     def highest(self, among: NodeSet) -> int:
         is_among = selector(self._view, among)
-        return next(compress(reversed(self._numbers), map(is_among.__getitem__, reversed(self._ranked))))
+        return self._numbers[next(compress(reversed(self._ranked), map(is_among.__getitem__, reversed(self._ranked))))]

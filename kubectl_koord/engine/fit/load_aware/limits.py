@@ -17,7 +17,7 @@ from kubectl_koord.engine.columns import (
 )
 from kubectl_koord.engine.fit.load_aware.use import Measure, expected_above, expected_on, measured, of_placed, time_of
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.numbers import Number, numbers_of
+from kubectl_koord.engine.numbers import Number, compact, numbers_of
 from kubectl_koord.engine.occupants import placed_members
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.load import LoadSettings, NodeMetric, Percentages, Thresholds
@@ -136,7 +136,7 @@ def _spare(view: View, limits: Limits, resource: str) -> Sequence[int]:
     """Return how much more nodes may use than was measured of them, by position."""
     base, every, known = base_with_most(view), limits_of(view, limits, resource), position_of(view)
     if base is None:
-        return [_left(limit, node, resource) for limit, node in zip(every, nodes_of(view), strict=True)]
+        return compact([_left(limit, node, resource) for limit, node in zip(every, nodes_of(view), strict=True)])
     before = _spare(base, limits, resource)
     return patched(view, before, lambda name: _left(every[known[name]], view.node(name), resource))
 
