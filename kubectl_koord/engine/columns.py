@@ -216,7 +216,7 @@ def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them."""
     base = base_with_most(view)
     if base is None:
-        return _grouped(view, map(sees, nodes_of(view)))
+        return grouped(view, map(sees, nodes_of(view)))
     return _regrouped(view, classes(base, sees), lambda name: sees(view.node(name)))
 
 
@@ -238,7 +238,7 @@ def state_classes(view: View, sees: StateSees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them and of those who are there."""
     base = base_with_most(view)
     if base is None:
-        return _grouped(view, sees.everywhere(view))
+        return grouped(view, sees.everywhere(view))
     return _regrouped(view, state_classes(base, sees), lambda name: sees(view.state(name)))
 
 
@@ -254,7 +254,8 @@ def _regrouped(
     return found
 
 
-def _grouped(view: View, seen: Iterable[Hashable]) -> Mapping[Hashable, NodeSet]:
+def grouped(view: View, seen: Iterable[T]) -> Mapping[T, NodeSet]:
+    """Return the nodes by what is seen of each, in name order."""
     return {one: set_of(view, held) for one, held in _positions(seen).items()}
 
 
@@ -297,7 +298,7 @@ def without_label(view: View, key: str) -> NodeSet:
     return _with_value(view, key, None)
 
 
-def by_label(view: View, key: str, numbers: Mapping[str, int]) -> Counter[str]:
+def sums_by_value(view: View, key: str, numbers: Mapping[str, int]) -> Counter[str]:
     """Return the sums of numbers of nodes by the value of a label; nodes without it are left out."""
     column, known = label_column(view, key), position_of(view)
     found: Counter[str] = Counter()

@@ -145,7 +145,9 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         last = len(alike) - 1
         if self.tree.settings.guarantees:  # what they use may change what they may use
             return next((number for number in range(last + 1) if refuses(number)), last + 1)
-        return bisect_left(range(last), x=True, key=refuses) if refuses(last) else last + 1
+        if refuses(0):
+            return 0
+        return bisect_left(range(last), x=True, lo=1, key=refuses) if last and refuses(last) else last + 1
 
     @property
     def stand_alone(self) -> bool:
@@ -157,31 +159,29 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         name = self.tree.name_of(placed)
         if not name or not number:
             return self
-        own = self.own.get(name, _NONE).copy()
-        own.take(_placed(placed, name, self.tree), number)
-        return self.with_sums({name: own})
+        return self.with_more({name: _NONE.plus(_placed(placed, name, self.tree), number)})
 
-    def with_sums(self, changed: OwnSums, nodes: Amounts | None = None) -> "QuotaState":
-        """Return the state in which some quotas' own pods have other sums, and nodes, if given, have that together.
+    def with_more(self, more: OwnSums, nodes: Amounts | None = None) -> "QuotaState":
+        """Return the state with so much more in some quotas' own sums, and if given, with other sums of nodes.
 
         Only what follows from them is computed anew.
         """
-        state = QuotaState(self.tree, Changed(self.own, changed), self.nodes if nodes is None else nodes, self.rules)
-        if len(changed) > _FEW:
+        own = {name: self.own.get(name, _NONE).plus(additional) for name, additional in more.items()}
+        state = QuotaState(self.tree, Changed(self.own, own), self.nodes if nodes is None else nodes, self.rules)
+        if len(more) > _FEW:
             return state
         sums: dict[str, Sums] = {}
-        for name, new in changed.items():
-            more = new.minus(self.own.get(name, _NONE))
+        for name, additional in more.items():
             for quota in self._counting(name):
                 before = sums[quota.name] if quota.name in sums else self._sums.get(quota.name, _NONE)
-                sums[quota.name] = before.plus(more)
+                sums[quota.name] = before.plus(additional)
         state.__dict__["_sums"] = Changed(self._sums, sums)
-        requesting = [name for name, new in changed.items() if new.request != self.own.get(name, _NONE).request]
+        requesting = [name for name, new in own.items() if new.request != self.own.get(name, _NONE).request]
         requests = state._requests_within(self._upwards(requesting), self._child_requests)
         state.__dict__["_child_requests"] = (
             Changed(self._child_requests, requests) if requests else self._child_requests
         )
-        shared = state.nodes == self.nodes and not requesting and BUILT_IN.isdisjoint(changed)
+        shared = state.nodes == self.nodes and not requesting and BUILT_IN.isdisjoint(more)
         if shared and not self.tree.settings.guarantees:
             # What is used by other quotas than these changes nobody's share.
             state.__dict__["_known_runtimes"] = self._known_runtimes
@@ -243,12 +243,12 @@ def _state(view: View, rules: Rules, pending: Identity[tuple[PendingPod, ...]] |
 def _requested_by(state: QuotaState, view: View, pods: tuple[PendingPod, ...]) -> QuotaState:
     """Return the state in which these pods wait, and not those of the snapshot."""
     more, fewer = waiting_instead(view.snapshot, pods, state.tree)
-    changed = {
-        name: state.own.get(name, _NONE).plus(more.get(name, _NONE)).minus(fewer.get(name, _NONE))
+    differing = {
+        name: more.get(name, _NONE).minus(fewer.get(name, _NONE))
         for name in more.keys() | fewer.keys()
         if more.get(name) != fewer.get(name)
     }
-    return state.with_sums(changed) if changed else state
+    return state.with_more(differing) if differing else state
 
 
 def _over(state: QuotaState, view: View) -> QuotaState:
@@ -258,7 +258,7 @@ def _over(state: QuotaState, view: View) -> QuotaState:
     counted, nodes = differing(view, tree), capacity(view)
     if not counted and nodes == state.nodes:
         return state
-    return state.with_sums({name: state.own.get(name, _NONE).plus(sums) for name, sums in counted.items()}, nodes)
+    return state.with_more(counted, nodes)
 
 
 def _pairs(amounts: Amounts) -> tuple[tuple[str, int], ...]:

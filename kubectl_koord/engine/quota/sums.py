@@ -32,27 +32,31 @@ class Sums(Struct, frozen=True):
     used: dict[str, int] = field(default_factory=dict)
     fixed: dict[str, int] = field(default_factory=dict)
 
-    def copy(self) -> "Sums":
-        """Return an independent copy."""
-        return Sums(dict(self.request), dict(self.used), dict(self.fixed))
-
     def take(self, other: "Sums", times: int = 1) -> None:
         """Add the other's to these, so many times."""
         add(self.request, other.request.items(), times)
         add(self.used, other.used.items(), times)
         add(self.fixed, other.fixed.items(), times)
 
-    def plus(self, other: "Sums") -> "Sums":
-        """Return the sums of both."""
-        total = self.copy()
-        total.take(other)
-        return total
+    def plus(self, other: "Sums", times: int = 1) -> "Sums":
+        """Return the sums of these and the other's, so many times; what that has nothing of is shared."""
+        return Sums(
+            _plus(self.request, other.request, times),
+            _plus(self.used, other.used, times),
+            _plus(self.fixed, other.fixed, times),
+        )
 
     def minus(self, other: "Sums") -> "Sums":
         """Return the sums without the other's."""
-        left = self.copy()
-        left.take(other, -1)
-        return left
+        return self.plus(other, -1)
+
+
+def _plus(amounts: dict[str, int], more: Amounts, times: int) -> dict[str, int]:
+    if not more:
+        return amounts
+    total = dict(amounts)
+    add(total, more.items(), times)
+    return total
 
 
 OwnSums: TypeAlias = Mapping[str, Sums]
@@ -102,7 +106,8 @@ def _sums(
         if name:
             own = counted(alike.requested.items(), name, tree)
             fixed = own if use and says_fixed(kind[0]) else {}
-            found.setdefault(name, Sums()).take(Sums(own if request else {}, own if use else {}, fixed))
+            sums = Sums(own if request else {}, own if use else {}, fixed)
+            found[name] = found[name].plus(sums) if name in found else sums
     return found
 
 

@@ -9,21 +9,21 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 
 def without(state: QuotaState, pods: Iterable[RunningPod]) -> QuotaState:
     """Return the state once running pods have ended."""
-    own: dict[str, Sums] = {}
+    more: dict[str, Sums] = {}
     for pod in pods:
         name = state.tree.name_of(pod)
         if name in state.own and not (pod.terminating and state.tree.settings.ignores_terminating):
             asked = requested(pod, name, state.tree)
-            own[name] = (own.get(name) or state.own[name]).minus(Sums(asked, asked, asked if is_fixed(pod) else {}))
-    return state.with_sums(own)
+            more.setdefault(name, Sums()).take(Sums(asked, asked, asked if is_fixed(pod) else {}), -1)
+    return state.with_more(more)
 
 
 def counting_in(state: QuotaState, pods: Iterable[PendingPod], quota: str) -> QuotaState:
     """Return the state once pods that wait request of another quota than theirs."""
-    own: dict[str, Sums] = {}
+    more: dict[str, Sums] = {}
     for pod in pods:
         name = state.tree.name_of(pod)
-        if name in own or name in state.own:
-            own[name] = (own.get(name) or state.own[name]).minus(Sums(requested(pod, name, state.tree)))
-        own[quota] = (own.get(quota) or state.own.get(quota, Sums())).plus(Sums(requested(pod, quota, state.tree)))
-    return state.with_sums(own)
+        if name in more or name in state.own:
+            more.setdefault(name, Sums()).take(Sums(requested(pod, name, state.tree)), -1)
+        more.setdefault(quota, Sums()).take(Sums(requested(pod, quota, state.tree)))
+    return state.with_more(more)

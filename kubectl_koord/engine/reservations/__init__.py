@@ -29,10 +29,9 @@ from kubectl_koord.model.reservations import (
     Reservation,
     ReservationAffinity,
     ReservationUse,
-    by_label,
 )
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.selectors import Taint, holds, tolerates
 
 NOTHING_SAID = ReservationUse()
@@ -97,6 +96,12 @@ def nodes_with(view: View, mine: Drawable) -> NodeSet:
 
 
 @memoised
+def for_one_owner(snapshot: Snapshot) -> frozenset[str]:
+    """Return the reservations that are for one owner only."""
+    return frozenset(one.uid for one in snapshot.reservations if one.once)
+
+
+@memoised
 def nodes_used_up(view: View, once: frozenset[str]) -> NodeSet:
     """Return the nodes with reservations for one owner only whose owner has its place, and is not bound yet."""
     return which(view, lambda name: used_up(view.state(name), once), reserved_nodes(view)) if once else 0
@@ -131,7 +136,7 @@ def _without_labels(snapshot: Snapshot, pod: PendingPod) -> tuple[Reservation, .
 def _in_reach(snapshot: Snapshot, pod: PendingPod) -> Collection[Reservation]:
     """Return what alone may match a pod, by its labels."""
     every, use = snapshot.reservations, pod.requirements.reservation
-    return every if use is not None and use.ignores else by_label(Identity(every)).in_reach(pod.labels)
+    return every if use is not None and use.ignores else snapshot.reservations_by_label.in_reach(pod.labels)
 
 
 @memoised
