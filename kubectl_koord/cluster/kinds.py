@@ -142,18 +142,18 @@ DISRUPTION_BUDGET = Kind(
     disruption.budget,
     narrows=True,
 )
-VOLUME_CLAIM: Kind[storage.PersistentVolumeClaim, storage.PersistentVolumeClaim] = Kind(
+VOLUME_CLAIM = Kind(
     "PersistentVolumeClaim",
     storage.PersistentVolumeClaim,
     _CORE,
     "persistentvolumeclaims",
     whole_name,
     "volumes",
-    storage.lean_claim,
+    storage.claim,
     narrows=True,
 )
-VOLUME: Kind[storage.PersistentVolume, storage.PersistentVolume] = Kind(
-    "PersistentVolume", storage.PersistentVolume, _CORE, "persistentvolumes", bare_name, "volumes", storage.lean_volume
+VOLUME = Kind(
+    "PersistentVolume", storage.PersistentVolume, _CORE, "persistentvolumes", bare_name, "volumes", storage.volume
 )
 STORAGE_CLASS = Kind(
     "StorageClass",

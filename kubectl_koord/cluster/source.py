@@ -99,7 +99,8 @@ def live(  # noqa: PLR0913 - each names one thing
     collector = SummingCollector(seen) if sums else ListingCollector(PodPool(details=POD_GROUP.name in kinds), seen)
     collector.looked_in = told.namespace
     found = read(transport, requests(kinds), namespace, collector, early, told.namespace)
-    gaps = absorb(found, collector)
+    gaps, listed, narrowed = absorb(found, collector), lease_seen(found), namespace() if found.namespace_only else ""
+    del found  # the lists have more than the objects: what readers of pods and nodes remembered of them
     if join:
         join(collector, now(), gaps)
     more = more_kinds(kinds, collector)
@@ -108,8 +109,7 @@ def live(  # noqa: PLR0913 - each names one thing
     if asks_about_installation(kinds):
         gaps += with_descheduler(transport, namespace, collector, gaps)
     detect_version(transport, collector, told.version)
-    narrowed = namespace() if found.namespace_only else ""
-    snapshot = at_this_moment(collector, gaps, told.version, narrowed, lease_seen(found))
+    snapshot = at_this_moment(collector, gaps, told.version, narrowed, listed)
     if not asks_about_installation(kinds):
         return snapshot
     every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))

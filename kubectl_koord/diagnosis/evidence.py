@@ -8,9 +8,10 @@ from operator import attrgetter
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.domains import domain_slots
 from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.offer import Counts, Offer
-from kubectl_koord.engine.placement import PlacementPlan, domain_slots
+from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.preemption.victims import without_victims
 from kubectl_koord.engine.reasons.nodes import (
     Cordoned,

@@ -4,9 +4,10 @@ Nodes are in name order. In a set each node is a bit, the first node the highest
 What is asked of one node in a thousand nanoseconds is asked here of all in a few thousand.
 """
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce, wraps
+from functools import partial, reduce, wraps
 from itertools import compress
 from operator import or_
 from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -170,6 +171,8 @@ def singles(nodes: NodeSet) -> Iterator[NodeSet]:
 
 def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet:
     """Return the nodes of a set for which something holds, asking each."""
+    if not among:
+        return 0
     bits = bytearray(selector(view, among))
     position = bits.find(1)
     names = names_of(view)
@@ -213,7 +216,7 @@ def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them."""
     base = base_with_most(view)
     if base is None:
-        return _grouped(view, map(sees, nodes_of(view)))
+        return grouped(view, map(sees, nodes_of(view)))
     return _regrouped(view, classes(base, sees), lambda name: sees(view.node(name)))
 
 
@@ -235,7 +238,7 @@ def state_classes(view: View, sees: StateSees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them and of those who are there."""
     base = base_with_most(view)
     if base is None:
-        return _grouped(view, sees.everywhere(view))
+        return grouped(view, sees.everywhere(view))
     return _regrouped(view, state_classes(base, sees), lambda name: sees(view.state(name)))
 
 
@@ -251,13 +254,14 @@ def _regrouped(
     return found
 
 
-def _grouped(view: View, seen: Iterable[Hashable]) -> Mapping[Hashable, NodeSet]:
+def grouped(view: View, seen: Iterable[T]) -> Mapping[T, NodeSet]:
+    """Return the nodes by what is seen of each, in name order."""
     return {one: set_of(view, held) for one, held in _positions(seen).items()}
 
 
-def _positions(seen: Iterable[T]) -> Mapping[T, list[int]]:
-    """Return the positions of nodes by what is seen of each, in name order."""
-    positions: dict[T, list[int]] = defaultdict(list)
+def _positions(seen: Iterable[T]) -> Mapping[T, Sequence[int]]:
+    """Return the positions of nodes by what is seen of each, in name order, and in little space."""
+    positions: dict[T, array[int]] = defaultdict(partial(array, "I"))
     for position, one in enumerate(seen):
         positions[one].append(position)
     return dict(positions)
@@ -294,7 +298,7 @@ def without_label(view: View, key: str) -> NodeSet:
     return _with_value(view, key, None)
 
 
-def by_label(view: View, key: str, numbers: Mapping[str, int]) -> Counter[str]:
+def sums_by_value(view: View, key: str, numbers: Mapping[str, int]) -> Counter[str]:
     """Return the sums of numbers of nodes by the value of a label; nodes without it are left out."""
     column, known = label_column(view, key), position_of(view)
     found: Counter[str] = Counter()

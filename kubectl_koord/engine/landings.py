@@ -10,6 +10,7 @@ from msgspec import Struct
 from kubectl_koord.engine.attempts.attempt import Job
 from kubectl_koord.engine.attempts.choosing import Choice, emptiest, fullest
 from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.columns import named
 from kubectl_koord.engine.fit import placed
 from kubectl_koord.engine.preemption.preempt import preempt
 from kubectl_koord.engine.reservations import landed
@@ -97,7 +98,7 @@ def _taking(pod: PendingPod, view: View, rules: Rules) -> Mapping[str, PendingPo
 
 
 def _chosen(pod: PendingPod, names: Collection[str], view: View, choose: Choice) -> str:
-    return choose(view, tuple(names), pod, ()) if names else ""
+    return choose(view, named(view, names), (), pod, ()) if names else ""
 
 
 def _landed(landing: Landing, pod: PendingPod, node: str) -> Landing:

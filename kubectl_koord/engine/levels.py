@@ -10,6 +10,7 @@ from kubectl_koord.engine.columns import (
     differing,
     has,
     members,
+    named,
     places_touched,
     position_of,
     set_of,
@@ -85,6 +86,11 @@ class Levels(Counts):
         return Levels(self.view, [left for nodes in self.sets if (left := nodes & chosen)])
 
 
+def taking_any(view: View, counts: Counts) -> NodeSet:
+    """Return the nodes that take any."""
+    return counts.at_least(1) if isinstance(counts, Levels) else with_names(view, counts)
+
+
 class Room:
     """How many pods of a kind nodes take, were there any number of them; found out as far as anybody asks."""
 
@@ -123,13 +129,14 @@ class Room:
         if self._below is not None:
             return {position: self._on_node(view.state(name)) for name, position in places_touched(view).items()}
         names = members(view, self._taking & ~self._plain)
-        return {known[name]: self._on_node(view.state(name)) for name in names}
+        return {known[name]: self._room(view.state(name)) for name in names}
 
     def _on_node(self, state: NodeState) -> int:
-        trigger = self._prepared.trigger
-        if rejection_as_is(trigger, state, self._prepared) is not None:
-            return 0
-        return room_for(state, trigger.requirements.requests, self._prepared)
+        is_refused = rejection_as_is(self._prepared.trigger, state, self._prepared) is not None
+        return 0 if is_refused else self._room(state)
+
+    def _room(self, state: NodeState) -> int:
+        return room_for(state, self._prepared.trigger.requirements.requests, self._prepared)
 
 
 @recently(_MOST_KINDS)

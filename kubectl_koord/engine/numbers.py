@@ -4,7 +4,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from itertools import compress
+from itertools import chain, compress
 from typing import Generic, TypeVarTuple
 
 from kubectl_koord.engine.columns import (
@@ -28,7 +28,7 @@ from kubectl_koord.model.values.memo import memoised
 
 Ts = TypeVarTuple("Ts")
 
-_STEP = 128
+_STEP = 256
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
 _MANY = 2 / 3
 """From such a share of the nodes on all are asked."""
@@ -55,6 +55,14 @@ class Number(Generic[*Ts]):
         return self.of_state(state, *args)
 
 
+def compact(numbers: Sequence[int]) -> Sequence[int]:
+    """Return numbers in little space, if they can be: there are as many as nodes in each column."""
+    try:
+        return array("q", numbers)
+    except OverflowError:
+        return tuple(numbers)
+
+
 @of_nodes
 def allocatable_of(view: View, resource: str) -> Sequence[int]:
     """Return how much each node has of a resource, by position; found once for those that share what is allocatable."""
@@ -65,7 +73,7 @@ def allocatable_of(view: View, resource: str) -> Sequence[int]:
     every = [node.allocatable for node in nodes_of(view)]
     distinct = dict(zip(map(id, every), every, strict=True))
     amounts = {key: dict(one).get(resource, 0) for key, one in distinct.items()}
-    return tuple([amounts[id(one)] for one in every])
+    return compact([amounts[id(one)] for one in every])
 
 
 def numbers_of(view: View, nodes: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Iterable[int]:
@@ -78,11 +86,18 @@ def at_least(view: View, among: NodeSet, amount: int, number: Callable[[NodeStat
     return _column(view, number, *args).at_least(amount, among)
 
 
+def with_most(view: View, among: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> NodeSet:
+    """Return those nodes of a set whose number is the highest: never none, as the set must not be empty."""
+    column = _column(view, number, *args)
+    return column.at_least(column.highest(among), among)
+
+
 class _Column:
     """A number of every node, by position.
 
-    Few nodes are asked one by one. Once they are many, all are, and once they are asked about many amounts, ranked,
-    so that nodes are found by an amount without a look at each. A what-if in which few nodes differ asks only these.
+    Few nodes are asked one by one. Once they are many, all are, and which of them have an amount is kept; once they are
+    asked about many amounts, they are ranked, so that nodes are found by an amount without a look at each. A what-if in
+    which few nodes differ asks only these.
     """
 
     def __init__(
@@ -94,6 +109,7 @@ class _Column:
         self._share = number.share if isinstance(number, Number) else _MANY
         self._known: dict[str, int] = {}
         self._every: Sequence[int] | None = None
+        self._enough: dict[int, NodeSet] = {}
         self._passes = 0
 
     def of(self, nodes: NodeSet) -> Iterable[int]:
@@ -107,12 +123,23 @@ class _Column:
             touched = places_touched(self._view).items() if among & changed else ()
             enough = set_of(self._view, (position for name, position in touched if self._one(name) >= amount))
             return self._below.at_least(amount, among & ~changed) | among & enough
-        if self._is_worth_it(among):
-            self._passes += 1
-            if self._passes > _MOST_PASSES:
+        if not self._is_worth_it(among):
+            return which(self._view, lambda name: self._one(name) >= amount, among)
+        if amount not in self._enough:
+            if self._is_asked_often():
                 return among & self._ranked.at_least(amount)
-            return among & packed(bytes(map(amount.__le__, self.every())))
-        return which(self._view, lambda name: self._one(name) >= amount, among)
+            self._enough[amount] = packed(bytes(map(amount.__le__, self.every())))
+        return among & self._enough[amount]
+
+    def highest(self, among: NodeSet) -> int:
+        if self._below is not None:
+            changed = among & differing(self._view)
+            others = among & ~changed
+            own = map(self._one, members(self._view, changed))
+            return max(chain(own, (self._below.highest(others),) if others else ()))
+        if self._is_worth_it(among) and self._is_asked_often():
+            return self._ranked.highest(among)
+        return max(self.of(among))
 
     def every(self) -> Sequence[int]:
         """Return the number of every node."""
@@ -120,16 +147,20 @@ class _Column:
             numbers = list(self._below.every())
             for name, position in places_touched(self._view).items():
                 numbers[position] = self._one(name)
-            self._every = _small(numbers)
+            self._every = compact(numbers)
         if self._every is None:
             each = [self._one(name) for name in names_of(self._view)] if not self._everywhere else self._everywhere()
-            self._every = _small(each)
+            self._every = compact(each)
             self._known = {}
         return self._every
 
     @cached_property
     def _ranked(self) -> "_Ranked":
         return _Ranked(self._view, self.every())
+
+    def _is_asked_often(self) -> bool:
+        self._passes += 1
+        return self._passes > _MOST_PASSES
 
     def _is_worth_it(self, among: NodeSet) -> bool:
         number = len(self._view.names())
@@ -142,14 +173,6 @@ class _Column:
         return known
 
 
-def _small(numbers: Sequence[int]) -> Sequence[int]:
-    """Return numbers in little space, if they can be: there are as many as nodes in each column."""
-    try:
-        return array("q", numbers)
-    except OverflowError:
-        return tuple(numbers)
-
-
 @memoised
 def _column(view: View, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> _Column:
     base = base_with_most(view)
@@ -160,15 +183,18 @@ class _Ranked:
     """The nodes by a number of theirs, so that those with enough of it are found without asking each."""
 
     def __init__(self, view: View, numbers: Sequence[int]) -> None:
-        self._view = view
+        self._view, self._numbers = view, numbers
         self._ranked = array("I", sorted(range(len(numbers)), key=numbers.__getitem__))
-        self._numbers = _small(sorted(numbers))
         self._from: list[NodeSet] = [0]
         for start in reversed(range(0, len(numbers), _STEP)):
             self._from.append(self._from[-1] | set_of(view, self._ranked[start : start + _STEP]))
         self._from.reverse()
 
     def at_least(self, amount: int) -> NodeSet:
-        first = bisect_left(self._numbers, amount)
+        first = bisect_left(self._ranked, amount, key=self._numbers.__getitem__)
         step = -(-first // _STEP)
         return self._from[step] | set_of(self._view, self._ranked[first : step * _STEP])
+
+    def highest(self, among: NodeSet) -> int:
+        is_among = selector(self._view, among)
+        return self._numbers[next(compress(reversed(self._ranked), map(is_among.__getitem__, reversed(self._ranked))))]

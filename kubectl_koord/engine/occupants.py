@@ -1,17 +1,16 @@
 """Pods on nodes that somebody asks about: how many are on each node, asking those alone that may be meant."""
 
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, compress, count, pairwise, repeat
-from operator import contains
+from itertools import compress, count, repeat
+from operator import attrgetter, contains
 from typing import Protocol, TypeVar
 
 from kubectl_koord.engine.columns import base_with_most, names_of, occupants_of
 from kubectl_koord.engine.node_state import Occupant, Room
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import NodePods, PendingPod
+from kubectl_koord.model.pods import AnyLabels, NodePods, PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.packed import values_of
@@ -94,31 +93,27 @@ def _members_of(there: Iterable[tuple[str, tuple[Occupant, ...]]]) -> dict[str, 
 
 
 class _Namespace:
-    """Who is there in a namespace; once somebody asks, those with the same labels in rows."""
+    """Who is there in a namespace, and which different labels they have."""
 
     def __init__(self) -> None:
         self.rooms: list[Room] = []
 
-    def matching(self, selectors: Iterable[Selector]) -> Iterator[Room]:
+    def matching(self, selectors: Iterable[Selector]) -> Iterable[Room]:
         """Return all whose labels match, and a few more: whether a value is among labels their bytes tell soon."""
-        starts, values = self._rows
-        rows = set(range(len(values)))
+        labels, values = self._distinct
+        found = set(range(len(labels)))
         for one in (one for selector in selectors for one in selector.requirements if one.operator == "In"):
             texts = map(str.encode, one.values)
-            rows &= {at for text in texts for at in compress(count(), map(contains, values, repeat(text)))}
-        return chain.from_iterable(self.rooms[starts[row] : starts[row + 1]] for row in sorted(rows))
+            found &= {at for text in texts for at in compress(count(), map(contains, values, repeat(text)))}
+        ids = {id(labels[at]) for at in found}
+        return [room for room in self.rooms if id(room.labels) in ids] if ids else ()
 
     @cached_property
-    def _rows(self) -> tuple[Sequence[int], Sequence[bytes]]:
-        """Where each row begins, and the values of its labels."""
-        self.rooms.sort(key=_labels_id)
-        ids = [*map(_labels_id, self.rooms)]
-        starts = array("I", (at for at, (before, one) in enumerate(pairwise((0, *ids))) if one != before))
-        return array("I", (*starts, len(ids))), [values_of(self.rooms[at].labels) for at in starts]
-
-
-def _labels_id(room: Room) -> int:
-    return id(room.labels)
+    def _distinct(self) -> tuple[Sequence[AnyLabels], Sequence[bytes]]:
+        """The labels, those that pods share once, and the values of each."""
+        every = [*map(attrgetter("labels"), self.rooms)]
+        labels = [*dict(zip(map(id, every), every, strict=True)).values()]
+        return labels, [*map(values_of, labels)]
 
 
 @memoised

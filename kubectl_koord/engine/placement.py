@@ -10,22 +10,18 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, names_of, packed, selector, with_same_names
-from kubectl_koord.engine.levels import Levels
+from kubectl_koord.engine.domains import Domains, domains_of, sums
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Domain, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom
-from kubectl_koord.model.values.memo import Identity, Memo, memoised, recently
+from kubectl_koord.model.values.memo import memoised
 
 _Key: TypeAlias = tuple[object, ...]
 _Seats: TypeAlias = tuple[tuple[str, int], ...]
 """How many pods go to which nodes, in turn."""
-
-_MOST_OFFERS = 16
-"""Of so many offers a view keeps the slots of domains."""
 
 
 class TopologyRequirements(Struct, frozen=True):
@@ -45,6 +41,7 @@ class PlacementPlan(Struct, frozen=True):
     tree: what it was made on; its domains have the indices below. requirements: what the gang asked for.
     start: the domains of the start set (the must-gather layer, or the root); `offered` are their slots.
     slots: the offer slots by domain index, rounded to the multiples; `raw` before rounding.
+    best: the most slots of a domain of the start set, and the most before rounding.
     nodes: the slots by node. `assignments` maps `ns/pod` to a node, None when no domain suffices;
     `chosen` is the domain taken.
     """
@@ -56,106 +53,10 @@ class PlacementPlan(Struct, frozen=True):
     offered: tuple[int, ...]
     slots: tuple[int, ...]
     raw: tuple[int, ...]
+    best: tuple[int, int]
     nodes: Offer
     assignments: Mapping[str, str] | None
     chosen: Domain | None
-
-
-class _Domains(Memo):
-    """The slots of the domains of a tree, and what follows from them: gangs to which nodes offer the same share it."""
-
-    def __init__(self, tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> None:
-        self.tree = tree
-        self.multiples = multiples
-        self.slots = _rounded(tree, nodes, multiples) if multiples else sums(tree, nodes)
-
-    @memoised
-    def offered(self, must_gather: str) -> tuple[int, ...]:
-        """Return the slots of the start set."""
-        return tuple(map(self.slots.__getitem__, self.tree.at_or_root(must_gather)))
-
-    @memoised
-    def candidates(self, must_gather: str, desired: int) -> tuple[int, ...]:
-        """Return the domains of the last level on which any suffices (`searchOfferSlotSatisfiedNodes`)."""
-        found: tuple[int, ...] = ()
-        level: Sequence[int] = self.tree.at_or_root(must_gather)
-        while level:
-            enough = tuple(compress(level, map(desired.__le__, map(self.slots.__getitem__, level))))
-            found = enough or found
-            level = [child for index in enough for child in self.tree.domains[index].children]
-        return found
-
-    @memoised
-    def seats(self, must_gather: str, desired: int, rules: Rules) -> tuple[_Seats, Domain | None]:
-        """Return where pods go, and in which domain, where slots alone decide."""
-        none = sums(self.tree, {})
-        return _Order(self, rules, none, none).first_that_fits(self.candidates(must_gather, desired), desired)
-
-
-def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the offer slots by domain: the sum of the children, rounded down to the layer's multiple."""
-    return _domains(tree, nodes, multiples).slots
-
-
-def _domains(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> _Domains:
-    if isinstance(nodes, Levels):
-        return _domains_of(nodes.view, nodes.sets, Identity(tree), tuple(multiples.items()))
-    return _Domains(tree, nodes, multiples)
-
-
-@recently(_MOST_OFFERS)
-def _domains_of(
-    view: View, sets: tuple[NodeSet, ...], tree: Identity[Tree], multiples: tuple[tuple[str, int], ...]
-) -> _Domains:
-    return _Domains(tree.value, Levels(view, sets), dict(multiples))
-
-
-def _rounded(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> tuple[int, ...]:
-    """Mirrors `evaluateTopologyNode` and `constrainOfferSlotByPodCountMultiple`."""
-    slots = _by_leaf(tree, nodes)
-    parents = tree.parents
-    for index in range(len(slots) - 1, -1, -1):
-        count = slots[index]
-        count = slots[index] = count - count % multiples.get(tree.domains[index].layer, 1)
-        if count and index:
-            slots[parents[index]] += count
-    return tuple(slots)
-
-
-def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
-    """Return, by domain, the sum of a number over its nodes."""
-    found = _by_leaf(tree, nodes)
-    for index in reversed(tree.inner) if nodes else ():
-        leaves = tree.leaves[index]
-        found[index] += sum(found[leaves.start : leaves.stop])
-        if index:
-            found[tree.parents[index]] += found[index]
-    return tuple(found)
-
-
-def _by_leaf(tree: Tree, nodes: Mapping[str, int]) -> list[int]:
-    """Return a number of each node by domain, 0 for domains that are no node."""
-    found = [0] * len(tree.domains)
-    if isinstance(nodes, Levels):
-        leaf, inside = _leaves(nodes.view, Identity(tree))
-        for number, taking in nodes.exactly():
-            for index in compress(leaf, selector(nodes.view, taking & inside)):
-                found[index] = number
-    else:
-        for name, number in nodes.items():
-            if name in tree.leaf:
-                found[tree.leaf[name]] = number
-    return found
-
-
-@memoised
-def _leaves(view: View, tree: Identity[Tree]) -> tuple[Sequence[int], NodeSet]:
-    """Return the domain of each node by position, and which nodes are in the tree."""
-    base = with_same_names(view)
-    if base is not None:
-        return _leaves(base, tree)
-    found = [tree.value.leaf.get(name, 0) for name in names_of(view)]
-    return found, packed(bytes(map(bool, found)))
 
 
 def start_set(tree: Tree, requirements: TopologyRequirements) -> tuple[int, ...]:
@@ -166,7 +67,7 @@ def start_set(tree: Tree, requirements: TopologyRequirements) -> tuple[int, ...]
 class _Order:
     """The comparison of domains (`topologyNodeLessFunc`), as sort keys."""
 
-    def __init__(self, domains: _Domains, rules: Rules, existing: Sequence[int], scores: Sequence[int]) -> None:
+    def __init__(self, domains: Domains, rules: Rules, existing: Sequence[int], scores: Sequence[int]) -> None:
         self.tree = domains.tree
         self.slots = domains.slots
         self.multiples = domains.multiples
@@ -232,6 +133,13 @@ class _Order:
         return assigned
 
 
+@memoised
+def _seats(domains: Domains, must_gather: str, desired: int, rules: Rules) -> tuple[_Seats, Domain | None]:
+    """Return where pods go, and in which domain, where slots alone decide."""
+    none = sums(domains.tree, {})
+    return _Order(domains, rules, none, none).first_that_fits(domains.candidates(must_gather, desired), desired)
+
+
 def _assign(pods: Sequence[PendingPod], seats: _Seats) -> dict[str, str]:
     """Give the slots, in order, to the pods in name order, not in index order (`distributePods`)."""
     places = (node for node, count in seats for _ in range(count))
@@ -261,14 +169,15 @@ def gather(
 
     """
     multiples = {layer: n for layer, n in requirements.multiples.items() if n > 1} if rules.pod_count_multiple else {}
-    domains = _domains(tree, nodes.counts, multiples)
+    domains = domains_of(tree, nodes.counts, multiples)
+    whole = domains_of(tree, nodes.counts, {}) if multiples else domains
     layer, desired = requirements.must_gather, len(pods)
     enough = domains.candidates(layer, desired)
     existing, costs = (_existing(view, pods, nodes, rules), scores()) if enough else ({}, {})
     if existing or costs:
         seats, chosen = _Order(domains, rules, sums(tree, existing), sums(tree, costs)).first_that_fits(enough, desired)
     else:
-        seats, chosen = domains.seats(layer, desired, rules)
+        seats, chosen = _seats(domains, layer, desired, rules)
     return PlacementPlan(
         tree=tree,
         requirements=requirements,
@@ -276,7 +185,8 @@ def gather(
         start=start_set(tree, requirements),
         offered=domains.offered(layer),
         slots=domains.slots,
-        raw=domain_slots(tree, nodes.counts, {}) if multiples else domains.slots,
+        raw=whole.slots,
+        best=(domains.best(layer), whole.best(layer)),
         nodes=nodes,
         assignments=_assign(pods, seats) if chosen is not None else None,
         chosen=chosen,

@@ -1,6 +1,6 @@
 """A cluster to compute with: the snapshot, and what-ifs laid over it without copying it."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -135,17 +135,6 @@ class View(Memo):
         if name not in known:
             known[name] = compute(self.state(name), *args)
         return known[name]
-
-    def of_each(self, names: Sequence[str], compute: Callable[[NodeState, *Ts], T], *args: *Ts) -> Sequence[T]:
-        """Return the same value of each of some nodes, in their order."""
-        known: dict[str, T] = self._values.setdefault((compute, args), {})
-        differing = self.touched() if self._base else names
-        own = [name for name in names if name in differing] if self._base else names
-        known.update((name, compute(self.state(name), *args)) for name in own if name not in known)
-        if not self._base:
-            return [*map(known.__getitem__, names)]
-        others = iter(self._base.of_each([name for name in names if name not in differing], compute, *args))
-        return [known[name] if name in differing else next(others) for name in names]
 
     def without(self, removed: Collection[Pod]) -> "View":
         """Return the view once these pods have ended."""

@@ -8,7 +8,15 @@ from msgspec import Struct
 
 from kubectl_koord.model.values.memo import Identity
 from kubectl_koord.model.values.quantity import Resources
-from kubectl_koord.model.values.selectors import Labels, Requirement, Selector, Taint, Toleration
+from kubectl_koord.model.values.selectors import (
+    EVERYTHING,
+    BySelector,
+    Labels,
+    Requirement,
+    Selector,
+    Taint,
+    Toleration,
+)
 
 _MOST_LISTS = 16
 AllocatePolicy: TypeAlias = Literal["Default", "Aligned", "Restricted"]
@@ -123,24 +131,13 @@ class ByLabel:
     def __init__(self, reservations: tuple[Reservation, ...]) -> None:
         """Take the reservations."""
         self._every = reservations
-        self._by_label: dict[tuple[str, str], list[int]] = {}
-        self._others: list[int] = []
-        for position, one in enumerate(reservations):
-            for owner in one.owners:
-                required = owner.selector.requirements if owner.selector is not None else ()
-                listing = next((each for each in required if each.operator == "In"), None)
-                if listing is None:
-                    self._others.append(position)
-                else:
-                    for value in listing.values:
-                        self._by_label.setdefault((listing.key, value), []).append(position)
+        owners = ((owner, position) for position, one in enumerate(reservations) for owner in one.owners)
+        self._positions = BySelector((owner.selector or EVERYTHING, position) for owner, position in owners)
 
     def in_reach(self, labels: Labels) -> Collection[Reservation]:
         """Return those that may be for a pod with these labels, in their order; none of the others is."""
-        if not self._others and self._by_label.keys().isdisjoint(labels):
-            return ()
-        found = {*self._others, *(position for label in labels for position in self._by_label.get(label, ()))}
-        return [self._every[position] for position in sorted(found)]
+        positions = self._positions.in_reach(labels)
+        return [self._every[position] for position in sorted({*positions})] if positions else ()
 
 
 @lru_cache(_MOST_LISTS)

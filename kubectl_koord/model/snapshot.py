@@ -15,12 +15,12 @@ from kubectl_koord.model.others.migrations import MigrationJob
 from kubectl_koord.model.others.volcano import Volcano
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
-from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.reservations import ByLabel, Reservation, by_label
 from kubectl_koord.model.resource_claims import NO_DEVICES, ClaimSettings, DynamicResources
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
-from kubectl_koord.model.values.memo import Memo
+from kubectl_koord.model.values.memo import Identity, Memo
 
 GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
 
@@ -114,6 +114,11 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
         """What nodes are set to that is not evaluated, by code."""
         found = {setting for node in self.nodes.values() for setting in node.unevaluated}
         return tuple(sorted(found, key=lambda setting: setting.code))
+
+    @cached_property
+    def reservations_by_label(self) -> ByLabel:
+        """The reservations by labels of the pods that they are for."""
+        return by_label(Identity(self.reservations))
 
     @cached_property
     def numa_settings(self) -> bool:

@@ -5,6 +5,7 @@ import pytest
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.attempts.choosing import emptiest, fullest
 from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.columns import every_node
 from kubectl_koord.engine.reasons.nodes import (
     AntiAffinityViolated,
     Insufficient,
@@ -138,12 +139,21 @@ def test_a_lone_pod_is_a_job_of_its_own() -> None:
 def test_nodes_are_compared_by_the_share_of_their_scarcest_resource() -> None:
     drawing = cluster("s0: b0[n1:8 n2:16]").with_running("low", on="n2", cpu=12).with_pod("lone", cpu=1)
     view, pod = of(drawing), drawing.pending[0]
-    assert [choose(view, ("n1", "n2"), pod) for choose in (emptiest, fullest)] == ["n1", "n2"]
+    assert [choose(view, every_node(view), (), pod, ()) for choose in (emptiest, fullest)] == ["n1", "n2"]
 
 
 def test_a_node_without_resources_has_nothing_free() -> None:
     drawing = cluster("s0: b0[n1:8 n2]").change("n2", allocatable=(("pods", 110),)).with_pod("lone", cpu=1)
-    assert emptiest(of(drawing), ("n2", "n1"), drawing.pending[0]) == "n1"
+    view = of(drawing)
+    assert emptiest(view, every_node(view), (), drawing.pending[0]) == "n1"
+
+
+def test_of_nodes_that_are_as_empty_those_that_come_last_are_taken_last() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_running("low", on="n3", cpu=1).with_pod("lone", cpu=1)
+    view, pod = of(drawing), drawing.pending[0]
+    every = every_node(view)
+    assert [emptiest(view, every, late, pod) for late in ((), ("n1",), ("n2", "n1"))] == ["n1", "n2", "n2"]
+    assert [emptiest(view, every, late, pod) for late in (("n3", "n1"), ("n1", "n2", "n3"))] == ["n2", "n1"]
 
 
 @pytest.mark.parametrize("cpu", [1, 2])

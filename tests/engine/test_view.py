@@ -60,7 +60,6 @@ def test_what_was_computed_of_a_node_holds_in_all_what_ifs_that_leave_it_as_it_i
     for number in range(9):  # more than lie over each other
         view = view.with_pods({"n2": [running(f"late-{number}", on="n2")]})
         assert (view.of_node("n1", places, 1), view.of_node("n2", places, 1)) == (110, 110 - number)
-        assert view.of_each(("n2", "n1"), places, 1) == [110 - number, 110]
         assert view.state("n2").places == 109 - number
     assert asked == ["n1", *["n2"] * 9]
 

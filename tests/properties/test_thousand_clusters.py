@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from kubectl_koord.engine.attempts.trying import attempt
-from kubectl_koord.engine.placement import sums
+from kubectl_koord.engine.domains import sums
 from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.engine.view import of
 from kubectl_koord.explain.jobs.preempt import preempt

@@ -242,8 +242,8 @@ class Collector:
             reserved=tuple(room for _, room in held),
             reserve_pods=reserve_pods,
             claims={
-                name: storage.claim(name, claim, volumes.get(claim.spec.volume_name or ""))
-                for name, claim in sorted(self.values(kinds.VOLUME_CLAIM).items())
+                claim.name: storage.with_volume(claim, volumes.get(claim.volume))
+                for _, claim in sorted(self.values(kinds.VOLUME_CLAIM).items())
             },
             storage=self._storage(),
             leases=None
@@ -270,7 +270,7 @@ class Collector:
 
     def _storage(self) -> Storage:
         """Return what unbound claims may get their volumes from, the smallest free volumes first."""
-        volumes = [free for one in self.values(kinds.VOLUME).values() if (free := storage.free_volume(one)) is not None]
+        volumes = [one.free for one in self.values(kinds.VOLUME).values() if one.free is not None]
         return Storage(
             volumes=tuple(sorted(volumes, key=lambda one: (one.size, one.name))),
             classes=dict(sorted(self.values(kinds.STORAGE_CLASS).items())),

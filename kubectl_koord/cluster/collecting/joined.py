@@ -87,7 +87,7 @@ def _completed(
     if metric is None and limits is None and numa is None:
         return node if devices is None else structs.replace(node, devices=devices)
     if metric is not None:
-        metric = metrics.with_annotations(metric, annotations or {})
+        metric = metrics.completed(metric, annotations or {}, config.load)
     is_open = metric is not None and config.load.unevaluated
     more = (NodeSetting("load-estimates"),) if is_open else ()
     if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:
@@ -103,7 +103,7 @@ def _completed(
 
 
 def attached(
-    written: Iterable[attachments.VolumeAttachment], volumes: Mapping[str, storage.PersistentVolume]
+    written: Iterable[attachments.VolumeAttachment], volumes: Mapping[str, storage.ClusterVolume]
 ) -> dict[str, Attached]:
     """Return the driver and handle of each volume that is attached to a node, as far as it is one of a driver.
 
@@ -112,8 +112,8 @@ def attached(
     found: dict[str, set[tuple[str, str]]] = {}
     for one in (attachment.spec for attachment in written):
         volume = volumes.get(one.source.persistent_volume_name or "")
-        if volume is not None and volume.spec.csi is not None and one.attacher:
-            found.setdefault(one.node_name, set()).add((one.attacher, storage.handle(volume)))
+        if volume is not None and volume.is_csi and one.attacher:
+            found.setdefault(one.node_name, set()).add((one.attacher, volume.handle))
     return {node: tuple(sorted(attached)) for node, attached in found.items()}
 
 

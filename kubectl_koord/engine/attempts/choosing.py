@@ -3,54 +3,70 @@
 The scheduler scores nodes, and takes members in the order of a map; we try extremes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    every_node,
+    first_of,
+    has,
+    members,
+    named,
+    names_of,
+    nodes_of,
+)
 from kubectl_koord.engine.fit.check import how_many
+from kubectl_koord.engine.fit.resources import FREE
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.numbers import Number, allocatable_of, numbers_of, with_most
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 
-Choice: TypeAlias = Callable[[View, Sequence[str], PendingPod, Collection[str]], str]
-"""Which of the feasible nodes of a view, by name, a pod takes, of which some cannot be booked then."""
+Choice: TypeAlias = Callable[[View, NodeSet, Sequence[str], PendingPod, Collection[str]], str]
+"""Which of the feasible nodes of a view a pod takes, of which some come last, in an order, and some cannot be booked.
+
+They are never none. Of nodes that are equal the first is taken: those that come last are given by name.
+"""
 Kind: TypeAlias = tuple[PodRequirements, Collection[str]]
 """What some members ask for, and the names of the nodes that take one of them."""
+_SOME = 1 / 8
+"""The share of the nodes whose states take as long to make as columns of what all have free."""
 
 
-def emptiest(view: View, names: Sequence[str], _pod: PendingPod, _unbookable: Collection[str] = ()) -> str:
+def emptiest(
+    view: View, nodes: NodeSet, late: Sequence[str], _pod: PendingPod, _unbookable: Collection[str] = ()
+) -> str:
     """Choose the node with the largest free share of its scarcest resource (least allocated first)."""
-    shares = view.of_each(names, _free_share)
-    return names[max(range(len(names)), key=shares.__getitem__)]
+    return _with_most_free(view, nodes, late, 1)
 
 
-def fullest(view: View, names: Sequence[str], _pod: PendingPod, _unbookable: Collection[str] = ()) -> str:
+def fullest(view: View, nodes: NodeSet, late: Sequence[str], _pod: PendingPod, _unbookable: Collection[str]) -> str:
     """Choose the node with the smallest free share of its scarcest resource (most allocated first)."""
-    shares = view.of_each(names, _free_share)
-    return names[min(range(len(names)), key=shares.__getitem__)]
+    return _with_most_free(view, nodes, late, -1)
 
 
-def bookable(view: View, names: Sequence[str], pod: PendingPod, unbookable: Collection[str]) -> str:
+def bookable(view: View, nodes: NodeSet, late: Sequence[str], pod: PendingPod, unbookable: Collection[str]) -> str:
     """Choose the emptiest of the nodes that can be booked, of all where none can."""
-    return emptiest(view, [name for name in names if name not in unbookable] or names, pod)
+    return emptiest(view, nodes & ~named(view, unbookable) or nodes, late, pod)
 
 
-def not_bookable(view: View, names: Sequence[str], pod: PendingPod, unbookable: Collection[str]) -> str:
+def not_bookable(view: View, nodes: NodeSet, late: Sequence[str], pod: PendingPod, unbookable: Collection[str]) -> str:
     """Choose the emptiest of the nodes that cannot be booked, of all where all can."""
-    return emptiest(view, [name for name in names if name in unbookable] or names, pod)
+    return emptiest(view, nodes & named(view, unbookable) or nodes, late, pod)
 
 
 def at_the_cost_of(kinds: Iterable[Kind], *, most: bool) -> Choice:
     """Return the choice of the node on which a pod takes the most places from members of other kinds, or the fewest."""
     every = tuple(kinds)
 
-    def choose(view: View, names: Sequence[str], pod: PendingPod, _unbookable: Collection[str]) -> str:
+    def choose(view: View, nodes: NodeSet, late: Sequence[str], pod: PendingPod, _: Collection[str]) -> str:
         others = [(kind.requests, taking) for kind, taking in every if kind != pod.requirements]
-        sign = 1 if most else -1
-        costs = [sign * _cost(view.state(name), pod, others) for name in names]
-        shares = view.of_each(names, _free_share)
-        return names[max(range(len(names)), key=lambda at: (costs[at], shares[at]))]
+        costs = {name: _cost(view.state(name), pod, others) for name in members(view, nodes)}
+        chosen = max(costs.values()) if most else min(costs.values())
+        return emptiest(view, named(view, (name for name, cost in costs.items() if cost == chosen)), late, pod)
 
     return choose
 
@@ -86,7 +102,35 @@ def _places(asked: Resources, free: Mapping[str, int], most: int) -> int:
     return how_many(asked, asked, free, most)
 
 
-def _free_share(state: NodeState) -> tuple[int, int]:
+def _with_most_free(view: View, nodes: NodeSet, late: Sequence[str], sign: int) -> str:
+    """Return the first of the nodes with the largest free share of the scarcest resource, then of all; or smallest."""
+    found = with_most(view, with_most(view, nodes, OF_SCARCEST, sign), OF_ALL, sign)
+    early = found & ~named(view, late)
+    return first_of(view, early) if early else next(name for name in late if has(view, found, name))
+
+
+def _free_shares(state: NodeState) -> list[int]:
     free = state.free
-    shares = [1000 * free.get(r, 0) // total for r, total in state.node.allocatable if total and r != "pods"]
-    return min(shares, default=0), sum(shares)
+    return [1000 * free.get(r, 0) // total for r, total in state.node.allocatable if total and r != "pods"]
+
+
+def _free_shares_everywhere(view: View) -> Iterator[list[int]]:
+    """Yield the same of all nodes, in name order."""
+    distinct = {id(node.allocatable): node.allocatable for node in nodes_of(view)}.values()
+    resources = {resource for allocatable in distinct for resource, _ in allocatable if resource != "pods"}
+    every = every_node(view)
+    columns = [zip(numbers_of(view, every, FREE, r), allocatable_of(view, r), strict=True) for r in resources]
+    for _, *amounts in zip(names_of(view), *columns, strict=True):
+        yield [1000 * free // total for free, total in amounts if total]
+
+
+OF_SCARCEST = Number[int](
+    lambda state, sign: sign * min(_free_shares(state), default=0),
+    lambda view, sign: [sign * min(shares, default=0) for shares in _free_shares_everywhere(view)],
+    _SOME,
+)
+OF_ALL = Number[int](
+    lambda state, sign: sign * sum(_free_shares(state)),
+    lambda view, sign: [sign * sum(shares) for shares in _free_shares_everywhere(view)],
+    _SOME,
+)

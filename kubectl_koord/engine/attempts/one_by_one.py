@@ -1,6 +1,6 @@
 """An attempt at pods without a plan: each takes a node in its turn, until one finds none."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from msgspec import structs
@@ -18,8 +18,9 @@ from kubectl_koord.engine.attempts.attempt import (
 )
 from kubectl_koord.engine.attempts.choosing import MemberOrder
 from kubectl_koord.engine.attempts.filling import fillings, kind_prepared
-from kubectl_koord.engine.columns import members, named
+from kubectl_koord.engine.columns import NodeSet, members
 from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve, unbookable
+from kubectl_koord.engine.levels import taking_any
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, LazyNames, NodeSlots, Offer
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
@@ -141,18 +142,16 @@ class _Turns:
         """Note that another member took a node."""
         self._taken.add(name)
 
-    def in_turn(self, names: Collection[str]) -> list[str]:
-        """Return these nodes; those that members took since one of this kind was tried come last."""
-        if not self._late and not self._taken:
-            return [*names]
+    def late(self) -> tuple[str, ...]:
+        """Return the nodes that come last, in their order: those that members took since one of this kind was tried."""
         for name in sorted(self._taken):
             self._late.pop(name, None)
             self._late[name] = None
         self._taken.clear()
-        return [*(name for name in names if name not in self._late), *(name for name in self._late if name in names)]
+        return tuple(self._late)
 
 
-def _not_bookable(view: View, pod: PendingPod, names: Iterable[str], prepared: Prepared) -> Mapping[str, Reason]:
+def _not_bookable(view: View, pod: PendingPod, nodes: NodeSet, prepared: Prepared) -> Mapping[str, Reason]:
     """Return which of the nodes, which take the pod, cannot be booked for it, and why.
 
     Pods that ask for the same ask each node once. What volumes and claims they ask for makes no difference: the filters
@@ -160,7 +159,7 @@ def _not_bookable(view: View, pod: PendingPod, names: Iterable[str], prepared: P
     """
     books = tuple(check for check in prepared.checks if check.depends_on == "books")
     kind = kind_prepared(view.snapshot, structs.replace(pod.requirements, claims=(), ephemeral=()), books)
-    uncertain = members(view, kind.value.uncertain(view, named(view, names)))
+    uncertain = members(view, kind.value.uncertain(view, nodes))
     asked = ((name, view.of_node(name, _unbookable_of_kind, kind)) for name in uncertain)
     return {name: reason for name, reason in asked if reason is not None}
 
@@ -194,10 +193,10 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
             return Attempt(pod, prepared, None, None, offer, waiting, left, unbookable=unbookable, aborted=aborted)
         lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)
         order = turns.setdefault(kinds[pod.key], _Turns()) if lasting else _Turns()
-        feasible = preferred(now, order.in_turn(offer.counts), prepared)
+        feasible = taking_any(now, offer.counts)
         if prepared.may_fail_to_reserve:
-            unbookable |= _not_bookable(now, pod, offer.counts, prepared)
-        name = member_order.choose(now, feasible, pod, unbookable)
+            unbookable |= _not_bookable(now, pod, feasible, prepared)
+        name = member_order.choose(now, preferred(now, feasible, prepared), order.late(), pod, unbookable)
         booked = reserve(pod, now.state(name), prepared)
         if not isinstance(booked, PendingPod):
             seat = FailedSeat(pod.key, name, booked)

@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeGuard, get_args
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet
+from kubectl_koord.engine.columns import NodeSet, first_of, singles, union
 from kubectl_koord.engine.fit import (
     cordon,
     device_share,
@@ -33,7 +33,7 @@ from kubectl_koord.engine.fit.numa import amplified, placing, settings
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
-from kubectl_koord.engine.reservations import drawable
+from kubectl_koord.engine.reservations import drawable, nodes_with
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
@@ -168,12 +168,15 @@ def preference(state: NodeState, prepared: Prepared) -> tuple[int, int]:
     return max(check.preference(state) for check in prepared.checks)
 
 
-def preferred(view: View, names: Sequence[str], prepared: Prepared) -> Sequence[str]:
-    """Return those of the nodes that take a pod that it prefers to all others."""
+def preferred(view: View, nodes: NodeSet, prepared: Prepared) -> NodeSet:
+    """Return those of the nodes that take a pod that it prefers to all others: without a reservation all are equal."""
     if not prepared.reservations:
-        return names
-    ranks = [preference(view.state(name), prepared) for name in names]
-    return [name for name, rank in zip(names, ranks, strict=True) if rank == min(ranks)]
+        return nodes
+    reserved = nodes & nodes_with(view, drawable(view, prepared.trigger))
+    parts = [part for part in (*singles(reserved), nodes & ~reserved) if part]
+    ranks = [preference(view.state(first_of(view, part)), prepared) for part in parts]
+    best = min(ranks)
+    return union(part for part, rank in zip(parts, ranks, strict=True) if rank == best)
 
 
 def of_other_jobs(nominated: Sequence[PendingPod], job: Iterable[PendingPod]) -> Sequence[PendingPod]:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from kubectl_koord.engine.columns import NodeSet, first_of, singles, which
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reservations import for_one_owner
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations
@@ -61,8 +62,7 @@ class Cluster(Struct, frozen=True):
     @property
     def once(self) -> frozenset[str]:
         """The reservations that are spent as soon as one owner has its place, before it is bound."""
-        every = self.view.snapshot.reservations if self.rules.spends_reservations else ()
-        return frozenset(one.uid for one in every if one.once)
+        return for_one_owner(self.view.snapshot) if self.rules.spends_reservations else frozenset()
 
 
 class Check(Protocol):

@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from kubectl_koord.engine.columns import (
     NodeSet,
-    by_label,
     every_node,
     has,
     label_column,
     labelled,
     selector,
+    sums_by_value,
     with_values,
     without_label,
 )
@@ -217,5 +217,5 @@ def _count(
         counted &= tolerated(view, selecting)
     pods = _Spread(constraint.selector, namespace, given) if constraint.selector is not None else None
     by_node = number_on(view, pods) if pods is not None else {}
-    by_value = by_label(view, constraint.key, {name: n for name, n in by_node.items() if has(view, counted, name)})
+    by_value = sums_by_value(view, constraint.key, {name: n for name, n in by_node.items() if has(view, counted, name)})
     return _Counts(view, constraint, pods, by_value, by_node, counted)

@@ -29,10 +29,9 @@ from kubectl_koord.model.reservations import (
     Reservation,
     ReservationAffinity,
     ReservationUse,
-    by_label,
 )
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.selectors import Taint, holds, tolerates
 
 NOTHING_SAID = ReservationUse()
@@ -90,8 +89,16 @@ def drawable(view: View, pod: PendingPod) -> Drawable:
 
 def nodes_with(view: View, mine: Drawable) -> NodeSet:
     """Return the nodes on which any of these reservations holds room."""
+    if not mine.by_node:
+        return 0
     known = position_of(view)
     return set_of(view, (known[name] for name in mine.by_node if name in known)) & reserved_nodes(view)
+
+
+@memoised
+def for_one_owner(snapshot: Snapshot) -> frozenset[str]:
+    """Return the reservations that are for one owner only."""
+    return frozenset(one.uid for one in snapshot.reservations if one.once)
 
 
 @memoised
@@ -129,7 +136,7 @@ def _without_labels(snapshot: Snapshot, pod: PendingPod) -> tuple[Reservation, .
 def _in_reach(snapshot: Snapshot, pod: PendingPod) -> Collection[Reservation]:
     """Return what alone may match a pod, by its labels."""
     every, use = snapshot.reservations, pod.requirements.reservation
-    return every if use is not None and use.ignores else by_label(Identity(every)).in_reach(pod.labels)
+    return every if use is not None and use.ignores else snapshot.reservations_by_label.in_reach(pod.labels)
 
 
 @memoised

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from kubectl_koord.diagnosis import coverage, visibility
-from kubectl_koord.engine.placement import sums
+from kubectl_koord.engine.domains import sums
 from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.snapshot import Snapshot

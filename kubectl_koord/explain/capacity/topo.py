@@ -8,8 +8,8 @@ from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.diagnosis.obstacles import cards
 from kubectl_koord.diagnosis.quotas.headroom import headroom_of, limits_any
 from kubectl_koord.diagnosis.tree_status import stale_status
+from kubectl_koord.engine.domains import sums
 from kubectl_koord.engine.node_state import Occupant
-from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of

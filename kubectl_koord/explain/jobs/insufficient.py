@@ -1,9 +1,10 @@
 """The cause of an attempt that fails: what is too small, or how many slots or nodes are missing."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.diagnosis.obstacles import admission
@@ -30,8 +31,25 @@ _MOST_PLANS = 8
 """Of so many plans that fail in the empty cluster each leaves a node out."""
 
 
+class Unsaid(Struct, frozen=True):
+    """A cause that takes time to word: its code, and what makes the cause where it is shown."""
+
+    code: CauseCode
+    said: Callable[[], Cause]
+
+
 def cause_of(simulation: Simulation, first: Attempt) -> Cause:
     """Return why an attempt of the subject places no pod."""
+    return said(why_not(simulation, first))
+
+
+def said(cause: Cause | Unsaid) -> Cause:
+    """Return a cause as it is shown."""
+    return cause.said() if isinstance(cause, Unsaid) else cause
+
+
+def why_not(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
+    """Return the same where not all causes are shown."""
     return (
         _refused(first)
         or _plan_failure(simulation, first)
@@ -84,7 +102,7 @@ def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
     )
 
 
-def _without_room(simulation: Simulation, first: Attempt) -> Cause:
+def _without_room(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
     plan = first.plan
     is_indivisible = plan is not None and _is_indivisible(simulation, plan)
     if not is_indivisible and _never_fits(simulation):
@@ -94,14 +112,9 @@ def _without_room(simulation: Simulation, first: Attempt) -> Cause:
 
 def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
     """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
-    slots, raw = _best(plan)
+    slots, raw = plan.best
     enough = slots >= plan.desired
     return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, plan.tree))
-
-
-def _best(plan: PlacementPlan) -> tuple[int, int]:
-    """Return the most slots of a domain of the start set, and the most before rounding."""
-    return max(plan.offered, default=0), max(map(plan.raw.__getitem__, plan.start), default=0)
 
 
 def _never_fits(simulation: Simulation) -> bool:
@@ -155,21 +168,27 @@ def _too_large(simulation: Simulation, first: Attempt) -> Cause:
     return about_pods("never-fits", message, pods)
 
 
-def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause:
+def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause | Unsaid:
     pods = simulation.subject.pending
     if first.failed_seat is not None:
         failing = first.failed_seat.pod
         return Cause("insufficient-slots", sentences.planned_node_refuses(failing), (failing,))
-    best, raw = _best(plan)
+    best, raw = plan.best
     if _is_indivisible(simulation, plan):
         message = sentences.indivisible(len(pods), simulation.multiples, raw)
         return about_pods("multiple-mismatch", message, pods)
-    excluded = evidence.other_than_room(first)
-    message = sentences.too_few_slots(len(pods), simulation.must_gather, best, raw, excluded)
+    return Unsaid("insufficient-slots", partial(_too_few_slots, simulation, first, best, raw))
+
+
+def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) -> Cause:
+    pods = simulation.subject.pending
+    message = sentences.too_few_slots(
+        len(pods), simulation.must_gather, best, raw, excluded=evidence.other_than_room(first)
+    )
     return about_pods("insufficient-slots", message, pods)
 
 
-def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
+def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
     subject = simulation.subject
     if first.failed_seat is not None:
         seat = first.failed_seat
@@ -179,10 +198,7 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
         return Cause("no-feasible-node", message, (first.trigger.key,))
     refused = _fits_nowhere(simulation, first)
     if refused is not None:
-        name = "" if isinstance(subject, PodSubject) else refused.key
-        reasons = evidence.asked(simulation, refused).reasons
-        message = sentences.no_node_fits(name, refused.requirements.requests, reasons)
-        return Cause("no-feasible-node", message, (refused.key,))
+        return Unsaid("no-feasible-node", partial(_no_node_fits, simulation, refused))
     each = _requested(subject.pending)
     placed = sum(len(pods) for pods in first.waiting.values())
     number = len(subject.pending)
@@ -190,6 +206,13 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
         return about_pods("insufficient-capacity", sentences.some_fit(placed, number, each), first.left)
     minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
     return about_pods("insufficient-capacity", sentences.too_few_fit(placed, number, minimum, each), first.left)
+
+
+def _no_node_fits(simulation: Simulation, refused: PendingPod) -> Cause:
+    name = "" if isinstance(simulation.subject, PodSubject) else refused.key
+    reasons = evidence.asked(simulation, refused).reasons
+    message = sentences.no_node_fits(name, refused.requirements.requests, reasons)
+    return Cause("no-feasible-node", message, (refused.key,))
 
 
 def _requested(pods: Iterable[PendingPod]) -> tuple[Resources, ...]:

@@ -1,5 +1,6 @@
 """The verdict about a subject, and its one root cause, without the report about them."""
 
+from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -12,8 +13,7 @@ from kubectl_koord.engine.admission.blockers import Blocker
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
-from kubectl_koord.explain.jobs import insufficient
-from kubectl_koord.explain.jobs.insufficient import about_pods
+from kubectl_koord.explain.jobs.insufficient import Unsaid, about_pods, said, why_not
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, Unevaluated, WideningPodSetting
 from kubectl_koord.remedies import retry, surplus
@@ -28,7 +28,7 @@ from kubectl_koord.wording.reservations import DEPENDS_ON_LANDING
 _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
 
 
-class Decided(Struct, frozen=True):
+class Decided(Struct, frozen=True, dict=True):
     """What is decided about a subject, and by what: there are no outcomes where it is not tried.
 
     `on_memory` is whether it depends on what the scheduler remembers, `behind` what jobs that go first leave where that
@@ -36,12 +36,17 @@ class Decided(Struct, frozen=True):
     """
 
     verdict: Verdict
-    cause: Cause | None
+    why: Cause | Unsaid | None
     outcomes: tuple[Outcome, ...] = ()
     unevaluated: _Unevaluated = ()
     on_memory: bool = False
     behind: LeftByJobsAhead | None = None
     is_unseen: bool = False
+
+    @cached_property
+    def cause(self) -> Cause | None:
+        """The one root cause, if any."""
+        return said(self.why) if self.why is not None else None
 
 
 def verdict_of(simulation: Simulation) -> Decided:
@@ -115,20 +120,22 @@ def _may_admit(item: Unevaluated, *, by_quota: bool) -> bool:
     return item.may_admit and (not by_quota or asks_else)
 
 
-def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated, verdict: Verdict) -> Cause:
+def _cause(
+    simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated, verdict: Verdict
+) -> Cause | Unsaid:
     if verdict == "unknown" and unevaluated:
         says = quota.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
         return says or Cause("not-evaluated", sentences.depends_on(unevaluated))
     racing = next((outcome for outcome in outcomes if outcome.races), None)
     if racing is not None and not any(outcome.placed_at_once for outcome in outcomes):
-        return insufficient.cause_of(simulation, racing.first)
+        return why_not(simulation, racing.first)
     if verdict == "unknown" and any(outcome.first.fails_at_reserve for outcome in outcomes):
         failing = {name: reason for outcome in outcomes for name, reason in outcome.first.unbookable.items()}
         return Cause("several-outcomes", sentences.depends_on_node(failing))
     if verdict == "unknown":
         is_landing_open = len({outcome.landing for outcome in outcomes}) > 1
         return Cause("several-outcomes", DEPENDS_ON_LANDING if is_landing_open else sentences.DEPENDS_ON_FIRST_POD)
-    return insufficient.cause_of(simulation, outcomes[0].first)
+    return why_not(simulation, outcomes[0].first)
 
 
 def _waiting_for_victims(simulation: Simulation) -> Cause | None:

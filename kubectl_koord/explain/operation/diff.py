@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import coverage, visibility
-from kubectl_koord.engine.placement import sums
+from kubectl_koord.engine.domains import sums
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.engine.tree import Tree

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.engine.admission.queue import priority
+from kubectl_koord.engine.domains import domain_slots
 from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.offer import Offer
-from kubectl_koord.engine.placement import domain_slots
 from kubectl_koord.engine.slots import in_index_order, offer_of_each, offer_slots
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree
@@ -49,7 +49,7 @@ def _gang(cluster: Scenario, subject: Subject, names: Sequence[str], domain: int
         priority=priority(subject),
         must_gather=simulation.must_gather,
         verdict=found.verdict,
-        cause=found.cause.code if found.cause is not None else None,
+        cause=found.why.code if found.why is not None else None,
         slots=here.slots,
         lacks=None if here.slots is None else max(wanted - here.slots, 0),
         reasons=here.reasons,

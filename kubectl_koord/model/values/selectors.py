@@ -1,8 +1,11 @@
 """Selectors and tolerations as values, and whether they match."""
 
-from typing import TypeAlias
+from collections.abc import Iterable
+from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
+
+T = TypeVar("T")
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -77,6 +80,28 @@ def _compares(requirement: Requirement, value: str | None) -> bool:
 def matches(selector: Selector, labels: dict[str, str]) -> bool:
     """Tell whether the labels satisfy every requirement of the selector."""
     return all(holds(requirement, labels) for requirement in selector.requirements)
+
+
+class BySelector(Generic[T]):
+    """Things with selectors, by labels that these ask for, so that few are looked at for some labels."""
+
+    def __init__(self, things: Iterable[tuple[Selector, T]]) -> None:
+        """Take the selectors with what they are of."""
+        self._by_label: dict[tuple[str, str], list[T]] = {}
+        self._others: list[T] = []
+        for selector, thing in things:
+            listing = next((one for one in selector.requirements if one.operator == "In"), None)
+            if listing is None:
+                self._others.append(thing)
+            else:
+                for value in listing.values:
+                    self._by_label.setdefault((listing.key, value), []).append(thing)
+
+    def in_reach(self, labels: Labels) -> Iterable[T]:
+        """Return what may have a selector that matches these labels; nothing else has."""
+        if self._by_label.keys().isdisjoint(labels):
+            return self._others
+        return (*self._others, *(one for label in labels for one in self._by_label.get(label, ())))
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -166,7 +166,7 @@ def _most_pods(search: Search, gang: Gang) -> int:
     """Return the largest number of pods to try: those for which there is room, if fewer than are asked for now."""
     plan = search.first.plan
     if plan is not None:
-        return min(max(plan.offered, default=0), len(gang.pending) - 1)
+        return min(plan.best[0], len(gang.pending) - 1)
     return min(placed_members(search.first), len(gang.pending) - 1, (gang.minimum or 0) - _counted(gang) - 1)
 
 

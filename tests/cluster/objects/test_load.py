@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.cluster.objects.fields import amounts, durations
 from kubectl_koord.errors import KoordError
@@ -68,7 +69,7 @@ def test_a_metric_stays_as_it_was_measured() -> None:
     )
 
 
-def test_usage_over_a_time_and_of_the_system_is_kept() -> None:
+def test_usage_over_a_time_is_kept_where_a_threshold_is_for_it_and_that_of_the_system_everywhere() -> None:
     usage = {"p95": {"resources": {"cpu": 3}}, "avg": {"resources": {}}}
     measured = {
         "nodeUsage": {"resources": {"cpu": 2}},
@@ -79,11 +80,16 @@ def test_usage_over_a_time_and_of_the_system_is_kept() -> None:
             {"duration": "5m0s"},
         ],
     }
-    assert load(a_node(), thing("NodeMetric", "n1", status={"nodeMetric": measured})) == NodeMetric(
+    written = thing("NodeMetric", "n1", status={"nodeMetric": measured})
+    own = {OVERRIDE: '{"aggregatedUsage": {"usageThresholds": {"cpu": 50}, "usageAggregationType": "p95"}}'}
+    expected = NodeMetric(
         used=(("cpu", 2000),),
         system=(("cpu", 1000),),
         over_time=usages_over_time([UsageOverTime("p95", 3900.5, (("cpu", 3000),))]),
+        thresholds=Thresholds(aggregated=AggregatedThresholds((("cpu", 50),), "p95")),
     )
+    assert load(a_node(**own), written) == expected
+    assert load(a_node(), written) == structs.replace(expected, over_time=(), thresholds=Thresholds())
 
 
 def test_what_was_measured_comes_out_as_it_went_in() -> None:

@@ -12,7 +12,7 @@ from kubectl_koord.engine.columns import NodeSet, every_node, has, members, set_
 from kubectl_koord.engine.fit import prepare, rejection_as_is, unbookable
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.numbers import at_least, numbers_of
+from kubectl_koord.engine.numbers import at_least, numbers_of, with_most
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.passing import passing
 from kubectl_koord.engine.preemption.victims import without_victims
@@ -294,6 +294,8 @@ def test_numbers_of_few_nodes_and_of_all_are_those_of_each() -> None:
                 assert named(one, at_least(one, chosen, amount, free, 7)) == [
                     f"n{at}" for at, have in zip(nodes, expected, strict=True) if have >= amount
                 ]
+            most = [f"n{at}" for at, have in zip(nodes, expected, strict=True) if have == max(expected)]
+            assert named(one, with_most(one, chosen, free, 7)) == most
     assert [has(view, set_of(view, [2]), name) for name in ("n2", "n3", "gone")] == [True, False, False]
 
 

@@ -1,12 +1,14 @@
 """What is computed of all nodes at once is what is computed of each by its state."""
 
 from collections.abc import Iterator
+from itertools import product
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import structs
 
+from kubectl_koord.engine.attempts.choosing import OF_ALL, OF_SCARCEST
 from kubectl_koord.engine.columns import every_node
 from kubectl_koord.engine.fit.device_share.classes import device_classes, seen_devices
 from kubectl_koord.engine.fit.load_aware.limits import MOST_INCOMING, Limits
@@ -126,6 +128,14 @@ def test_numbers_of_all_nodes_are_those_of_each(seed: int) -> None:
             for limits in (Limits(settings, NOW, is_prod) for is_prod in (True, False)):
                 expected = [MOST_INCOMING(state, limits, resource) for state in states]
                 assert list(MOST_INCOMING.everywhere(view, limits, resource)) == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_free_shares_of_all_nodes_are_those_of_each(seed: int) -> None:
+    for view in variants(world(seed)):
+        states = [view.state(name) for name in view.names()]
+        for number, sign in product((OF_SCARCEST, OF_ALL), (1, -1)):
+            assert list(number.everywhere(view, sign)) == [number(state, sign) for state in states]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -136,15 +136,16 @@ def _packed(written: Sequence[Amounts]) -> load.PackedAmounts | None:
     return None if numbers is None else load.packed_amounts(_CPU_AND_MEMORY, numbers)
 
 
-def with_annotations(measured: load.NodeMetric, annotations: Mapping[str, str]) -> load.NodeMetric:
-    """Return the same with what the node's annotations say."""
+def completed(
+    measured: load.NodeMetric, annotations: Mapping[str, str], configured: load.LoadSettings
+) -> load.NodeMetric:
+    """Return the same with what annotations of the node say, and usage over time only where a threshold is for it."""
+    own = load_aware.own_thresholds(annotations.get(_THRESHOLDS))
+    if measured.over_time and own.over(configured.thresholds).aggregated is None:
+        measured = structs.replace(measured, over_time=())
     if not annotations:
         return measured
-    return structs.replace(
-        measured,
-        thresholds=load_aware.own_thresholds(annotations.get(_THRESHOLDS)),
-        raw_allocatable=_raw(annotations.get(_RAW_ALLOCATABLE)),
-    )
+    return structs.replace(measured, thresholds=own, raw_allocatable=_raw(annotations.get(_RAW_ALLOCATABLE)))
 
 
 def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:

@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from sys import intern
 
 import msgspec
 from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
-from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, strings
+from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, namespace, strings
 from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, NodeSelector, label_selector, node_terms
 from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.model import pods, storage
 from kubectl_koord.model.values.memo import Identity
-from kubectl_koord.model.values.selectors import NodeTerm
+from kubectl_koord.model.values.selectors import Labels, NodeTerm
 
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _BOUND = "pv.kubernetes.io/bind-completed"
-_READ = {_CLASS, _SELECTED_NODE, _BOUND}
 _MOST = 1 << 12
 
 
@@ -74,6 +74,17 @@ class PersistentVolume(Struct, gc=False):
     metadata: Meta
     spec: VolumeSpec = field(default_factory=VolumeSpec)
     status: VolumeStatus = field(default_factory=VolumeStatus)
+
+
+class ClusterVolume(Struct, frozen=True, gc=False):
+    """What counts of one PersistentVolume: for the claim that it is bound to, and where it is free, for any."""
+
+    terms: tuple[NodeTerm, ...] | None
+    labels: Labels
+    driver: str
+    handle: str
+    is_csi: bool
+    free: storage.Volume | None
 
 
 class Requested(Struct, gc=False):
@@ -133,46 +144,6 @@ class CSINode(Struct, gc=False):
     spec: CSINodeSpec = field(default_factory=CSINodeSpec)
 
 
-def lean_claim(written: PersistentVolumeClaim) -> PersistentVolumeClaim:
-    """Return the claim without what is not read of it.
-
-    Raises:
-        QuantityError: when the size that it asks for is no quantity.
-
-    """
-    meta = written.metadata
-    _request(written.spec)
-    written.metadata = Meta(
-        annotations={name: text for name, text in (meta.annotations or {}).items() if name in _READ} or None,
-        deletion_timestamp=meta.deletion_timestamp,
-        owner_references=meta.owner_references,
-    )
-    return written
-
-
-def lean_volume(written: PersistentVolume) -> PersistentVolume:
-    """Return the volume without what is not read of it, and with what is alike in many as one object.
-
-    Raises:
-        QuantityError: when its capacity is no quantity.
-
-    """
-    meta, spec = written.metadata, written.spec
-    written.metadata = Meta(
-        name=meta.name,
-        labels=meta.labels,
-        annotations={_CLASS: of_class} if (of_class := (meta.annotations or {}).get(_CLASS)) else None,
-        deletion_timestamp=meta.deletion_timestamp,
-    )
-    if written.status.phase != "Available":
-        spec.claim_ref = spec.capacity = spec.access_modes = None
-    _size(spec.capacity)
-    if spec.node_affinity is not None:
-        text = msgspec.json.encode(spec.node_affinity)
-        spec.node_affinity = _affinity(text)
-    return written
-
-
 @lru_cache(_MOST)
 def _affinity(text: bytes) -> VolumeAffinity:
     return msgspec.json.decode(text, type=VolumeAffinity)
@@ -183,8 +154,8 @@ def _terms(affinity: Identity[NodeSelector]) -> tuple[NodeTerm, ...]:
     return node_terms(affinity.value)
 
 
-def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | None) -> storage.Claim:
-    """Return the claim with what its volume says, as far as the volume is known.
+def claim(written: PersistentVolumeClaim) -> storage.Claim:
+    """Return the claim without what its volume says.
 
     Raises:
         QuantityError: when the size that it asks for is no quantity.
@@ -193,22 +164,64 @@ def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | 
     meta, spec = written.metadata, written.spec
     annotations = meta.annotations or {}
     owner = next((one for one in meta.owner_references or () if one.controller), None)
-    affinity = volume.spec.node_affinity if volume else None
     return storage.Claim(
-        name=name,
+        name=f"{namespace(meta)}/{meta.name}",
         volume=spec.volume_name or "",
-        terms=_terms(Identity(affinity.required)) if affinity and affinity.required else None,
-        labels=tuple(sorted(strings(volume.metadata.labels).items())) if volume else (),
-        driver=_driver(volume.spec) if volume else "",
-        handle=handle(volume) if volume else "",
         single_pod="ReadWriteOncePod" in (spec.access_modes or ()),
-        known=volume is not None,
         binding=_binding(written),
         class_name=_class_name(annotations, spec.storage_class_name),
         request=_request(spec),
         selected=annotations.get(_SELECTED_NODE) or "",
         terminating=meta.deletion_timestamp is not None,
         owner=(owner.uid, owner.name) if owner else ("", ""),
+    )
+
+
+def with_volume(claim: storage.Claim, volume: ClusterVolume | None) -> storage.Claim:
+    """Return the claim with what its volume says, as far as the volume is known."""
+    if volume is None:
+        return claim
+    return structs.replace(
+        claim, terms=volume.terms, labels=volume.labels, driver=volume.driver, handle=volume.handle, known=True
+    )
+
+
+def volume(written: PersistentVolume) -> ClusterVolume:
+    """Return what counts of a volume.
+
+    Raises:
+        QuantityError: when it is free, and its capacity is no quantity.
+
+    """
+    meta, spec = written.metadata, written.spec
+    affinity = None if spec.node_affinity is None else _affinity(msgspec.json.encode(spec.node_affinity)).required
+    terms = _terms(Identity(affinity)) if affinity is not None else None
+    labels = shared(tuple(sorted(strings(meta.labels).items())))
+    return ClusterVolume(
+        terms=terms,
+        labels=labels,
+        driver=_driver(spec),
+        handle=(spec.csi.volume_handle if spec.csi else "") or meta.name,
+        is_csi=spec.csi is not None,
+        free=_free(written, labels, terms),
+    )
+
+
+def _free(written: PersistentVolume, labels: Labels, terms: tuple[NodeTerm, ...] | None) -> storage.Volume | None:
+    """Return the volume if a claim may still be bound to it, else None (`FindMatchingVolume`)."""
+    meta, spec = written.metadata, written.spec
+    promised = spec.claim_ref
+    if meta.deletion_timestamp is not None or (promised and promised.uid) or written.status.phase != "Available":
+        return None
+    return storage.Volume(
+        name=meta.name,
+        class_name=_class_name(meta.annotations or {}, spec.storage_class_name),
+        size=_size(spec.capacity),
+        modes=tuple(spec.access_modes or ()),
+        is_block=spec.volume_mode == "Block",
+        labels=labels,
+        terms=terms,
+        promised=f"{promised.namespace}/{promised.name}" if promised else "",
     )
 
 
@@ -237,13 +250,13 @@ def _binding(written: PersistentVolumeClaim) -> storage.Binding:
 
 def _class_name(annotations: Mapping[str, str | None], named: str | None) -> str:
     """Return the StorageClass of a claim or a volume: the old annotation goes first."""
-    return (annotations.get(_CLASS) if _CLASS in annotations else named) or ""
+    return intern((annotations.get(_CLASS) if _CLASS in annotations else named) or "")
 
 
 def _driver(spec: VolumeSpec) -> str:
     """Return the CSI driver that attaches a volume, empty for none."""
     if spec.csi is not None:
-        return spec.csi.driver
+        return intern(spec.csi.driver)
     sources = {
         "ebs.csi.aws.com": spec.aws_elastic_block_store,
         "disk.csi.azure.com": spec.azure_disk,
@@ -251,35 +264,6 @@ def _driver(spec: VolumeSpec) -> str:
         "pd.csi.storage.gke.io": spec.gce_persistent_disk,
     }
     return next((driver for driver, source in sources.items() if source is not None), "")
-
-
-def handle(volume: PersistentVolume) -> str:
-    """Return what the volume's driver calls it, or its own name where that is not told."""
-    return (volume.spec.csi.volume_handle if volume.spec.csi else "") or volume.metadata.name
-
-
-def free_volume(written: PersistentVolume) -> storage.Volume | None:
-    """Return the volume if a claim may still be bound to it, else None (`FindMatchingVolume`).
-
-    Raises:
-        QuantityError: when its capacity is no quantity.
-
-    """
-    meta, spec = written.metadata, written.spec
-    promised = spec.claim_ref
-    if meta.deletion_timestamp is not None or (promised and promised.uid) or written.status.phase != "Available":
-        return None
-    affinity = spec.node_affinity
-    return storage.Volume(
-        name=meta.name,
-        class_name=_class_name(meta.annotations or {}, spec.storage_class_name),
-        size=_size(spec.capacity),
-        modes=tuple(spec.access_modes or ()),
-        is_block=spec.volume_mode == "Block",
-        labels=tuple(sorted(strings(meta.labels).items())),
-        terms=node_terms(affinity.required) if affinity and affinity.required else None,
-        promised=f"{promised.namespace}/{promised.name}" if promised else "",
-    )
 
 
 def _size(written: Amounts | None) -> int:

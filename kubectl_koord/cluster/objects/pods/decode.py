@@ -28,7 +28,10 @@ ANNOTATIONS = frozenset((_SELECTOR_ANNOTATION, gangs.GANG_ANNOTATION, *BOOKED))
 
 
 class Alike(Struct, frozen=True, gc=False):
-    """What bound pods of one owner have alike, if their labels and specs are; `gang` is the one that labels name."""
+    """What bound pods of one owner have alike, if their labels and specs are; `gang` is the one that labels name.
+
+    Of such as are not `plain` labels say more: they have marks.
+    """
 
     namespace: str
     owner: str
@@ -37,6 +40,7 @@ class Alike(Struct, frozen=True, gc=False):
     offers: bool
     priority: int
     requirements: pods.PodRequirements
+    plain: bool
 
 
 def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
@@ -70,14 +74,16 @@ def _finished(written: Pod) -> pods.FinishedPod:
 
 def alike(meta: Meta, said: PodLabels, priority: int, requirements: pods.PodRequirements) -> Alike:
     """Return what a bound pod has in common with others: of `meta` namespace, labels and owners are read."""
+    offers = reservations.may_offer(meta.labels)
     return Alike(
         namespace=namespace(meta),
         owner=owner(meta),
         gang=gangs.label_of(meta),
         said=said,
-        offers=reservations.may_offer(meta.labels),
+        offers=offers,
         priority=priority,
         requirements=requirements,
+        plain=not (offers or said.job or said.protected),
     )
 
 
@@ -85,8 +91,7 @@ def running(
     written: Pod | ListedPod, alike: Alike, annotations: Mapping[str, str | None] | None, pool: PodPool
 ) -> pods.RunningPod:
     """Return a pod that is bound; of its annotations at least those of `ANNOTATIONS` are given."""
-    meta, said = written.metadata, alike.said
-    deleted = meta.deletion_timestamp
+    meta = written.metadata
     scheduled, preempted = _history(written.status.conditions)
     gang, selector, allocations = alike.gang, "", NOTHING
     if annotations:
@@ -94,7 +99,7 @@ def running(
         selector = annotations.get(_SELECTOR_ANNOTATION) or ""
         allocations = pool.allocations(annotations)
     marks = NO_MARKS
-    if preempted or selector or deleted is not None or alike.offers or said.job or said.protected:
+    if not alike.plain or preempted or selector or meta.deletion_timestamp is not None:
         marks = _marks(written, alike, selector, preempted=preempted)
     if pool.details:
         created, owned_by = meta.creation_timestamp or "", alike.owner
@@ -109,7 +114,7 @@ def running(
         gang,
         created,
         owned_by,
-        said.labels,
+        alike.said.labels,
         created if scheduled == created else scheduled,
         allocations,
         marks,

@@ -67,6 +67,7 @@ class ListedPods:
         self._pool = pool
         self._recent: dict[tuple[str | None, bytes], _Last] = {}
         self._requirements: dict[tuple[object, ...], pods.PodRequirements] = {}
+        self._tying: dict[tuple[bytes, bytes], list[Volume]] = {}
 
     def pod(self, written: ListedPod) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
         """Return the pod as what it is, as `decode.pod` does.
@@ -108,7 +109,11 @@ class ListedPods:
         if last and _are_alike(volumes, last.volumes):
             parts, tying = last.volumes, last.tying
         else:
-            parts, tying = _parts(volumes), tying_volumes(_volumes.decode(volumes) or [])
+            parts = _parts(volumes)
+            tying = self._tying.get(parts)
+            if tying is None:
+                tying = tying_volumes(_volumes.decode(volumes) or [])
+                _keep(self._tying, parts, tying, _MOST)
         found = Meta(
             namespace=meta.namespace,
             labels=_strings.decode(meta.labels),

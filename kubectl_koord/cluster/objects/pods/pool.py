@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
+from operator import itemgetter
 from sys import intern
 
 import msgspec
@@ -49,13 +50,15 @@ _SILENT = PodLabels()
 class _Named:
     """The sets of labels of the same names: whether any of them tells something of a pod, and what was seen of them."""
 
-    __slots__ = ("found", "in_order", "places", "quota", "tell")
+    __slots__ = ("found", "in_order", "names", "quota", "tell")
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.places = sorted(range(len(names)), key=names.__getitem__)
-        self.in_order = tuple([names[place] for place in self.places])
-        self.quota = [self.in_order.index(name) if name in names else None for name in QUOTA_LABELS]
-        self.tell = not _TELLING.isdisjoint(names)
+    def __init__(self, written: tuple[str, ...]) -> None:
+        places = sorted(range(len(written)), key=written.__getitem__)
+        self.names = tuple([written[place] for place in places])
+        # API servers write labels in the order of their names.
+        self.in_order = itemgetter(*places) if self.names != written else None
+        self.quota = [self.names.index(name) if name in written else None for name in QUOTA_LABELS]
+        self.tell = not _TELLING.isdisjoint(written)
         self.found: dict[bytes, PodLabels] = {}
 
 
@@ -150,22 +153,25 @@ class PodPool(SharedValues):
             named = self._named[names] = _Named(names)
         if not self.details:
             return self._said((), labels) if named.tell else _SILENT
-        values = list(labels.values())
-        key = _encode(values)
-        found = named.found.get(key)
+        values = tuple(labels.values())
+        if named.in_order:
+            values = named.in_order(values)
+        content = _encode(values)
+        found = named.found.get(content)
         if found is None:
             if len(named.found) >= _MOST:  # pods with the same labels follow each other in lists
                 named.found.clear()
-            kept = self._packed(named, values, key) if values else ()
-            found = named.found[key] = self._said(kept, labels) if named.tell else PodLabels(kept)
+            kept = self._packed(named, values, content) if values else ()
+            found = named.found[content] = self._said(kept, labels) if named.tell else PodLabels(kept)
         return found
 
-    def _packed(self, named: "_Named", values: list[str | None], content: bytes) -> PackedLabels:
-        """Return labels in the order of their names, in which API servers write them; `content` is how values are."""
-        in_order = [values[place] or "" for place in named.places]
-        quota = tuple([None if at is None else in_order[at] for at in named.quota])
-        content = content if in_order == values else _encode(in_order)
-        return PackedLabels(named.in_order, content, self._quota_labels.setdefault(quota, quota))
+    def _packed(self, named: "_Named", values: tuple[str | None, ...], content: bytes) -> PackedLabels:
+        """Return labels in the order of their names; `content` is how the values are written."""
+        if None in values:
+            values = tuple([value or "" for value in values])
+            content = _encode(values)
+        quota = tuple([None if at is None else values[at] for at in named.quota])
+        return PackedLabels(named.names, content, self._quota_labels.setdefault(quota, quota))
 
     def said(self, written: Mapping[str, str | None] | None) -> PodLabels:
         """Return what a pod's labels say without themselves."""

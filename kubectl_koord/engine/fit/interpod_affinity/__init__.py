@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, by_label, every_node, with_values, without_label
+from kubectl_koord.engine.columns import NodeSet, every_node, sums_by_value, with_values, without_label
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.interpod_affinity.repelling import (
     Kind,
@@ -242,7 +242,7 @@ def _is_given(occupant: Occupant, given: frozenset[str]) -> bool:
 
 def _add(pairs: _Pairs, view: View, terms: Iterable[PodTerm], by_node: Mapping[str, int]) -> None:
     for term in terms if by_node else ():
-        for value, number in by_label(view, term.key, by_node).items():
+        for value, number in sums_by_value(view, term.key, by_node).items():
             pairs[term.key, value] += number
 
 

@@ -10,53 +10,64 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodTerm
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised, recently
-from kubectl_koord.model.values.selectors import matches
+from kubectl_koord.model.values.selectors import BySelector, Selector, matches
 
 Kind: TypeAlias = tuple[PodTerm, str]
 """A term of the anti-affinity of a pod, and the pod's namespace."""
 _Repelling: TypeAlias = Mapping[Kind, Mapping[str, int]]
-_ByReach: TypeAlias = Mapping[str | None, tuple[Kind, ...]]
-"""Kinds by the namespace that they are about, None for all."""
 _MOST_KEPT = 4
 
 
 def is_repelled(pod: PendingPod, cluster: Cluster) -> bool:
     """Tell whether another pod's anti-affinity is against the pod: of one that runs, or of one that may be placed."""
-    terms = _about(pod.namespace, cluster.view, cluster.pending)
-    labels = dict(pod.labels) if terms else {}
-    return any(term.selector is not None and matches(term.selector, labels) for term in terms)
+    every = (one for by_reach in _by_reaches(cluster.view, cluster.pending) for one in by_reach.in_reach(pod))
+    return any(covers(*kind, pod) for kind in every)
 
 
 def keys_looked_at(namespace: str, view: View, pending: tuple[PendingPod, ...] | None) -> frozenset[str]:
     """Return the keys of labels by which anti-affinity tells pods of a namespace apart."""
-    selectors = (term.selector for term in _about(namespace, view, pending))
-    return frozenset(one.key for selector in selectors if selector is not None for one in selector.requirements)
-
-
-def _about(namespace: str, view: View, pending: tuple[PendingPod, ...] | None) -> list[PodTerm]:
-    """Return the terms about pods of a namespace: of who runs, and of who may be placed."""
-    is_own = pending is None or pending is view.snapshot.pending
-    waiting = _waiting(view.snapshot) if is_own else _waiting_instead(view.snapshot, Identity(pending or ()))
-    return [term for by_reach in (_running(view), waiting) for term, _ in _in_reach(by_reach, namespace)]
-
-
-def _in_reach(by_reach: _ByReach, namespace: str) -> tuple[Kind, ...]:
-    return (*by_reach.get(namespace, ()), *by_reach.get(None, ()))
+    return frozenset(key for by_reach in _by_reaches(view, pending) for key in by_reach.keys_looked_at(namespace))
 
 
 def covering(view: View, pod: PendingPod) -> Iterator[tuple[PodTerm, Mapping[str, int]]]:
     """Yield the terms of pods that run which cover a pod, and by node how often pods have each."""
-    for kind in _in_reach(_running(view), pod.namespace):
+    for kind in _running(view).in_reach(pod):
         if covers(*kind, pod):
             yield kind[0], repelling(view)[kind]
 
 
-def _by_reach(kinds: Iterable[Kind]) -> _ByReach:
-    found: dict[str | None, dict[Kind, None]] = {}
-    for kind in kinds:
-        for reach in namespaces_of(*kind) or (None,):
-            found.setdefault(reach, {})[kind] = None
-    return {reach: tuple(kinds) for reach, kinds in found.items()}
+def _by_reaches(view: View, pending: tuple[PendingPod, ...] | None) -> "tuple[_ByReach, _ByReach]":
+    """Return the kinds of who runs, and of who may be placed."""
+    is_own = pending is None or pending is view.snapshot.pending
+    waiting = _waiting(view.snapshot) if is_own else _waiting_instead(view.snapshot, Identity(pending or ()))
+    return _running(view), waiting
+
+
+class _ByReach:
+    """Kinds by the namespaces that they are about."""
+
+    def __init__(self, kinds: Iterable[Kind]) -> None:
+        about: dict[str | None, list[tuple[Selector, Kind]]] = {}
+        selecting = ((term.selector, (term, namespace)) for term, namespace in dict.fromkeys(kinds) if term.selector)
+        for selector, kind in selecting:
+            for reach in namespaces_of(*kind) or (None,):
+                about.setdefault(reach, []).append((selector, kind))
+        self._by_selector = {reach: BySelector(some) for reach, some in about.items()}
+        self._keys = {reach: _keys_of(selector for selector, _ in some) for reach, some in about.items()}
+
+    def in_reach(self, pod: PendingPod) -> Iterator[Kind]:
+        """Yield the kinds that may cover a pod; no other does."""
+        for reach in (pod.namespace, None):
+            if reach in self._by_selector:
+                yield from self._by_selector[reach].in_reach(pod.labels)
+
+    def keys_looked_at(self, namespace: str) -> frozenset[str]:
+        """Return the keys of labels by which they tell pods of a namespace apart."""
+        return self._keys.get(namespace, frozenset()) | self._keys.get(None, frozenset())
+
+
+def _keys_of(selectors: Iterable[Selector]) -> frozenset[str]:
+    return frozenset(one.key for selector in selectors for one in selector.requirements)
 
 
 def namespaces_of(term: PodTerm, namespace: str) -> tuple[str, ...] | None:
@@ -67,17 +78,17 @@ def namespaces_of(term: PodTerm, namespace: str) -> tuple[str, ...] | None:
 @memoised
 def _running(view: View) -> _ByReach:
     base = view.layers()[0]
-    return _running(base) if base is not None and _on_nodes(base) is _on_nodes(view) else _by_reach(repelling(view))
+    return _running(base) if base is not None and _on_nodes(base) is _on_nodes(view) else _ByReach(repelling(view))
 
 
 @memoised
 def _waiting(snapshot: Snapshot) -> _ByReach:
-    return _by_reach(kinds_of(snapshot.pending))
+    return _ByReach(kinds_of(snapshot.pending))
 
 
 @recently(_MOST_KEPT)
 def _waiting_instead(_snapshot: Snapshot, pending: Identity[tuple[PendingPod, ...]]) -> _ByReach:
-    return _by_reach(kinds_of(pending.value))
+    return _ByReach(kinds_of(pending.value))
 
 
 @memoised

@@ -4,18 +4,27 @@ Mirrors pkg/scheduler/plugins/loadaware. Its cache holds the pods that are bound
 are only put on a node to count slots add nothing, and victims that preemption takes away on trial stay in it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import compress, count
+from itertools import compress
 from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, classes, first_of, nodes_of, selector, set_of
+from kubectl_koord.engine.columns import NodeSet, classes, first_of, nodes_of, selector, set_of, singles
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.fit.load_aware.limits import MOST_INCOMING, Limits, is_set, limits_of, percent_of, total_of
+from kubectl_koord.engine.fit.load_aware.limits import (
+    MOST_INCOMING,
+    Limits,
+    by_limit,
+    is_set,
+    most_used,
+    percent_of,
+    total_of,
+)
 from kubectl_koord.engine.fit.load_aware.use import estimate
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.numbers import at_least, numbers_of
+from kubectl_koord.engine.numbers import at_least
 from kubectl_koord.engine.reasons.nodes import (
     MetricExpired,
     Overloaded,
@@ -88,18 +97,23 @@ class LoadAware(Stateless, Struct, frozen=True):
         return among & ~at_least(view, among, self._incoming(resource), MOST_INCOMING, limits, resource)
 
     def _by_share(self, view: View, above: NodeSet, limits: Limits, resource: str) -> Iterator[NodeSet]:
-        """Return nodes above the threshold of a resource in parts by the share of it that would be used."""
-        nodes, every, incoming = nodes_of(view), limits_of(view, limits, resource), self._incoming(resource)
-        left = numbers_of(view, above, MOST_INCOMING, limits, resource)
-        parts: dict[object, list[int]] = {}
-        for position, most in zip(compress(count(), selector(view, above)), left, strict=True):
-            limit = every[position]
+        """Yield nodes above the threshold of a resource in parts by the share of it that would be used."""
+        for limit, alike in by_limit(view, limits, resource).items():
+            left = above & alike
             if isinstance(limit, int):
-                metric = nodes[position].metric
-                parts.setdefault(metric and metric.updated, []).append(position)
-            else:
-                parts.setdefault(percent_of(limit[1] - most + incoming, limit[2]), []).append(position)
-        return (set_of(view, held) for held in parts.values())
+                yield from _by_update(view, left)
+                continue
+            measure, most, total = limit
+            room = most + self._incoming(resource)
+            while left:
+                first = next(singles(left))
+                used = limits.held(view.state(first_of(view, first)), measure, resource) + self._incoming(resource)
+                share = percent_of(used, total)
+                upper, lower = (room - most_used(percent, total) for percent in (share, share - 1))
+                same = at_least(view, left, upper, MOST_INCOMING, limits, resource)
+                same &= ~at_least(view, same, lower, MOST_INCOMING, limits, resource)
+                yield same | first
+                left &= ~(same | first)
 
     def _limits(self, pod: PendingPod) -> Limits:
         return Limits(self.settings, self.moment, pod.requirements.is_prod)
@@ -110,6 +124,14 @@ class LoadAware(Stateless, Struct, frozen=True):
 
 def _own_thresholds(node: Node) -> Thresholds:
     return Thresholds() if node.metric is None else node.metric.thresholds
+
+
+def _by_update(view: View, nodes: NodeSet) -> Iterator[NodeSet]:
+    """Yield nodes in parts by when their metrics were updated."""
+    parts: dict[str, list[int]] = defaultdict(list)
+    for position, node in compress(enumerate(nodes_of(view)), selector(view, nodes)):
+        parts[node.metric.updated if node.metric else ""].append(position)
+    return (set_of(view, held) for held in parts.values())
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> LoadAware | None:

@@ -1,14 +1,23 @@
 """How much nodes may use by their thresholds, and how much of it one more pod may."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import base_with_most, every_node, nodes_of, of_nodes, patched, position_of
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    base_with_most,
+    every_node,
+    grouped,
+    nodes_of,
+    of_nodes,
+    patched,
+    position_of,
+)
 from kubectl_koord.engine.fit.load_aware.use import Measure, expected_above, expected_on, measured, of_placed, time_of
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.numbers import Number, numbers_of
+from kubectl_koord.engine.numbers import Number, compact, numbers_of
 from kubectl_koord.engine.occupants import placed_members
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.load import LoadSettings, NodeMetric, Percentages, Thresholds
@@ -56,7 +65,7 @@ class Limits(Struct, frozen=True):
         total = total_of(node, metric, resource)
         if expired or metric.used is None or threshold <= 0 or total <= 0:
             return -1 if expired and not self.settings.passes_expired else _ANY
-        return measure, _most_used(threshold, total), total
+        return measure, most_used(threshold, total), total
 
     def is_expired(self, metric: NodeMetric) -> bool:
         """Tell whether the metric is too old (`isNodeMetricExpired`)."""
@@ -83,7 +92,7 @@ def percent_of(used: int, total: int) -> int:
     return int(share) + (share - int(share) >= 0.5)  # noqa: PLR2004
 
 
-def _most_used(percent: int, total: int) -> int:
+def most_used(percent: int, total: int) -> int:
     """Return the largest amount that is no more than so many percent of a total."""
     most = (total * (2 * percent + 1) - 1) // 200
     return most + (percent_of(most + 1, total) <= percent)
@@ -117,11 +126,17 @@ def limits_of(view: View, limits: Limits, resource: str) -> Sequence[Limit]:
 
 
 @of_nodes
+def by_limit(view: View, limits: Limits, resource: str) -> Mapping[Limit, NodeSet]:
+    """Return the nodes by how they are limited."""
+    return grouped(view, limits_of(view, limits, resource))
+
+
+@of_nodes
 def _spare(view: View, limits: Limits, resource: str) -> Sequence[int]:
     """Return how much more nodes may use than was measured of them, by position."""
     base, every, known = base_with_most(view), limits_of(view, limits, resource), position_of(view)
     if base is None:
-        return [_left(limit, node, resource) for limit, node in zip(every, nodes_of(view), strict=True)]
+        return compact([_left(limit, node, resource) for limit, node in zip(every, nodes_of(view), strict=True)])
     before = _spare(base, limits, resource)
     return patched(view, before, lambda name: _left(every[known[name]], view.node(name), resource))
 
