@@ -10,7 +10,6 @@ from kubectl_koord.engine.columns import (
     differing,
     has,
     members,
-    named,
     places_touched,
     position_of,
     set_of,

@@ -99,22 +99,23 @@ def _ranked(view: View, offer: Offer, prepared: Prepared) -> Iterable[tuple[str,
 
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
     """Return how many of the pods nodes take once each is placed before the next is tried, until all have a place."""
-    found: dict[str, NodeSlots] = {}
+    numbers: dict[str, int] = {}
+    fewer: dict[str, NodeSlots] = {}
     left, fill = len(pods), fillings(view, prepared)
-    for name, _ in _ranked(view, offer, prepared):
-        node = offer[name]
+    for name, slots in _ranked(view, offer, prepared):
         # Counting charges members to the node, where each may draw on a reservation of its own.
-        most = len(pods) if prepared.reservations else node.slots
+        most = len(pods) if prepared.reservations else slots
         filled = fill(name)
-        found[name] = filled.slots(most) if filled else places(view.state(name), pods[:most], prepared)
-        if found[name].slots == node.slots:
-            found[name] = node
-        left -= found[name].slots
+        found = filled.slots(most) if filled else places(view.state(name), pods[:most], prepared)
+        numbers[name] = found.slots
+        if found.slots != slots:
+            fewer[name] = found
+        left -= found.slots
         if left <= 0:
             break
-    names = LazyNames(lambda: (*(name for name in offer if name not in offer.counts), *found))
-    counts = Counts((name, node.slots) for name, node in found.items() if node.slots)
-    return Offer(names, counts, lambda name: found[name] if name in found else offer[name], _refused(offer, found))
+    names = LazyNames(lambda: (*(name for name in offer if name not in offer.counts), *numbers))
+    counts = Counts((name, number) for name, number in numbers.items() if number)
+    return Offer(names, counts, lambda name: fewer.get(name) or offer[name], _refused(offer, fewer))
 
 
 def _refused(offer: Offer, placed: Mapping[str, NodeSlots]) -> Callable[[], Iterable[Refused]] | None:

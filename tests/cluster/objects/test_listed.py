@@ -95,6 +95,24 @@ def test_pods_that_differ_in_their_tokens_share_their_requirements() -> None:
     assert first.requirements.claims == ("a",)
 
 
+def test_owners_of_one_name_in_two_namespaces_are_two() -> None:
+    pods = [pod(f"p-{at}", namespace=f"n-{at % 2}", nodeName="n1", ownerReferences=_OWNER) for at in range(4)]
+    pods = [*pods, *sorted(pods, key=lambda one: one["metadata"]["namespace"])]
+    assert listed(pods, PodPool()) == whole(pods, PodPool())
+
+
+def test_labels_are_the_same_in_whatever_order_they_are_written() -> None:
+    pods = [
+        pod(f"p-{at}", nodeName="n1", labels=labels)
+        for at, labels in enumerate(({"a": "1", "b": None}, {"b": None, "a": "1"}))
+    ]
+    first, second = listed(pods, PodPool())
+    assert isinstance(first, RunningPod)
+    assert isinstance(second, RunningPod)
+    assert first.labels == second.labels
+    assert tuple(first.labels) == (("a", "1"), ("b", ""))
+
+
 def test_more_owners_than_are_remembered_are_read_all_the_same() -> None:
     pods = [pod(f"p-{number}", nodeName="n1", labels={"app": str(number)}) for number in range(300)]
     assert listed([*pods, *pods], PodPool()) == whole([*pods, *pods], PodPool())

@@ -10,12 +10,12 @@ from kubectl_koord.cluster.objects.fields import pod_devices
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
 from kubectl_koord.cluster.objects.pods import decode, numa
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, Volume
-from kubectl_koord.cluster.objects.pods.listed_fields import ABSENT, NOTHING, ListedPod
+from kubectl_koord.cluster.objects.pods.listed_fields import ABSENT, NOTHING, ListedMeta, ListedPod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requirements import UNEVALUATED, tying_volumes
 from kubectl_koord.model import pods
 
-_MOST_RECENT, _MOST = 1 << 6, 1 << 12
+_MOST_RECENT, _MOST_FREE, _MOST = 1 << 6, 1 << 11, 1 << 12
 _FINISHED = {"Succeeded", "Failed"}
 _READ = (*pod_devices.ANNOTATIONS, *sorted(UNEVALUATED), numa.SPEC, numa.TOPOLOGY_SPEC)
 """The annotations that requirements are made of."""
@@ -41,6 +41,8 @@ class _Last(msgspec.Struct, gc=False):
     and `tying` those that can tie the pod to nodes.
     """
 
+    namespace: str | None
+    owned_by: msgspec.Raw
     spec: bytes
     labels: msgspec.Raw
     qos: str | None
@@ -65,9 +67,10 @@ class ListedPods:
     def __init__(self, pool: PodPool) -> None:
         """Start with nothing seen; `pool` is what pods share."""
         self._pool = pool
+        self._last: _Last | None = None
         self._recent: dict[tuple[str | None, bytes], _Last] = {}
         self._requirements: dict[tuple[object, ...], pods.PodRequirements] = {}
-        self._tying: dict[tuple[bytes, bytes], list[Volume]] = {}
+        self._free: dict[tuple[bytes, bytes], None] = {}
 
     def pod(self, written: ListedPod) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
         """Return the pod as what it is, as `decode.pod` does.
@@ -85,8 +88,9 @@ class ListedPods:
             annotations = None
         read = () if not annotations or _ANY_READ.isdisjoint(annotations) else _read(annotations)
         # The last pod of the owner is compared, not looked for: to hash all that is written costs more.
-        owner = meta.namespace, bytes(meta.owner_references)
-        last = self._recent.get(owner)
+        last = self._last
+        if last is None or last.owned_by != meta.owner_references or last.namespace != meta.namespace:
+            last = self._recent.get(_owner(meta))
         spec.node_name, spec.volumes = None, ABSENT
         text, tied = _encode(spec), bytes(volumes)
         spec.node_name, spec.volumes = node, volumes
@@ -99,7 +103,8 @@ class ListedPods:
             or not _are_alike(tied, last.volumes)
         ):
             last = self._found(written, text, tied, read, last)
-            _keep(self._recent, owner, last, _MOST_RECENT)
+            _keep(self._recent, _owner(meta), last, _MOST_RECENT)
+        self._last = last
         return decode.running(written, last.alike, annotations, self._pool)
 
     def _found(self, written: ListedPod, spec: bytes, volumes: bytes, read: _Read, last: _Last | None) -> _Last:
@@ -110,10 +115,7 @@ class ListedPods:
             parts, tying = last.volumes, last.tying
         else:
             parts = _parts(volumes)
-            tying = self._tying.get(parts)
-            if tying is None:
-                tying = tying_volumes(_volumes.decode(volumes) or [])
-                _keep(self._tying, parts, tying, _MOST)
+            tying = self._tied(volumes, parts)
         found = Meta(
             namespace=meta.namespace,
             labels=_strings.decode(meta.labels),
@@ -138,7 +140,27 @@ class ListedPods:
         if tying:
             requirements = self._pool.tied(requirements, tying)
         alike = decode.alike(found, said, self._pool.priority(written.spec.priority or 0), requirements)
-        return _Last(spec, meta.labels.copy(), status.qos_class, read, parts, tying, owners, alike)
+        return _Last(
+            namespace=meta.namespace,
+            owned_by=meta.owner_references.copy(),
+            spec=spec,
+            labels=meta.labels.copy(),
+            qos=status.qos_class,
+            read=read,
+            volumes=parts,
+            tying=tying,
+            owners=owners,
+            alike=alike,
+        )
+
+    def _tied(self, volumes: bytes, parts: tuple[bytes, bytes]) -> list[Volume]:
+        """Return the volumes that can tie a pod to nodes: most have none, and many owners the same of those."""
+        if parts in self._free:
+            return []
+        found = tying_volumes(_volumes.decode(volumes) or [])
+        if not found:
+            _keep(self._free, parts, None, _MOST_FREE)
+        return found
 
 
 def whole(written: ListedPod) -> Pod:
@@ -161,6 +183,11 @@ def _asking(spec: bytes) -> PodSpec:
     """
     found: _Asking = _asks.decode(b'{"spec":' + spec + b"}")
     return found.spec
+
+
+def _owner(meta: ListedMeta) -> tuple[str | None, bytes]:
+    """Return what pods of one owner have alike."""
+    return meta.namespace, bytes(meta.owner_references)
 
 
 def _read(annotations: Mapping[str, str | None]) -> _Read:
