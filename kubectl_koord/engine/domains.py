@@ -60,6 +60,9 @@ def domains_of(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int
 def _of_levels(
     view: View, sets: tuple[NodeSet, ...], tree: Identity[Tree], multiples: tuple[tuple[str, int], ...]
 ) -> Domains:
+    base = with_same_names(view)
+    if base is not None:
+        return _of_levels(base, sets, tree, multiples)
     return Domains(tree.value, Levels(view, sets), dict(multiples))
 
 

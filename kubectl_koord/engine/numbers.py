@@ -4,7 +4,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from itertools import chain, compress
+from itertools import chain, compress, count
 from typing import Generic, TypeVarTuple
 
 from kubectl_koord.engine.columns import (
@@ -44,11 +44,16 @@ class Number(Generic[*Ts]):
         of_state: Callable[[NodeState, *Ts], int],
         everywhere: Callable[[View, *Ts], Sequence[int]],
         share: float = _MANY,
+        among: Callable[[View, NodeSet, *Ts], Iterable[int]] | None = None,
     ) -> None:
-        """Take both ways, which must come to the same, and from which share of the nodes on all of them cost less."""
+        """Take both ways, which must come to the same, and from which share of the nodes on all of them cost less.
+
+        `among` is a third, for the nodes of a set, in name order: there below that share all of these are asked so.
+        """
         self.of_state = of_state
         self.everywhere = everywhere
         self.share = share
+        self.among = among
 
     def __call__(self, state: NodeState, *args: *Ts) -> int:
         """Return the number of one node."""
@@ -107,6 +112,10 @@ class _Column:
         self._number: Callable[[NodeState], int] = lambda state: number(state, *args)
         self._everywhere = partial(number.everywhere, view, *args) if isinstance(number, Number) else None
         self._share = number.share if isinstance(number, Number) else _MANY
+        among = number.among if isinstance(number, Number) else None
+        self._among = None if among is None else lambda nodes: among(view, nodes, *args)
+        self._asked: NodeSet = 0
+        self._some: list[int] = []
         self._known: dict[str, int] = {}
         self._every: Sequence[int] | None = None
         self._enough: dict[int, NodeSet] = {}
@@ -115,6 +124,8 @@ class _Column:
     def of(self, nodes: NodeSet) -> Iterable[int]:
         if self._is_worth_it(nodes):
             return compress(self.every(), selector(self._view, nodes))
+        if self._among is not None:
+            return compress(self._partly(self._among, nodes), selector(self._view, nodes))
         return [self._one(name) for name in members(self._view, nodes)]
 
     def at_least(self, amount: int, among: NodeSet) -> NodeSet:
@@ -124,7 +135,9 @@ class _Column:
             enough = set_of(self._view, (position for name, position in touched if self._one(name) >= amount))
             return self._below.at_least(amount, among & ~changed) | among & enough
         if not self._is_worth_it(among):
-            return which(self._view, lambda name: self._one(name) >= amount, among)
+            if self._among is None:
+                return which(self._view, lambda name: self._one(name) >= amount, among)
+            return among & packed(bytes(map(amount.__le__, self._partly(self._among, among))))
         if amount not in self._enough:
             if self._is_asked_often():
                 return among & self._ranked.at_least(amount)
@@ -141,6 +154,17 @@ class _Column:
             return self._ranked.highest(among)
         return max(self.of(among))
 
+    def _partly(self, find: Callable[[NodeSet], Iterable[int]], nodes: NodeSet) -> Sequence[int]:
+        """Return the numbers of the nodes of a set, by position, among others that are not told."""
+        self._some = self._some or [0] * len(self._view.names())
+        new = nodes & ~self._asked
+        if new:
+            positions = compress(count(), selector(self._view, new))
+            for position, number in zip(positions, find(new), strict=True):
+                self._some[position] = number
+            self._asked |= new
+        return self._some
+
     def every(self) -> Sequence[int]:
         """Return the number of every node."""
         if self._every is None and self._below is not None:
@@ -151,7 +175,7 @@ class _Column:
         if self._every is None:
             each = [self._one(name) for name in names_of(self._view)] if not self._everywhere else self._everywhere()
             self._every = compact(each)
-            self._known = {}
+            self._known, self._some = {}, []
         return self._every
 
     @cached_property
@@ -164,7 +188,8 @@ class _Column:
 
     def _is_worth_it(self, among: NodeSet) -> bool:
         number = len(self._view.names())
-        return self._every is not None or among.bit_count() >= self._share * number or 2 * len(self._known) >= number
+        known = len(self._known) + self._asked.bit_count()
+        return self._every is not None or among.bit_count() >= self._share * number or 2 * known >= number
 
     def _one(self, name: str) -> int:
         known = self._known.get(name)

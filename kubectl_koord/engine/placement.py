@@ -147,6 +147,16 @@ def _assign(pods: Sequence[PendingPod], seats: _Seats) -> dict[str, str]:
     return {pod.key: node for pod, node in zip(by_name, places, strict=False)}
 
 
+def suffices(tree: Tree, number: int, requirements: TopologyRequirements, nodes: Offer, rules: Rules) -> bool:
+    """Tell whether any domain that may be chosen has slots for so many pods."""
+    domains = domains_of(tree, nodes.counts, _multiples(requirements, rules))
+    return bool(domains.candidates(requirements.must_gather, number))
+
+
+def _multiples(requirements: TopologyRequirements, rules: Rules) -> Mapping[str, int]:
+    return {layer: n for layer, n in requirements.multiples.items() if n > 1} if rules.pod_count_multiple else {}
+
+
 def gather(
     tree: Tree,
     view: View,
@@ -168,7 +178,7 @@ def gather(
         scores: returns them by node, where a domain has room; preemption passes its costs (a higher one wins a tie).
 
     """
-    multiples = {layer: n for layer, n in requirements.multiples.items() if n > 1} if rules.pod_count_multiple else {}
+    multiples = _multiples(requirements, rules)
     domains = domains_of(tree, nodes.counts, multiples)
     whole = domains_of(tree, nodes.counts, {}) if multiples else domains
     layer, desired = requirements.must_gather, len(pods)

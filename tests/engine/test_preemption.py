@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.engine.columns import members
 from kubectl_koord.engine.preemption.costs import (
     VictimOrder,
     by_name,
@@ -14,8 +15,9 @@ from kubectl_koord.engine.preemption.costs import (
     single_out,
 )
 from kubectl_koord.engine.preemption.preempt import Preemption, Refusal, preempt
-from kubectl_koord.engine.preemption.victims import possible_victims
+from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, possible_victims, with_victims
 from kubectl_koord.engine.view import of
+from kubectl_koord.model.pods import HostPort, RunningPod
 from kubectl_koord.model.values.selectors import Toleration
 from tests.build import SPINE, attempt_of, cluster, jobs_of, pending, preemption_of, short
 
@@ -125,6 +127,15 @@ def test_what_does_not_help_kills_nobody(version: str) -> None:
     assert preemption_of(drawing) == Preemption(eligible=True, reason="not-helpful")
 
 
+def test_nor_does_it_where_there_would_be_room_enough_and_no_free_port() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 0, minimum=2, must_gather=SPINE)
+    drawing = drawing.with_members(("a", "b"), "job", cpu=8, ports=(HostPort(80),), priority=5)
+    drawing = drawing.with_running("low", on="n1", cpu=8)
+    assert preemption_of(drawing).reason is None
+    drawing = drawing.with_running("equal", on="n2", cpu=0, ports=(HostPort(80),), priority=5)
+    assert preemption_of(drawing) == Preemption(eligible=True, reason="not-helpful")
+
+
 def test_a_plan_that_failed_on_execution_preempts_nobody() -> None:
     drawing = cluster("s0: b0[n1:8 n2:8]").with_gang("job", 0, minimum=3, must_gather=SPINE)
     drawing = drawing.with_members(("a", "b"), "job", cpu=2).with_pod("c", gang="job", cpu=6)
@@ -220,6 +231,20 @@ def test_a_free_node_stays_in_the_game() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, must_gather=SPINE, priority=9)
     found = preemption_of(drawing.with_running("low", on="n1", cpu=8))
     assert outcome(found) == (None, ["low@n1"], {"job-0": "n1", "job-1": "n2"})
+
+
+def test_nodes_with_victims_are_those_of_which_any_pod_may_be_preempted() -> None:
+    names = [f"n{number}" for number in range(1, 10)]
+    drawing = cluster(f"s0: b0[{' '.join(names)}]")
+    for name in names[:3]:
+        drawing = drawing.with_running(f"low-{name}", on=name).with_running(f"equal-{name}", on=name, priority=5)
+    view, trigger = of(drawing), pending("p", priority=5)
+    for one in (
+        view,
+        view.without([pod for pod in view.occupants("n2") if isinstance(pod, RunningPod) and not pod.priority]),
+    ):
+        found = members(one, with_victims(one, trigger.priority, NO_RESERVATIONS))
+        assert [*found] == [name for name in names if possible_victims(one, name, trigger)]
 
 
 def test_possible_victims_are_pods_that_rank_lower_are_not_protected_and_run() -> None:

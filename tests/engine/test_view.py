@@ -121,6 +121,8 @@ def test_pods_whose_sums_are_known_are_not_gone_through() -> None:
         plain.ports,
     )
     assert type(of(DRAWN).without([A]).occupants("n1")) is tuple
+    told = NodePods.of(held, held.requested, held.ports, booked=(A,))
+    assert (told.booked, held.booked, held == told) == ((A,), (), True)
 
 
 def test_what_is_reserved_goes_first_on_its_node_and_takes_room_and_a_place() -> None:

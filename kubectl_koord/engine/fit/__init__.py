@@ -120,6 +120,11 @@ class Prepared(Struct, frozen=True):
         """Return the same for a changed trigger, as if nobody else were nominated."""
         return structs.replace(self, trigger=trigger, nominated={})
 
+    @property
+    def by_room(self) -> "Prepared":
+        """The same as far as nodes and their room decide, which is found soon: with it they take as many, or more."""
+        return structs.replace(self, checks=tuple([one for one in self.checks if one.depends_on in {"node", "room"}]))
+
     def without_pods(self, trigger: PendingPod) -> "Prepared":
         """Return the same for a changed trigger without the checks that depend on who is on a node or on claims."""
         kept = tuple(check for check in self.checks if check.depends_on not in {"claims", "pods"})

@@ -15,11 +15,12 @@ from kubectl_koord.engine.attempts.attempt import Attempt, Job, JobTopology
 from kubectl_koord.engine.node_names import NodeNames
 from kubectl_koord.engine.node_state import NodeState, Room
 from kubectl_koord.engine.offer import Offer
-from kubectl_koord.engine.placement import gather
+from kubectl_koord.engine.placement import gather, suffices
 from kubectl_koord.engine.preemption.costs import VictimOrder, by_name, node_costs
 from kubectl_koord.engine.preemption.reprieve import not_reprieved
 from kubectl_koord.engine.preemption.victims import possible_victims, victims_by_node, with_victims, without_victims
-from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
+from kubectl_koord.engine.rules import Rules
+from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots, runs_of
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
@@ -111,6 +112,8 @@ def _gathered(
     costs: Callable[[], Mapping[str, int]],
 ) -> Preemption:
     ordered = in_index_order(failed.left)
+    if not _may_suffice(topology, emptied, ordered, failed, considered, job.rules):
+        return Preemption(eligible=True, reason="not-helpful")
     slots = _slots(emptied, Identity(failed), considered)
     found = gather(topology.tree, emptied, failed.left, topology.requirements, slots, job.rules, costs)
     if found.assignments is None:
@@ -118,6 +121,21 @@ def _gathered(
     by_node = _members_by_node(failed.left, found.assignments)
     states = {name: crowded(emptied.state(name), ordered, slots.counts[name]) for name in by_node}
     return _outcome(failed, found.assignments, by_node, states, possible, found.chosen)
+
+
+def _may_suffice(
+    topology: JobTopology,
+    emptied: View,
+    pods: Sequence[PendingPod],
+    failed: Attempt,
+    considered: NodeNames,
+    rules: Rules,
+) -> bool:
+    """Tell whether there is room enough anywhere, whatever else nodes refuse: for pods alike that is found soon."""
+    if len(runs_of(pods)) > 1:
+        return True
+    room = offer_slots(emptied, considered, pods, failed.prepared.by_room)
+    return suffices(topology.tree, len(pods), topology.requirements, room, rules)
 
 
 @recently(_MOST_KEPT)

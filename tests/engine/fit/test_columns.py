@@ -241,6 +241,8 @@ def test_nodes_take_and_refuse_gangs_as_those_that_are_asked_one_by_one(asked: s
         assert dict(offer.counts) == {name: node.slots for name, node in found.items() if node.slots}
         assert counted(offer.reasons) == counted(Offer.of(found).reasons)
         assert lost_nodes(offer.reasons) == lost_nodes(Offer.of(found).reasons)
+        by_room = offer_slots(view, view.names(), pods, prepared.by_room).counts
+        assert all(by_room[name] >= node.slots for name, node in found.items())
 
 
 @pytest.mark.parametrize("asked", ["anti-affinity", "a spread", "a claim", "claims of their own"])

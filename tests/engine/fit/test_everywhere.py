@@ -9,11 +9,11 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.attempts.choosing import OF_ALL, OF_SCARCEST
-from kubectl_koord.engine.columns import every_node
+from kubectl_koord.engine.columns import every_node, set_of
 from kubectl_koord.engine.fit.device_share.classes import device_classes, seen_devices
 from kubectl_koord.engine.fit.load_aware.limits import MOST_INCOMING, Limits
 from kubectl_koord.engine.fit.resources import FREE, PLACES
-from kubectl_koord.engine.numbers import numbers_of
+from kubectl_koord.engine.numbers import at_least, numbers_of
 from kubectl_koord.engine.occupants import placed_members
 from kubectl_koord.engine.preemption.victims import without_victims
 from kubectl_koord.engine.reservations import reserved_nodes
@@ -128,6 +128,13 @@ def test_numbers_of_all_nodes_are_those_of_each(seed: int) -> None:
             for limits in (Limits(settings, NOW, is_prod) for is_prod in (True, False)):
                 expected = [MOST_INCOMING(state, limits, resource) for state in states]
                 assert list(MOST_INCOMING.everywhere(view, limits, resource)) == expected
+                for places in ([0], [0, 2], range(len(states))):
+                    some = set_of(view, places)
+                    assert list(numbers_of(view, some, MOST_INCOMING, limits, resource)) == [
+                        expected[at] for at in places
+                    ]
+                    enough = at_least(view, some, expected[0], MOST_INCOMING, limits, resource)
+                    assert enough == set_of(view, (at for at in places if expected[at] >= expected[0]))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,6 +1,7 @@
 """How much nodes may use by their thresholds, and how much of it one more pod may."""
 
 from collections.abc import Mapping, Sequence
+from itertools import compress, repeat
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -10,14 +11,15 @@ from kubectl_koord.engine.columns import (
     base_with_most,
     every_node,
     grouped,
+    members,
     nodes_of,
     of_nodes,
     patched,
-    position_of,
+    selector,
 )
 from kubectl_koord.engine.fit.load_aware.use import Measure, expected_above, expected_on, measured, of_placed, time_of
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.numbers import Number, compact, numbers_of
+from kubectl_koord.engine.numbers import Number, numbers_of
 from kubectl_koord.engine.occupants import placed_members
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.load import LoadSettings, NodeMetric, Percentages, Thresholds
@@ -29,8 +31,6 @@ Limit: TypeAlias = tuple[Measure, int, int] | int
 It is a number where it takes any pod (`_ANY`), or none.
 """
 _ANY = 1 << 62
-_SOME = 1 / 8
-"""The share of the nodes that take as long to ask one by one as all at once."""
 
 
 class Limits(Struct, frozen=True):
@@ -131,16 +131,6 @@ def by_limit(view: View, limits: Limits, resource: str) -> Mapping[Limit, NodeSe
     return grouped(view, limits_of(view, limits, resource))
 
 
-@of_nodes
-def _spare(view: View, limits: Limits, resource: str) -> Sequence[int]:
-    """Return how much more nodes may use than was measured of them, by position."""
-    base, every, known = base_with_most(view), limits_of(view, limits, resource), position_of(view)
-    if base is None:
-        return compact([_left(limit, node, resource) for limit, node in zip(every, nodes_of(view), strict=True)])
-    before = _spare(base, limits, resource)
-    return patched(view, before, lambda name: _left(every[known[name]], view.node(name), resource))
-
-
 def _left(limit: Limit, node: Node, resource: str) -> int:
     if isinstance(limit, int):
         return limit
@@ -154,29 +144,36 @@ def _most_incoming(state: NodeState, limits: Limits, resource: str) -> int:
     return limit if isinstance(limit, int) else limit[1] - limits.held(state, limit[0], resource)
 
 
-def _most_everywhere(view: View, limits: Limits, resource: str) -> Sequence[int]:
-    """Return the same of all nodes."""
+def _most_among(view: View, nodes: NodeSet, limits: Limits, resource: str) -> Sequence[int]:
+    """Return the same of each node of a set, in name order."""
     trial, placed = view.trial(), placed_members(view)
     if trial is not None:  # who is taken away stays in the cache
-        found = list(numbers_of(trial[0], every_node(view), MOST_INCOMING, limits, resource))
+        found = list(numbers_of(trial[0], nodes, MOST_INCOMING, limits, resource))
         placed = placed_members(trial[0])
     else:
-        found = _most_of_held(view, limits, resource)
-    known = position_of(view)
-    for name in placed:
-        found[known[name]] = _most_incoming(view.state(name), limits, resource)
+        found = _most_of_held(view, nodes, limits, resource)
+    for at, name in enumerate(members(view, nodes)) if placed else ():
+        if name in placed:
+            found[at] = _most_incoming(view.state(name), limits, resource)
     return found
 
 
-def _most_of_held(view: View, limits: Limits, resource: str) -> list[int]:
-    every, known = limits_of(view, limits, resource), position_of(view)
-    found = list(_spare(view, limits, resource))
-    for measure in {limit[0] for limit in set(every) if not isinstance(limit, int)}:
-        for name, used in expected_above(view, limits.settings, measure).items():
-            limit = every[known[name]]
-            if not isinstance(limit, int) and limit[0] == measure:
-                found[known[name]] = limit[1] - used.get(resource, 0)
+def _most_of_held(view: View, nodes: NodeSet, limits: Limits, resource: str) -> list[int]:
+    asked = selector(view, nodes)
+    limited = list(compress(limits_of(view, limits, resource), asked))
+    there = list(compress(nodes_of(view), asked))
+    found = list(map(_left, limited, there, repeat(resource)))
+    measures = {limit[0] for limit in set(limited) if not isinstance(limit, int)}
+    above = {measure: expected_above(view, nodes, limits.settings, measure) for measure in measures}
+    for at, (node, limit) in enumerate(zip(there, limited, strict=True)) if any(above.values()) else ():
+        if not isinstance(limit, int) and node.name in above[limit[0]]:
+            found[at] = limit[1] - above[limit[0]][node.name].get(resource, 0)
     return found
 
 
-MOST_INCOMING = Number(_most_incoming, _most_everywhere, _SOME)
+def _most_everywhere(view: View, limits: Limits, resource: str) -> Sequence[int]:
+    return _most_among(view, every_node(view), limits, resource)
+
+
+MOST_INCOMING = Number(_most_incoming, _most_everywhere, among=_most_among)
+"""What a node is expected to use: what was measured, and what is expected of pods that this missed."""

@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import compress
 from operator import attrgetter
 from typing import Literal, TypeAlias
 
-from kubectl_koord.engine.columns import held_of, nodes_of
+from msgspec import Struct, field
+
+from kubectl_koord.engine.columns import NodeSet, held_of, nodes_of, selector
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.load import (
@@ -46,15 +49,33 @@ def expected_on(state: NodeState, settings: LoadSettings, measure: Measure) -> M
     return _expected_use(state.node.metric or NodeMetric(None), state.held, settings, measure)
 
 
+class _Above(Struct):
+    """The nodes that were looked at, and by name what is expected of those of which it is not what was measured."""
+
+    nodes: NodeSet = 0
+    use: dict[str, Mapping[str, int]] = field(default_factory=dict)
+
+
 @memoised
-def expected_above(view: View, settings: LoadSettings, measure: Measure) -> Mapping[str, Mapping[str, int]]:
-    """Return the same by node, for nodes with a metric of which it is not just what was measured."""
-    found: dict[str, Mapping[str, int]] = {}
-    for node, held in zip(nodes_of(view), held_of(view), strict=True):
+def _above(_view: View, _settings: LoadSettings, _measure: Measure) -> _Above:
+    return _Above()
+
+
+def expected_above(
+    view: View, nodes: NodeSet, settings: LoadSettings, measure: Measure
+) -> Mapping[str, Mapping[str, int]]:
+    """Return the same by name, of all nodes of a set, and maybe others, of which it is not just what was measured.
+
+    Nodes without a metric are left out.
+    """
+    known = _above(view, settings, measure)
+    asked = selector(view, nodes & ~known.nodes)
+    for node, held in zip(compress(nodes_of(view), asked), compress(held_of(view), asked), strict=True):
         metric = node.metric
         if metric is not None and not _is_measured(metric, held, settings, measure):
-            found[node.name] = _expected_use(metric, held, settings, measure)
-    return found
+            known.use[node.name] = _expected_use(metric, held, settings, measure)
+    known.nodes |= nodes
+    return known.use
 
 
 def measured(metric: NodeMetric, measure: Measure) -> Resources | None:

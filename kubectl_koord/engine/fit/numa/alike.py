@@ -39,7 +39,7 @@ class Alike(Struct, frozen=True):
             others = zip(*(other.everywhere(view) for other in self.others), strict=True)
         reserved = selector(view, reserved_nodes(view))
         for node, booked, is_reserved, by_others in zip(
-            nodes_of(view), books_everywhere(view), reserved, others, strict=False
+            nodes_of(view), books_everywhere(view).every(), reserved, others, strict=False
         ):
             yield node.name if is_reserved else self._seen(node, booked, by_others)
 

@@ -7,11 +7,9 @@ from msgspec import Struct
 
 from kubectl_koord.engine.columns import (
     NodeSet,
-    held_of,
+    names_of,
     nodes_of,
-    occupants_of,
     of_nodes,
-    position_of,
     seen_of_nodes,
     selector,
     state_classes,
@@ -89,42 +87,57 @@ def _left(node: NodeNUMA, booked: Booked) -> _Zones | None:
 
 @memoised
 def _zones_of(view: View, plain: PlainZones) -> Sequence[_Zones | None]:
-    reserving = selector(view, _reserving_cpus(view))
-    there = zip(nodes_of(view), books_everywhere(view), reserving, strict=True)
+    reserving, booked = selector(view, _reserving_cpus(view)), books_everywhere(view)
     return [
-        _left(node.numa, booked) if node.numa is not None and plain.counts(node.numa) and not is_reserving else None
-        for node, booked, is_reserving in there
+        _left(node.numa, booked.at(position))
+        if node.numa is not None and plain.counts(node.numa) and not reserving[position]
+        else None
+        for position, node in enumerate(nodes_of(view))
     ]
 
 
-@memoised
-def books_everywhere(view: View) -> Sequence[Booked]:
-    """Return what is booked on each node, in name order."""
-    trial = view.trial()
-    if trial is not None:
-        before, removed = trial
-        found, position = list(books_everywhere(before)), position_of(view)
-        for name, pods in removed.items():
-            if any(map(_holds, pods)):
-                found[position[name]] = booked_of(view.node(name).numa, view.occupants(name), view.held(name))
+class _Books:
+    """What is booked on nodes, found when one is asked for: few requests look at all nodes."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._found: dict[int, Booked] = {}
+        self._alike: dict[tuple[object, ...], Booked] = {}
+
+    def every(self) -> Iterator[Booked]:
+        """Yield what is booked on each node, in name order."""
+        return map(self.at, range(len(self._view.names())))
+
+    def at(self, position: int) -> Booked:
+        """Return what is booked on the node at a position."""
+        found = self._found.get(position)
+        if found is None:
+            found = self._found[position] = self._on(position)
         return found
-    known: dict[tuple[object, ...], Booked] = {}
-    there = zip(nodes_of(view), occupants_of(view), held_of(view), strict=True)
-    return [_booked_alike(known, node.numa, pods, held) for node, pods, held in there]
+
+    def _on(self, position: int) -> Booked:
+        view, name, trial = self._view, names_of(self._view)[position], self._view.trial()
+        if trial is not None and not any(map(_holds, trial[1].get(name, ()))):
+            return books_everywhere(trial[0]).at(position)
+        node, pods, held = view.node(name).numa, view.occupants(name), view.held(name)
+        holding = [pod for pod in with_bookings(pods) if _holds(pod)]
+        if held is not pods:
+            return booked_of(node, holding, [pod for pod in with_bookings(held) if _holds(pod)])
+        return self._once(node, holding)
+
+    def _once(self, node: NodeNUMA | None, holding: Sequence[Occupant]) -> Booked:
+        """Return what is booked for these, found once for nodes with the same CPUs on which the same is booked."""
+        wishes = ((id(pod.allocations), pod.requirements.numa.exclusive) for pod in holding)
+        key = (id(node.cpus) if node is not None else 0, *wishes)
+        if key not in self._alike:
+            self._alike[key] = booked_of(node, holding, holding)
+        return self._alike[key]
 
 
-def _booked_alike(
-    known: dict[tuple[object, ...], Booked], node: NodeNUMA | None, pods: Sequence[Occupant], held: Sequence[Occupant]
-) -> Booked:
-    """Return what is booked on a node, found once for nodes with the same CPUs on which the same is booked."""
-    holding = [pod for pod in with_bookings(pods) if _holds(pod)]
-    if held is not pods:
-        return booked_of(node, holding, [pod for pod in with_bookings(held) if _holds(pod)])
-    wishes = ((id(pod.allocations), pod.requirements.numa.exclusive) for pod in holding)
-    key = (id(node.cpus) if node is not None else 0, *wishes)
-    if key not in known:
-        known[key] = booked_of(node, holding, holding)
-    return known[key]
+@memoised
+def books_everywhere(view: View) -> _Books:
+    """Return what is booked on the nodes of a view."""
+    return _Books(view)
 
 
 def _holds(occupant: Occupant) -> bool:
@@ -179,7 +192,7 @@ def _usable_of(view: View, policy: BindPolicy) -> Sequence[CPUSet]:
     """Return the CPUs of each node that a policy can use, found once for nodes of which the same are free."""
     known: dict[tuple[int, CPUSet], CPUSet] = {}
     found = []
-    for node, booked in zip(nodes_of(view), books_everywhere(view), strict=True):
+    for node, booked in zip(nodes_of(view), books_everywhere(view).every(), strict=True):
         if node.numa is None:
             found.append(0)
             continue
