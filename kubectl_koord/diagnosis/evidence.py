@@ -243,12 +243,21 @@ def other_than_room(first: Attempt) -> tuple[Refused, ...]:
     return tuple(one for one in first.refused if not isinstance(one.reason, Insufficient | TooManyPods))
 
 
-def asked(simulation: Simulation, pod: PendingPod) -> Offer:
+def asked(simulation: Simulation, pod: PendingPod, first: Attempt | None = None) -> Offer:
     """Return which nodes take this pod as things are, before any member is placed, and why the others refuse it.
 
-    Pods of other jobs that are nominated count as the scheduler counts them.
+    Pods of other jobs that are nominated count as the scheduler counts them. What an attempt found that tried this pod
+    before all others, and that no node took, is not asked again.
     """
-    return offer_slots(simulation.view, simulation.view.names(), (pod,), simulation.prepared(pod))
+    known = _answers(pod, first) if first is not None and not simulation.snapshot.reserve_pods else None
+    return known or offer_slots(simulation.view, simulation.view.names(), (pod,), simulation.prepared(pod))
+
+
+def _answers(pod: PendingPod, first: Attempt) -> Offer | None:
+    """Return what nodes answered an attempt, where they were asked of this pod alone and none takes it."""
+    answers = first.node_answers
+    is_about_pod = first.trigger is pod and first.plan is None and not first.waiting
+    return answers if is_about_pod and isinstance(answers, Offer) and not answers.counts else None
 
 
 def funnel(simulation: Simulation, first: Attempt) -> Funnel:

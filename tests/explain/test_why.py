@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.explain.jobs.why import why, with_nodes
 from kubectl_koord.model.load import NodeMetric
-from kubectl_koord.model.pods import HostPort, PodTerm
+from kubectl_koord.model.pods import Condition, HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.edits import SetTopology
 from kubectl_koord.reports.jobs.pending import Cause, Funnel, NodeReason, PodShape, SlotRow, WhatIf
@@ -546,3 +546,12 @@ def test_a_lone_pod_that_is_on_a_node_is_not_missing_there() -> None:
         ("yes", True, 1, 1, "node-3"),
         ("yes", True, 1, 1, ""),
     ]
+
+
+@pytest.mark.parametrize("message", ["", "0/2 nodes are available: 2 Insufficient cpu."])
+def test_a_listing_tells_of_a_job_behind_others_what_its_own_page_does(message: str) -> None:
+    condition = Condition("Unschedulable", message, "2026-11-20T09:00:00Z") if message else None
+    drawing = cluster("s0: b0[n1 n2]").with_pod("high", cpu=3, priority=10).with_gang("job", 2, 8, condition=condition)
+    full, listed = why_of(drawing), why(drawing, drawing.subject("job"), brief=True)
+    assert (listed.verdict, listed.cause and listed.cause.code) == ("unknown", "insufficient-capacity")
+    assert (listed.cause, listed.scheduler_says, listed.domains) == (full.cause, full.scheduler_says, full.domains)

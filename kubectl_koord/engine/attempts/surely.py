@@ -3,15 +3,14 @@
 No is no proof of the contrary.
 """
 
-from collections.abc import Sequence
 from itertools import islice
 
 from kubectl_koord.engine.attempts.attempt import Job, JobTopology, are_alike, is_enough, may_abort
-from kubectl_koord.engine.fit import Prepared
+from kubectl_koord.engine.fit import Prepared, rejection_as_is, room_for
+from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.placement import start_set
-from kubectl_koord.engine.slots import in_index_order, places, slots_on
+from kubectl_koord.engine.slots import places
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod
 
 _MOST_LOOKED_AT = 64
 """So many nodes are looked at, or as many as there are pods."""
@@ -32,35 +31,37 @@ def surely_placed(job: Job, view: View) -> bool:
     if not is_certain or prepared.refusal is not None or not is_enough(job, (pod.key for pod in job.tried)):
         return False
     if job.topology is not None:
-        return _has_domain(job.topology, view, in_index_order(job.pods), prepared)
-    return not prepared.may_fail_to_reserve and _have_room(view, job.tried, prepared)
+        return _has_domain(job.topology, view, len(job.pods), prepared)
+    return not prepared.may_fail_to_reserve and _have_room(view, len(job.tried), prepared)
 
 
-def _have_room(view: View, pods: Sequence[PendingPod], prepared: Prepared) -> bool:
-    left = len(pods)
-    for name in islice(view.names(), max(_MOST_LOOKED_AT, len(pods))):
-        left -= _placed_on(view, name, pods[:left], prepared)[1]
+def _have_room(view: View, number: int, prepared: Prepared) -> bool:
+    left = number
+    for name in islice(view.names(), max(_MOST_LOOKED_AT, number)):
+        left -= _placed_on(view.state(name), left, prepared)[1]
         if left <= 0:
             return True
     return False
 
 
-def _has_domain(topology: JobTopology, view: View, pods: Sequence[PendingPod], prepared: Prepared) -> bool:
+def _has_domain(topology: JobTopology, view: View, number: int, prepared: Prepared) -> bool:
     if any(multiple > 1 for multiple in topology.requirements.multiples.values()):
         return False
     tree = topology.tree
     nodes = ((index, name) for index in start_set(tree, topology.requirements) for name in tree.nodes_below(index))
     left: dict[int, int] = {}
-    for index, name in islice(nodes, max(_MOST_LOOKED_AT, len(pods))):
-        counted, placed = _placed_on(view, name, pods, prepared)
-        left[index] = left.get(index, len(pods)) - (placed if placed == counted else 0)
+    for index, name in islice(nodes, max(_MOST_LOOKED_AT, number)):
+        counted, placed = _placed_on(view.state(name), number, prepared)
+        left[index] = left.get(index, number) - (placed if placed == counted else 0)
         if left[index] <= 0:
             return True
     return False
 
 
-def _placed_on(view: View, name: str, pods: Sequence[PendingPod], prepared: Prepared) -> tuple[int, int]:
-    """Return how many of these pods a node offers slots for, and how many of them find their places there."""
-    state = view.state(name)
-    counted = slots_on(state, (pods,), prepared)
-    return counted, places(state, pods[:counted], prepared).slots if prepared.books else counted
+def _placed_on(state: NodeState, number: int, prepared: Prepared) -> tuple[int, int]:
+    """Return for how many of so many pods a node offers slots, and how many of them find their places there."""
+    pod = prepared.trigger
+    if rejection_as_is(pod, state, prepared) is not None:
+        return 0, 0
+    counted = min(number, room_for(state, pod.requirements.requests, prepared))
+    return counted, places(state, (pod,) * counted, prepared).slots if prepared.books else counted

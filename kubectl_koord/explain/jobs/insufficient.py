@@ -198,7 +198,7 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
         return Cause("no-feasible-node", message, (first.trigger.key,))
     refused = _fits_nowhere(simulation, first)
     if refused is not None:
-        return Unsaid("no-feasible-node", partial(_no_node_fits, simulation, refused))
+        return Unsaid("no-feasible-node", partial(_no_node_fits, simulation, first, refused))
     each = _requested(subject.pending)
     placed = sum(len(pods) for pods in first.waiting.values())
     number = len(subject.pending)
@@ -208,9 +208,9 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
     return about_pods("insufficient-capacity", sentences.too_few_fit(placed, number, minimum, each), first.left)
 
 
-def _no_node_fits(simulation: Simulation, refused: PendingPod) -> Cause:
+def _no_node_fits(simulation: Simulation, first: Attempt, refused: PendingPod) -> Cause:
     name = "" if isinstance(simulation.subject, PodSubject) else refused.key
-    reasons = evidence.asked(simulation, refused).reasons
+    reasons = evidence.asked(simulation, refused, first).reasons
     message = sentences.no_node_fits(name, refused.requirements.requests, reasons)
     return Cause("no-feasible-node", message, (refused.key,))
 

@@ -1,0 +1,18 @@
+"""What nodes answered an attempt is what they answer when they are asked again."""
+
+from hypothesis import given
+
+from kubectl_koord.diagnosis.evidence import asked
+from kubectl_koord.simulation.simulation import open_outcomes, simulate
+from kubectl_koord.wording.evidence import lost_nodes
+from tests.build import Drawing
+from tests.properties.strategies import clusters
+
+
+@given(clusters())
+def test_what_an_attempt_has_asked_nodes_they_answer_again(drawing: Drawing) -> None:
+    simulation = simulate(drawing, drawing.subject("job"))
+    for first in (outcome.first for outcome in open_outcomes(simulation, preemption=False)):
+        if first.prefilter is None:
+            known, anew = asked(simulation, first.trigger, first), asked(simulation, first.trigger)
+            assert (dict(known.counts), lost_nodes(known.reasons)) == (dict(anew.counts), lost_nodes(anew.reasons))
