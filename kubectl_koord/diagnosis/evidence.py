@@ -250,7 +250,9 @@ def asked(simulation: Simulation, pod: PendingPod, first: Attempt | None = None)
     before all others, and that no node took, is not asked again.
     """
     known = _answers(pod, first) if first is not None and not simulation.snapshot.reserve_pods else None
-    return known or offer_slots(simulation.view, simulation.view.names(), (pod,), simulation.prepared(pod))
+    if known is not None:
+        return known
+    return offer_slots(simulation.view, simulation.view.names(), (pod,), simulation.prepared(pod))
 
 
 def _answers(pod: PendingPod, first: Attempt) -> Offer | None:
