@@ -250,7 +250,7 @@ def asked(simulation: Simulation, pod: PendingPod, first: Attempt | None = None)
     before all others, and that no node took, is not asked again.
     """
     known = _answers(pod, first) if first is not None and not simulation.snapshot.reserve_pods else None
-    if known is not None:  # whose nodes are counted only where anybody asks
+    if known is not None:
         return known
     return offer_slots(simulation.view, simulation.view.names(), (pod,), simulation.prepared(pod))
 

@@ -218,6 +218,12 @@ class View(Memo):
         for key, known in other._values.items():  # noqa: SLF001 - ditto
             self._values[key] = {name: value for name, value in known.items() if name not in changed}
 
+    def forget(self) -> None:
+        """Let go of all that was computed of it, as nobody will ask for it: what holds the view itself would stay."""
+        self.__dict__.pop("memo", None)
+        self._states.clear()
+        self._values.clear()
+
     def _depth(self) -> int:
         return self._base._depth() + 1 if self._base else 0  # noqa: SLF001 - one of its own kind
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.numbers import allocatable_of
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import HostPort, NodePods, PodRequirements, ReservedRoom
@@ -137,3 +138,11 @@ def test_what_is_reserved_goes_first_on_its_node_and_takes_room_and_a_place() ->
     state.remove(r)
     assert (state.free, state.occupants) == ({"cpu": 4000}, [s, A])
     assert view.without([A]).occupants("n1") == (r, s)
+
+
+def test_what_is_forgotten_is_computed_anew() -> None:
+    what_if = of(DRAWN).without([A])
+    before, allocatable = what_if.state("n1"), allocatable_of(what_if, "cpu")
+    what_if.forget()
+    assert what_if.state("n1") is not before
+    assert (what_if.state("n1").free, allocatable_of(what_if, "cpu")) == (before.free, allocatable)

@@ -205,6 +205,8 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
             return Attempt(pod, prepared, None, None, found, waiting, left, failed_seat=seat, unbookable=unbookable)
         waiting[name] = (*waiting.get(name, ()), booked)
         placement[pod.key] = name
+        if position:
+            now.forget()
         now = view.with_pods(waiting)
         for of_kind in turns.values():
             of_kind.take(name)

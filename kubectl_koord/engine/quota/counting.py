@@ -98,8 +98,11 @@ def replaced(view: View) -> tuple[Sequence[Occupant], Sequence[Occupant]]:
     for node in occupants if below is not None else _changed(view):
         before: Sequence[Occupant] = below.occupants(node) if below is not None else view.snapshot.running.get(node, ())
         now = occupants.get(node, ())
-        gone += _without(before, now)
-        instead += _without(now, before)
+        if now[: len(before)] == before:  # mostly some more are placed there
+            instead += now[len(before) :]
+        else:
+            gone += _without(before, now)
+            instead += _without(now, before)
     return gone, instead
 
 

@@ -233,6 +233,17 @@ def test_members_are_counted_one_after_the_other() -> None:
     assert state(sized(1)).first_refused(drawing.pending) is None
 
 
+@pytest.mark.parametrize(("room", "passing"), [(7, 6), (6, 6), (5, 5), (1, 1)])
+def test_members_pass_as_far_as_the_parent_that_is_checked_has_room(room: int, passing: int) -> None:
+    drawing = quota(quota(sized(100), "top", 0, room), "leaf", 0, 8, parent="top")
+    drawing = drawing.with_gang("job", 6, labels=of_quota("leaf"))
+    found = state(drawing.configured(quotas=QuotaSettings(by_runtime=False, check_parents=True)))
+
+    assert found.fitting(drawing.pending) == passing
+    assert found.first_refused(drawing.pending[:passing]) is None
+    assert (found.first_refused(drawing.pending) is None) == (passing == 6)
+
+
 def test_members_without_a_quota_leave_less_to_share_for_those_that_follow() -> None:
     drawing = quota(sized(10), "q", 0, 10).with_pods(
         pending("a", 6), pending("b", 6, labels=of_quota("q")), pending("c", 1, labels=((NAME_LABEL, "q"),))

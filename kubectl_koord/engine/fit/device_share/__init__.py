@@ -137,14 +137,16 @@ class DeviceShare(ByClass, Struct, frozen=True):
 
     def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the devices that suit best: what is booked is one value for nodes that are alike."""
-        layout = deciding_layout(self.request, state) if booked is NOTHING else None
-        if layout is None:
+        if deciding_layout(self.request, state) is None:
             return self._reserved(state, booked)
         answers = _bookings(self.snapshot.value, self.request)
-        key, kept = alike(state)
-        if key not in answers:
-            answers[key] = kept, self._reserved(state, booked)
-        return answers[key][1]
+        (key, kept), zones = alike(state), booked.numa_nodes
+        if (key, zones) not in answers:
+            answers[key, zones] = kept, self._reserved(state, structs.replace(NOTHING, numa_nodes=zones))
+        found = answers[key, zones][1]
+        if booked is NOTHING or not isinstance(found, Allocations):
+            return found
+        return structs.replace(booked, devices=found.devices)
 
     def _reserved(self, state: NodeState, booked: Allocations) -> Allocations | Reason:
         snapshot = self.snapshot.value

@@ -30,10 +30,9 @@ def keys_looked_at(namespace: str, view: View, pending: tuple[PendingPod, ...] |
 
 
 def covering(view: View, pod: PendingPod) -> Iterator[tuple[PodTerm, Mapping[str, int]]]:
-    """Yield the terms of pods that run which cover a pod, and by node how often pods have each."""
-    for kind in _running(view).in_reach(pod):
-        if covers(*kind, pod):
-            yield kind[0], repelling(view)[kind]
+    """Return the terms of pods that run which cover a pod, and by node how often pods have each."""
+    kinds = (kind for kind in _running(view).in_reach(pod) if covers(*kind, pod))
+    return ((kind[0], repelling(view)[kind]) for kind in kinds)
 
 
 def _by_reaches(view: View, pending: tuple[PendingPod, ...] | None) -> "tuple[_ByReach, _ByReach]":
