@@ -127,6 +127,13 @@ def test_a_multiple_that_rounding_leaves_too_little_for_on_empty_nodes_never_fit
     assert [row.in_the_way for row in report.domains] == [never]
 
 
+@pytest.mark.parametrize(("cpu", "code"), [(3, "no-feasible-node"), (4, "never-fits")])
+def test_who_is_nominated_takes_no_room_of_the_empty_cluster(cpu: int, code: str) -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("other", cpu=8, priority=9, nominated="n1", scheduler="x")
+    drawing = drawing.with_running("low", on="n1", cpu=4)
+    assert code_of(drawing.with_gang("job", 1, 5, minimum=2).with_pod("job-1", "job", cpu=cpu)) == ("no", code)
+
+
 def test_the_multiple_of_a_layer_above_the_hard_one_divides_nothing() -> None:
     drawing = cluster("s0: b0[n1:12 n2:4 n3:4]").with_running("low", on="n1", cpu=4)
     topology = rules(f"MustGather {BLOCK}", f"PreferGather {SPINE} x2", f"PreferGather {NODE} x3")
