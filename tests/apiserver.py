@@ -1,11 +1,13 @@
 """A small Kubernetes API server, for tests: objects in a dict, served over real HTTP."""
 
 import base64
+import contextlib
 import copy
 import http.server
 import json
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import threading
@@ -477,6 +479,14 @@ class _Http(http.server.ThreadingHTTPServer):
             context.load_cert_chain(api.tls.certificate, api.tls.key)
             # The handshake belongs into the thread of the request, where a failed one harms nobody.
             self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def server_close(self) -> None:
+        """Hang up on clients that nobody serves: they would be reset, and `ssl` leaves unclosed what it wraps then."""
+        with contextlib.suppress(OSError):  # none is left, or it is closed already
+            self.socket.settimeout(0)
+            while True:
+                socket.socket.accept(self.socket)[0].close()
+        super().server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Clients that went away, or did not like our certificate, are what tests are about."""
