@@ -17,6 +17,8 @@ BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[1]
 KOORD = str(BIN / "kubectl-koord")
 DISCARD = "receive and discard"
+UNKNOWN = 2
+"""The exit code of an answer that is unknown, and of errors."""
 
 
 class Spent(NamedTuple):
@@ -34,10 +36,6 @@ def environment(home: Path, kubeconfig: str = "") -> dict[str, str]:
     """Return the environment of a user who has compiled modules and a home of their own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE", "KUBE"))}
     return kept | {"HOME": str(home), "KUBECONFIG": kubeconfig or os.devnull}
-
-
-UNKNOWN = 2
-"""The exit code of an answer that is unknown, and of errors."""
 
 
 def spend(command: Sequence[str], env: Mapping[str, str]) -> Spent:

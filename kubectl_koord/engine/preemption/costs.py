@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.node_names import NodeNames
 from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, victims_by_node
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
@@ -53,14 +52,13 @@ def node_costs(
 
     Args:
         view: the cluster; its nodes keep what was computed of them.
-        nodes: those that are considered; only their victims are ranked.
+        nodes: those that are considered, which must be hashable; only their victims are ranked.
         trigger: the pod that preempts.
         victim_order: which pod of each job comes first on each node.
         spared: the reservations that are no victims.
 
     """
-    names = nodes if isinstance(nodes, NodeNames) else tuple(nodes)
-    ranks, costs = _ranked_costs(view, names, trigger.priority, spared, victim_order.usual)
+    ranks, costs = _ranked_costs(view, nodes, trigger.priority, spared, victim_order.usual)
     if victim_order.on_node is None or victim_order.node not in costs:
         return costs
     jobs = _priorities(view, trigger.priority, spared)[victim_order.node]

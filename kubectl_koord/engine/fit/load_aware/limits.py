@@ -176,4 +176,4 @@ def _most_everywhere(view: View, limits: Limits, resource: str) -> Sequence[int]
 
 
 MOST_INCOMING = Number(_most_incoming, _most_everywhere, among=_most_among)
-"""What a node is expected to use: what was measured, and what is expected of pods that this missed."""
+"""How much one more pod may use on a node."""
