@@ -33,6 +33,7 @@ class _Timed:
         self.status: int = body.status
         self.headers: Mapping[str, str] = body.headers
         self.close = body.close
+        self.deadline, self.descriptor = body.deadline, body.descriptor
         self._body, self._clock = body, clock
 
     def read(self, size: int = -1, /) -> bytes:

@@ -53,6 +53,7 @@ class Deadline:
     def __init__(self, limits: Limits, path: str = "") -> None:
         """Start the clocks."""
         now = time.monotonic()
+        self.waits_for: Notify = limits.waits_for
         self._limits = limits
         self._what = _resource_of(path)
         self._end = None if limits.request is None else now + limits.request
@@ -105,7 +106,7 @@ class Deadline:
     def notify(self) -> None:
         """Notify the user that this is waited for."""
         self._has_notified = True
-        self._limits.waits_for(self._what)
+        self.waits_for(self._what)
 
     def error(self, otherwise: Callable[[], KoordError]) -> KoordError:
         """Return which limit was passed; that of the request is worded by `otherwise`."""

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec import Struct
 
 from kubectl_koord import __version__
 from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.cluster.api.limits import Deadline
 
 USER_AGENT = f"kubectl-koord/{__version__}"
 
@@ -46,6 +49,14 @@ class Body(Protocol):
     @property
     def headers(self) -> Mapping[str, str]:
         """Return the headers by their name in lower case."""
+
+    @property
+    def deadline(self) -> "Deadline":
+        """Return when it has to be complete; its `waits_for` may be replaced."""
+
+    @property
+    def descriptor(self) -> int:
+        """Return the file of all that it is read from, -1 where it cannot be read in another process."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next `size` bytes, fewer only at the end; all that is left for -1."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import ValidationError, structs
 
@@ -28,10 +29,23 @@ from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.values import quantity
 
 if TYPE_CHECKING:
+    from kubectl_koord.cluster.reading.apart import Reducer
     from kubectl_koord.cluster.recorded import Recording
     from kubectl_koord.model.reservations import Reservation
 
 V = TypeVar("V")
+
+
+class Named(Protocol):
+    """What has a name."""
+
+    @property
+    def namespace(self) -> str | None:
+        """Return its namespace, if it has one."""
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
 
 
 class Collector:
@@ -86,16 +100,25 @@ class Collector:
             KoordError: naming the object whose value cannot be read.
 
         """
+        self._take_all(kind, written, self._taker(kind), attrgetter("metadata"))
+
+    def reducer(self, kind: str) -> "Reducer | None":  # noqa: ARG002 - others have some
+        """Return what reduces objects of a kind in another process, None where that is not worth it."""
+        return None
+
+    def _take_all(
+        self, kind: str, written: Sequence[V], take: Callable[[V], None], meta_of: Callable[[V], Named]
+    ) -> None:
+        """Take objects of one kind one by one; `meta_of` tells their names."""
         if not written:
             return
         self.kinds.add(kind)
         self._seen[kind] = self._seen.get(kind, 0) + len(written)
-        take = self._taker(kind)
         for one in written:
             try:
                 take(one)
             except (quantity.QuantityError, ValidationError) as problem:
-                meta = one.metadata
+                meta = meta_of(one)
                 name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
                 raise KoordError(f"error: {kind} {name}: {problem}") from None
 

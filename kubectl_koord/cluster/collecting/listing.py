@@ -3,14 +3,24 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.kinds import NODE_TOPOLOGY, POD
+from kubectl_koord.cluster.objects.fields.meta import Meta, Named
 from kubectl_koord.cluster.objects.fields.resource_topologies import ListedTopology
 from kubectl_koord.cluster.objects.koordinator.node_topology import ListedTopologies
-from kubectl_koord.cluster.objects.pods.listed import ListedPods, whole
-from kubectl_koord.cluster.objects.pods.listed_fields import ListedPod
+from kubectl_koord.cluster.objects.pods.compared import PodComparer
+from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.pods.listed import ListedPods
+from kubectl_koord.cluster.objects.pods.listed_fields import BoundPod, ListedPod, Told
 from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.cluster.reading.apart import Reducer
+
+_encode = msgspec.msgpack.encode
+_pod, _named = decoder(Pod), decoder(Named)
+_told = msgspec.msgpack.Decoder(list[Told])
 
 
 class ListingCollector(Collector):
@@ -20,6 +30,7 @@ class ListingCollector(Collector):
         """Start with an empty cluster; the arguments are as in `Collector`."""
         super().__init__(pool, seen)
         self.wire_types = self.wire_types | {POD.name: ListedPod, NODE_TOPOLOGY.name: ListedTopology}
+        self._comparer = PodComparer()
         self._listed = ListedPods(self._pool)
         self._topologies = ListedTopologies()
 
@@ -32,14 +43,35 @@ class ListingCollector(Collector):
             return self._take_topology
         return self._take_listed if kind == POD.name else super()._taker(kind)
 
+    def reducer(self, kind: str) -> Reducer | None:
+        """Return what reduces pods: they are compared in the other process."""
+        return Reducer(self._reduced, self._take_reduced) if kind == POD.name else None
+
+    def _reduced(self, written: list[ListedPod]) -> bytes:
+        return _encode(list(map(self._comparer.told, written)))
+
+    def _take_reduced(self, reduced: bytes) -> None:
+        told: list[Told] = _told.decode(reduced)
+        self._comparer = PodComparer()  # the other one has gone on since
+        self._take_all(POD.name, told, self._take_told, self._meta)
+
+    def _meta(self, told: Told) -> Meta:
+        if isinstance(told, BoundPod):
+            return Meta(name=told.name, namespace=self._listed.namespace(told))
+        found: Named = _named.decode(told)
+        return found.metadata
+
     def _take_topology(self, written: ListedTopology) -> None:
         self.values(NODE_TOPOLOGY)[written.metadata.name] = self._topologies.topology(written)
 
     def _take_listed(self, written: ListedPod) -> None:
-        taken = self._listed.pod(written)
-        if isinstance(taken, RunningPod) and taken.marks.offers:
-            self._take_pod(whole(written))
-            return
-        self._pods.add(taken)
-        if self._operating:
-            self._operating.pop((taken.namespace, taken.name), None)
+        self._take_told(self._comparer.told(written))
+
+    def _take_told(self, told: Told) -> None:
+        if isinstance(told, BoundPod):
+            pod = self._listed.pod(told)
+            self._pods.add(pod)
+            if self._operating:
+                self._operating.pop((pod.namespace, pod.name), None)
+        else:
+            self._take_pod(_pod.decode(told))

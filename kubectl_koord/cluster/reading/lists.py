@@ -46,6 +46,37 @@ class Expired(Exception):  # noqa: N818
     """The server has forgotten the list that we page through. For `read_lists`; not to be caught."""
 
 
+class Page:
+    """A page of a list, whose reading ends with an error once it is no longer wanted."""
+
+    def __init__(self, body: Body, stop: threading.Event) -> None:
+        """Keep the answer; it is given up when `stop` is set."""
+        self.status, self.headers = body.status, body.headers
+        self.deadline, self.descriptor = body.deadline, body.descriptor
+        self.close = body.close
+        self._body, self._stop = body, stop
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes, as `Body` does."""
+        self.check()
+        return self._body.read(size)
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:
+        """Fill the buffer, as `Body` does."""
+        self.check()
+        return self._body.readinto(buffer)
+
+    def check(self) -> None:
+        """Look whether it is still wanted.
+
+        Raises:
+            KoordError: when it is not.
+
+        """
+        if self._stop.is_set():
+            raise KoordError("error: interrupted by the failure of another list")
+
+
 class Pages:
     """The pages of one list, to be gone through once.
 
@@ -60,13 +91,13 @@ class Pages:
         self._transport = transport
         self._path = path
         self._stop = stop
-        self._page: _Stoppable | None = None
+        self._page: Page | None = None
 
     def __iter__(self) -> Self:
         """Return itself."""
         return self
 
-    def __next__(self) -> Body:
+    def __next__(self) -> Page:
         """Return the next page.
 
         Raises:
@@ -79,7 +110,7 @@ class Pages:
         path = _continued(self._path, self.continue_token) if self._page else _from_cache(self._path)
         self.close()
         self.continue_token = ""
-        page = _Stoppable(self._transport.open(path), self._stop)
+        page = Page(self._transport.open(path), self._stop)
         self._page = page
         if page.status != _OK:
             raise _refusal(self._kind, page, path)
@@ -148,27 +179,6 @@ class _Refused(Exception):  # noqa: N818
     def __init__(self, gap: Gap, error: KoordError) -> None:
         super().__init__(error.message)
         self.gap, self.error = gap, error
-
-
-class _Stoppable:
-    """A body that ends with an error once its reading is no longer wanted."""
-
-    def __init__(self, body: Body, stop: threading.Event) -> None:
-        self.status, self.headers = body.status, body.headers
-        self.close = body.close
-        self._body, self._stop = body, stop
-
-    def read(self, size: int = -1, /) -> bytes:
-        self._check()
-        return self._body.read(size)
-
-    def readinto(self, buffer: bytearray | memoryview, /) -> int:
-        self._check()
-        return self._body.readinto(buffer)
-
-    def _check(self) -> None:
-        if self._stop.is_set():
-            raise KoordError("error: interrupted by the failure of another list")
 
 
 class _Reader(Generic[T]):

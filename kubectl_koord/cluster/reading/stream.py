@@ -5,18 +5,24 @@ be right: a slice that does not end where an item ends is no JSON, and then all 
 list is decoded at once, with the same result. What does decode is right, whatever follows it.
 """
 
+import math
 import re
 from collections.abc import Callable
+from struct import Struct
 from typing import Any, TypeAlias
 
 import msgspec
 
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, too_large_object
 from kubectl_koord.cluster.decoders import decoder
+from kubectl_koord.cluster.reading.apart import Apart
 from kubectl_koord.cluster.reading.list_head import FIRST_KEY, ListHead, Opening, Rejoined, Source, beginning
 
 SLICE = 1 << 17
 """Bytes to decode at once: what a socket holds, so that its sender goes on meanwhile, and a processor's cache, too."""
+
+AT_FIRST = 1 << 21
+"""Bytes of a list that are read before it is a long one: to start a process takes as long as to read a few MB."""
 
 # An item says its kind, if anything, and then its metadata; nothing within a Pod or Node begins like that.
 _ITEM = re.compile(rb'\s*\{(?:\s*"\w+"\s*:\s*"[^"\\]*"\s*,)*\s*"metadata"\s*:\s*\{')
@@ -24,6 +30,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[][{}]', re.DOTALL)
 _COMMA = re.compile(rb"\s*,")
 _POSITION = re.compile(r"\(byte (\d+)\)")
 _REST = b'{"items":'
+_COUNTS = Struct("<II")  # how many items, and how many bytes they were
 
 Slice: TypeAlias = bytes | memoryview
 TakeSlice: TypeAlias = Callable[[Slice], None]
@@ -43,12 +50,17 @@ class _Whole(ListHead, frozen=True):
 _WHOLE = decoder(_Whole)
 
 
+Rest: TypeAlias = Callable[[TakeSlice], ListHead]
+"""Reads the rest of a list; returns what the list says besides."""
+
+
 def read_page(
     source: Source,
     kind: Any,  # noqa: ANN401
     take: Callable[[list[Any]], None],
     size: int = SLICE,
     meter: Meter | None = None,
+    apart: Apart | None = None,
 ) -> ListHead:
     """Hand the items of a list to `take`, in order, and return what the list says besides.
 
@@ -60,6 +72,7 @@ def read_page(
         take: called with some items as soon as they are there.
         size: how many bytes to decode at once.
         meter: counts the items of all pages of a list.
+        apart: takes what is not among the first items of a long list.
 
     Raises:
         TooLargeError: when an item, or all of them, are larger than the bounds.
@@ -76,10 +89,32 @@ def read_page(
 
     head, found = beginning(source, counted.bounds)
     if found is not None:
-        return read_slices(Rejoined(head, source), found, taken, size, counted.bounds)
+        slices = _Slices(Rejoined(head, source), found, size, counted.bounds)
+        if apart and not slices.hand_on(taken, AT_FIRST) and (told := _read_apart(apart, slices.rest, items, counted)):
+            return told
+        return slices.rest(taken)
     whole: _Whole = _WHOLE.decode(head)
     taken(whole.array)
     return whole
+
+
+def _read_apart(apart: Apart, rest: Rest, items: "msgspec.json.Decoder[Any]", counted: Meter) -> ListHead | None:
+    """Read the rest of a list in a process of its own; None where there is none."""
+    reduced, take = apart.reducer
+
+    def reading(send: Callable[[bytes], None]) -> bytes:
+        def sent(part: Slice) -> None:
+            found = items.decode(part)
+            send(_COUNTS.pack(len(found), len(part)) + reduced(found))
+
+        return msgspec.msgpack.encode(rest(sent))
+
+    def take_counted(message: bytes) -> None:
+        counted.count(*_COUNTS.unpack_from(message))
+        take(message[_COUNTS.size :])
+
+    told = apart.run(reading, take_counted)
+    return None if told is None else msgspec.msgpack.decode(told, type=ListHead)
 
 
 def read_slices(
@@ -99,24 +134,44 @@ def read_slices(
         msgspec.DecodeError: when it is no JSON up to its end; the position is that in the source.
 
     """
-    begin = len(source.read(found.start))
-    buffer = bytearray(size)
-    filled = source.readinto(buffer)
-    border = found.border
-    while filled == len(buffer):
-        comma, border = _handed_on(buffer, border, begin, take)
-        if comma < 0:
-            if len(buffer) > bounds.object_bytes:
-                raise too_large_object(bounds)
-            buffer.extend(bytes(len(buffer)))
-        else:
-            # The rest is an array again: the comma before it becomes its bracket.
-            buffer[comma] = ord("[")
-            begin += comma
-            filled -= comma
-            buffer[:filled] = buffer[comma:]
-        filled += source.readinto(memoryview(buffer)[filled:])
-    return _end(buffer[:filled], begin, take).beside(found.outside)
+    return _Slices(source, found, size, bounds).rest(take)
+
+
+class _Slices:
+    """The items of a list, some at once."""
+
+    def __init__(self, source: Source, found: Opening, size: int, bounds: Bounds) -> None:
+        self._source = source
+        self._outside = found.outside
+        self._border = found.border
+        self._bounds = bounds
+        self._begin = len(source.read(found.start))
+        self._buffer = bytearray(size)
+        self._filled = source.readinto(self._buffer)
+
+    def rest(self, take: TakeSlice) -> ListHead:
+        """Hand on all that is left."""
+        self.hand_on(take)
+        return _end(self._buffer[: self._filled], self._begin, take).beside(self._outside)
+
+    def hand_on(self, take: TakeSlice, until: float = math.inf) -> bool:
+        """Hand on what begins before a place; return whether the source has come to its end."""
+        buffer, begin, filled, border = self._buffer, self._begin, self._filled, self._border
+        while filled == len(buffer) and begin < until:
+            comma, border = _handed_on(buffer, border, begin, take)
+            if comma < 0:
+                if len(buffer) > self._bounds.object_bytes:
+                    raise too_large_object(self._bounds)
+                buffer.extend(bytes(len(buffer)))
+            else:
+                # The rest is an array again: the comma before it becomes its bracket.
+                buffer[comma] = ord("[")
+                begin += comma
+                filled -= comma
+                buffer[:filled] = buffer[comma:]
+            filled += self._source.readinto(memoryview(buffer)[filled:])
+        self._begin, self._filled, self._border = begin, filled, border
+        return filled < len(buffer)
 
 
 def _handed_on(buffer: bytearray, border: bytes, begin: int, take: TakeSlice) -> tuple[int, bytes]:

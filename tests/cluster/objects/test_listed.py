@@ -8,9 +8,10 @@ import pytest
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.listing import ListingCollector
 from kubectl_koord.cluster.objects.pods import decode
+from kubectl_koord.cluster.objects.pods.compared import PodComparer
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.listed import ListedPods
-from kubectl_koord.cluster.objects.pods.listed_fields import ListedPod
+from kubectl_koord.cluster.objects.pods.listed_fields import BoundPod, ListedPod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
@@ -76,8 +77,12 @@ def whole(pods: Iterable[Json], pool: PodPool) -> list[RunningPod | PendingPod |
 
 
 def listed(pods: Iterable[Json], pool: PodPool) -> list[RunningPod | PendingPod | FinishedPod]:
-    decoder, found = msgspec.json.Decoder(list[ListedPod]), ListedPods(pool)
-    return [found.pod(one) for one in decoder.decode(msgspec.json.encode(list(pods)))]
+    comparer, found = PodComparer(), ListedPods(pool)
+    told = map(comparer.told, msgspec.json.decode(msgspec.json.encode(list(pods)), type=list[ListedPod]))
+    return [
+        found.pod(one) if isinstance(one, BoundPod) else decode.pod(msgspec.json.decode(one, type=Pod), pool)
+        for one in told
+    ]
 
 
 @pytest.mark.parametrize("details", [True, False], ids=["with-details", "without"])

@@ -20,8 +20,9 @@ class ClientBody:
         """Keep the response."""
         self.status: int = response.status
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
+        self.deadline = deadline
+        self.descriptor = -1  # a session of TLS is no file
         self._response = response
-        self._deadline = deadline
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next `size` bytes, fewer only at the end; all that is left for -1."""
@@ -45,13 +46,13 @@ class ClientBody:
         try:
             yield from self._response.stream(PIECE)
         except (TimeoutError, ReadTimeoutError):
-            raise self._deadline.error(no_body_in_time) from None
+            raise self.deadline.error(no_body_in_time) from None
         except (HTTPError, OSError, ValueError):
             raise unable("unexpected EOF") from None
 
     def prolong(self, seconds: float) -> None:
         """Let the rest of the body take so many seconds from now, with or without progress."""
-        self._deadline.prolong(seconds)
+        self.deadline.prolong(seconds)
 
     def interrupt(self) -> None:
         """End the body for whichever thread reads it."""
@@ -68,7 +69,7 @@ class ClientBody:
         try:
             piece: bytes = self._response.read(size)
         except (TimeoutError, ReadTimeoutError):
-            raise self._deadline.error(no_body_in_time) from None
+            raise self.deadline.error(no_body_in_time) from None
         except (HTTPError, OSError):
             raise interrupted() from None
         return piece

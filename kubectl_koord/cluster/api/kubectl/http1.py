@@ -28,9 +28,10 @@ class SocketBody:
         """Keep the socket, of which `receive` reads the head."""
         self.status = 0
         self.headers: Mapping[str, str] = {}
+        self.deadline = deadline
+        self.descriptor = connection.fileno()
         self._socket = connection
         self._file = io.BufferedReader(TimedReader(connection, deadline), _BUFFER)
-        self._deadline = deadline
         self._chunked = False
         self._left: int | None = 0
 
@@ -46,7 +47,7 @@ class SocketBody:
             while self.status in _INTERIM:
                 self._read_head()
         except TimeoutError:
-            raise self._deadline.error(no_headers_in_time) from None
+            raise self.deadline.error(no_headers_in_time) from None
         except (OSError, EOFError):
             raise unable("unexpected EOF") from None
         except ValueError:
@@ -78,7 +79,7 @@ class SocketBody:
 
     def prolong(self, seconds: float) -> None:
         """Let the rest of the body take so many seconds from now, with or without progress."""
-        self._deadline.prolong(seconds)
+        self.deadline.prolong(seconds)
 
     def interrupt(self) -> None:
         """End the body for whichever thread reads it."""
@@ -95,7 +96,7 @@ class SocketBody:
             return self._some(view)
         except TimeoutError:
             self.close()
-            raise self._deadline.error(no_body_in_time) from None
+            raise self.deadline.error(no_body_in_time) from None
         except (OSError, EOFError, ValueError):
             self.close()
             raise interrupted() from None

@@ -14,7 +14,7 @@ from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.objects.pods.listed_fields import ListedPod
+from kubectl_koord.cluster.objects.pods.listed_fields import BoundPod, ListedPod
 from kubectl_koord.cluster.objects.pods.pool import BOOKED, PodLabels, PodPool
 from kubectl_koord.model import pods
 from kubectl_koord.model.hardware.allocations import NOTHING
@@ -56,7 +56,9 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
         said = pool.pod_labels(written.metadata.labels)
         priority = pool.priority(written.spec.priority or 0)
         found = alike(written.metadata, said, priority, pool.requirements(written, said.qos))
-        return running(written, found, written.metadata.annotations, pool)
+        is_offer = found.offers and reservations.offers(written.status)
+        offers = (written.metadata.uid or written.metadata.name) if is_offer else ""
+        return running(bound(written, written.metadata.annotations), found, pool, offers)
     return pending(written, pool)
 
 
@@ -87,52 +89,64 @@ def alike(meta: Meta, said: PodLabels, priority: int, requirements: pods.PodRequ
     )
 
 
-def running(
-    written: Pod | ListedPod, alike: Alike, annotations: Mapping[str, str | None] | None, pool: PodPool
-) -> pods.RunningPod:
-    """Return a pod that is bound; of its annotations at least those of `ANNOTATIONS` are given."""
+def bound(written: Pod | ListedPod, annotations: Mapping[str, str | None] | None, group: int = 0) -> BoundPod:
+    """Return what a bound pod has of its own; of `annotations` at least those of `ANNOTATIONS` are given."""
     meta = written.metadata
+    created = meta.creation_timestamp or ""
     scheduled, preempted = _history(written.status.conditions)
-    gang, selector, allocations = alike.gang, "", NOTHING
+    return BoundPod(
+        group,
+        meta.name,
+        written.spec.node_name or "",
+        created,
+        None if scheduled == created else scheduled,
+        annotations,
+        preempted,
+        meta.deletion_timestamp,
+    )
+
+
+def running(own: BoundPod, alike: Alike, pool: PodPool, offers: str = "") -> pods.RunningPod:
+    """Return a pod that is bound, of what it has of its own and in common; `offers` is as `Marks` have it."""
+    gang, selector, allocations, annotations = alike.gang, "", NOTHING, own.annotations
     if annotations:
         gang = gang or gangs.annotated(alike.namespace, annotations)
         selector = annotations.get(_SELECTOR_ANNOTATION) or ""
         allocations = pool.allocations(annotations)
     marks = NO_MARKS
-    if not alike.plain or preempted or selector or meta.deletion_timestamp is not None:
-        marks = _marks(written, alike, selector, preempted=preempted)
+    if not alike.plain or own.preempted or selector or own.deleted is not None:
+        marks = _marks(own, alike.said, selector, offers)
     if pool.details:
-        created, owned_by = meta.creation_timestamp or "", alike.owner
+        created, owned_by = own.created, alike.owner
+        scheduled = created if own.scheduled is None else own.scheduled
     else:
         created = scheduled = owned_by = ""
     return pods.RunningPod(
         alike.namespace,
-        meta.name,
-        intern(written.spec.node_name or ""),
+        own.name,
+        intern(own.node),
         alike.priority,
         alike.requirements,
         gang,
         created,
         owned_by,
         alike.said.labels,
-        created if scheduled == created else scheduled,
+        scheduled,
         allocations,
         marks,
     )
 
 
-def _marks(written: Pod | ListedPod, alike: Alike, selector: str, *, preempted: bool) -> Marks:
-    meta, said = written.metadata, alike.said
-    offers = alike.offers and reservations.offers(written.status)
+def _marks(own: BoundPod, said: PodLabels, selector: str, offers: str) -> Marks:
     return shared(
         Marks(
             job=said.job,
             protected=said.protected,
-            terminating=meta.deletion_timestamp is not None,
-            preempted=preempted,
+            terminating=own.deleted is not None,
+            preempted=own.preempted,
             selector=selector,
-            gone_by=meta.deletion_timestamp or "",
-            offers=(meta.uid or meta.name) if offers else "",
+            gone_by=own.deleted or "",
+            offers=offers,
         )
     )
 

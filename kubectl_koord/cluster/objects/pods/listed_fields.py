@@ -1,4 +1,7 @@
-"""The fields of a Pod in a list: what many pods have alike is left as bytes."""
+"""The fields of a Pod in a list: what many pods have alike is left as bytes, and told once."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
 
 from msgspec import Raw, Struct, field
 
@@ -57,3 +60,41 @@ class ListedPod(Struct, gc=False):
     metadata: ListedMeta
     spec: ListedSpec = field(default_factory=ListedSpec)
     status: PodStatus = field(default_factory=PodStatus)
+
+
+class Common(Struct, array_like=True, gc=False):
+    """What bound pods of one owner have in common: that of which their requirements are made, and their labels.
+
+    `owned_by`, `labels`, `spec` and `volumes` are JSON; `read` are the annotations that requirements are made of.
+    """
+
+    namespace: str | None
+    owned_by: bytes
+    labels: bytes
+    spec: bytes
+    volumes: bytes
+    priority: int
+    qos: str | None
+    read: tuple[str | int | None, ...]
+
+
+class BoundPod(Struct, array_like=True, gc=False, omit_defaults=True):
+    """What a bound pod has of its own.
+
+    `scheduled` is None where it is the same as `created`; of `annotations` there are those of `decode.ANNOTATIONS`.
+    What it has in `common` with others is that of the pod before it in its `group`, unless it is told.
+    """
+
+    group: int
+    name: str
+    node: str
+    created: str
+    scheduled: str | None = None
+    annotations: Mapping[str, str | None] | None = None
+    preempted: bool = False
+    deleted: str | None = None
+    common: Common | None = None
+
+
+Told: TypeAlias = BoundPod | bytes
+"""A pod of a list: one that is bound by what it has of its own, any other whole, as JSON."""

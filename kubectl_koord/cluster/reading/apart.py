@@ -1,0 +1,224 @@
+"""Work in a process of its own, beside ours: on Linux, where there is a second processor.
+
+It is forked off, so that it has all that we have, and shares our memory until either writes to it.
+"""
+
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+import msgspec
+
+from kubectl_koord.cluster.api.transport import Interrupted, interrupted
+from kubectl_koord.cluster.bounds import TooLargeError
+from kubectl_koord.cluster.reading.lists import Page
+from kubectl_koord.errors import KoordError
+
+Send = Callable[[bytes], None]
+Tell = Callable[[str], None]
+Work = Callable[[Send, Tell], bytes]
+"""Sends messages, tells what it waits for, and returns its result. It starts no threads, and imports nothing."""
+
+_PIECE, _WAITS, _RESULT, _BROKEN, _FAILED, _UNREADABLE, _FAULT = range(7)
+_LENGTH = 4
+_AT_ONCE = 1 << 16
+"""Bytes that are sent together: to wake up for every message costs more than to take it."""
+_AHEAD = 1 << 20
+"""Bytes that may be sent before they are taken."""
+_AGAIN = (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
+_SET_DEATH_SIGNAL = 1
+"""`PR_SET_PDEATHSIG` of Linux's sys/prctl.h."""
+
+
+class Reducer(NamedTuple):
+    """What is done with some items in the process that reads them, and with what is left of them in ours."""
+
+    reduced: Callable[[list[Any]], bytes]
+    take: Send
+
+
+class Apart(NamedTuple):
+    """Reads the rest of a page in a process of its own."""
+
+    reducer: Reducer
+    page: Page
+
+    def run(self, work: Callable[[Send], bytes], take: Send) -> bytes | None:
+        """Do work there, which sends messages; take them here. The rest is as in `run`."""
+        page = self.page
+
+        def reading(send: Send, tell: Tell) -> bytes:
+            page.deadline.waits_for = tell
+            return work(send)
+
+        def take_wanted(message: bytes) -> None:
+            page.check()
+            take(message)
+
+        return run(reading, page.descriptor, take_wanted, page.deadline.waits_for)
+
+
+def is_faster() -> bool:
+    """Tell whether work can be done apart, and there is a processor for it."""
+    return sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1
+
+
+def run(work: Work, descriptor: int, take: Send, tell: Tell) -> bytes | None:
+    """Do work in a process of its own, which ends before this one or with it.
+
+    Args:
+        work: what to do there.
+        descriptor: the file that it needs; all others are closed there.
+        take: called here with each message, in order.
+        tell: called here with what the work waits for.
+
+    Returns: the result of the work, None where no such process is to be had.
+
+    Raises:
+        Interrupted: when the work raised it, or its process was killed.
+        KoordError: when the work raised one.
+        msgspec.DecodeError: when the work could not read something.
+
+    """
+    try:
+        import ctypes  # noqa: PLC0415 - an interpreter may have been built without it
+
+        ends_with_us = ctypes.CDLL(None).prctl
+        ours, theirs = os.pipe()
+        import fcntl
+
+        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, _AHEAD)
+    except (ImportError, OSError, AttributeError):
+        return None
+    child = _fork(lambda: _child(work, descriptor, theirs, ends_with_us))
+    os.close(theirs)
+    with open(ours, "rb", buffering=_AHEAD) as messages:  # noqa: PTH123 - a pipe
+        if child is None:
+            return None
+        try:
+            while head := messages.read(1 + _LENGTH):
+                content = messages.read(int.from_bytes(head[1:], "little"))
+                if head[0] == _PIECE:
+                    take(content)
+                elif head[0] == _WAITS:
+                    tell(_text(content))
+                else:
+                    return _outcome(head[0], content)
+            raise interrupted()
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def _outcome(kind: int, content: bytes) -> bytes:
+    """Return the result, or raise what the work raised."""
+    if kind == _RESULT:
+        return content
+    text = _text(content)
+    if kind == _BROKEN:
+        raise Interrupted(text)
+    if kind == _FAILED:
+        raise KoordError(text)
+    raise msgspec.DecodeError(text) if kind == _UNREADABLE else RuntimeError(text)
+
+
+def _fork(child: Callable[[], NoReturn]) -> int | None:
+    """Return the id of the new process, None where there is no room for one."""
+    before = signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+    try:
+        with warnings.catch_warnings():
+            # Python warns of other threads: what they may be holding is not asked for.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            child()
+    except OSError:
+        return None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return pid
+
+
+def _child(work: Work, descriptor: int, output: int, prctl: Callable[[int, int], int]) -> NoReturn:
+    try:
+        prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+        for number in _AGAIN:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        _keep(descriptor, output)
+        sender = _Sender(output)
+        sender.end(*_done(work, sender))
+    finally:
+        os._exit(0)
+
+
+def _keep(*descriptors: int) -> None:
+    """Close all files but these: others wait until nobody has them any more."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in range(3):
+        os.dup2(null, standard)
+    first = 3
+    for kept in sorted(descriptors):
+        os.closerange(first, kept)
+        first = kept + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+
+
+def _done(work: Work, sender: "_Sender") -> tuple[int, bytes]:
+    """Do the work; return what became of it."""
+    try:
+        return _RESULT, work(sender.send, sender.tell)
+    except Interrupted as broken:
+        kind, text = _BROKEN, broken.message
+    except KoordError as failure:
+        kind, text = _FAILED, failure.message
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TooLargeError) as problem:
+        kind, text = _UNREADABLE, str(problem)
+    except Exception:  # noqa: BLE001 - raised where the result is waited for
+        kind, text = _FAULT, traceback.format_exc()
+    return kind, _bytes(text)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "surrogatepass")
+
+
+class _Sender:
+    """Sends messages into a pipe, several at once."""
+
+    def __init__(self, output: int) -> None:
+        self._output = output
+        self._unsent = bytearray()
+
+    def send(self, content: bytes) -> None:
+        self._add(_PIECE, content)
+        if len(self._unsent) >= _AT_ONCE:
+            self._flush()
+
+    def tell(self, text: str) -> None:
+        self._add(_WAITS, _bytes(text))
+        self._flush()
+
+    def end(self, kind: int, content: bytes) -> None:
+        self._add(kind, content)
+        self._flush()
+
+    def _add(self, kind: int, content: bytes) -> None:
+        self._unsent.append(kind)
+        self._unsent += len(content).to_bytes(_LENGTH, "little")
+        self._unsent += content
+
+    def _flush(self) -> None:
+        sent = 0
+        with memoryview(self._unsent) as unsent:
+            while sent < len(unsent):
+                sent += os.write(self._output, unsent[sent:])
+        self._unsent.clear()
