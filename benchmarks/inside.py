@@ -5,7 +5,9 @@
 prints the seconds as the last line on standard error.
 """
 
+import mmap
 import os
+import struct
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -21,9 +23,20 @@ if TYPE_CHECKING:
 
 
 class _Clock:
-    """When the last bytes came."""
+    """When the last bytes came, to whichever process."""
 
-    last = 0.0
+    def __init__(self) -> None:
+        self._shared = mmap.mmap(-1, 8)
+
+    def note(self) -> None:
+        """Note that some came now."""
+        self._shared[:] = struct.pack("d", time.perf_counter())
+
+    @property
+    def last(self) -> float:
+        """Return when, on the clock that all processes have."""
+        found: float = struct.unpack("d", self._shared[:])[0]
+        return found
 
 
 class _Timed:
@@ -38,12 +51,12 @@ class _Timed:
 
     def read(self, size: int = -1, /) -> bytes:
         content = self._body.read(size)
-        self._clock.last = time.perf_counter()
+        self._clock.note()
         return content
 
     def readinto(self, buffer: bytearray | memoryview, /) -> int:
         count = self._body.readinto(buffer)
-        self._clock.last = time.perf_counter()
+        self._clock.note()
         return count
 
 

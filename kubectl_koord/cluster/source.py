@@ -37,7 +37,7 @@ from kubectl_koord.cluster.kinds import (
 from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.cluster.reading.apart import Apart, is_faster
+from kubectl_koord.cluster.reading.apart import Apart
 from kubectl_koord.cluster.reading.list_head import ListMeta
 from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.reading.stream import read_page
@@ -165,16 +165,16 @@ def read(
         KoordError: as `live`.
 
     """
-    apart: set[str] = set()
+    tried: set[str] = set()
 
     def decode(kind: str, pages: Pages) -> Part:
         part = collector.part()  # a list that expires is read again, into a part of its own
         meta, date, meter = ListMeta(), "", Meter()
+        reducer = None if kind in tried else part.reducer(kind)
+        tried.add(kind)  # what broke off apart is read here the next time
         for page in pages:
-            reducer = None if kind in apart or page.descriptor < 0 or not is_faster() else part.reducer(kind)
-            apart.add(kind)  # what did not come to its end apart is read here the next time
-            beside = None if reducer is None else Apart(reducer, page)
-            listed = read_page(page, collector.wire_types[kind], partial(part.add_all, kind), meter=meter, apart=beside)
+            apart = Apart.where_faster(reducer, page)
+            listed = read_page(page, collector.wire_types[kind], partial(part.add_all, kind), meter=meter, apart=apart)
             if listed.kind != f"{KINDS[kind].object_kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
             meta = listed.meta

@@ -1,17 +1,14 @@
 """What a way to the API server offers, whichever it is."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from msgspec import Struct
 
 from kubectl_koord import __version__
 from kubectl_koord.errors import KoordError
-
-if TYPE_CHECKING:
-    from kubectl_koord.cluster.api.limits import Deadline
 
 USER_AGENT = f"kubectl-koord/{__version__}"
 
@@ -35,6 +32,12 @@ class Reply(Struct, frozen=True):
     warning: str = ""
 
 
+class Waiting(Protocol):
+    """What is waited for until some moment; `waits_for` is told what, when that takes long, and may be replaced."""
+
+    waits_for: Callable[[str], None]
+
+
 class Body(Protocol):
     """An answer whose body is still to be read.
 
@@ -51,8 +54,8 @@ class Body(Protocol):
         """Return the headers by their name in lower case."""
 
     @property
-    def deadline(self) -> "Deadline":
-        """Return when it has to be complete; its `waits_for` may be replaced."""
+    def deadline(self) -> Waiting:
+        """Return the moment at which it has to be complete."""
 
     @property
     def descriptor(self) -> int:

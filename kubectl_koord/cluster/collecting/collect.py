@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import ValidationError, structs
 
@@ -34,18 +34,6 @@ if TYPE_CHECKING:
     from kubectl_koord.model.reservations import Reservation
 
 V = TypeVar("V")
-
-
-class Named(Protocol):
-    """What has a name."""
-
-    @property
-    def namespace(self) -> str | None:
-        """Return its namespace, if it has one."""
-
-    @property
-    def name(self) -> str:
-        """Return its name."""
 
 
 class Collector:
@@ -103,13 +91,13 @@ class Collector:
         self._take_all(kind, written, self._taker(kind), attrgetter("metadata"))
 
     def reducer(self, kind: str) -> "Reducer | None":  # noqa: ARG002 - others have some
-        """Return what reduces objects of a kind in another process, None where that is not worth it."""
+        """Return what reduces objects of a kind in another process, None where that would spare nothing."""
         return None
 
     def _take_all(
-        self, kind: str, written: Sequence[V], take: Callable[[V], None], meta_of: Callable[[V], Named]
+        self, kind: str, written: Sequence[V], take: Callable[[V], None], meta_of: Callable[[V], Any]
     ) -> None:
-        """Take objects of one kind one by one; `meta_of` tells their names."""
+        """Take objects of one kind; `meta_of` returns the metadata of the one that cannot be read."""
         if not written:
             return
         self.kinds.add(kind)

@@ -3,20 +3,23 @@
 It is forked off, so that it has all that we have, and shares our memory until either writes to it.
 """
 
+import contextlib
+import fcntl
 import os
 import signal
 import sys
 import traceback
-import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, Self
 
 import msgspec
 
 from kubectl_koord.cluster.api.transport import Interrupted, interrupted
 from kubectl_koord.cluster.bounds import TooLargeError
-from kubectl_koord.cluster.reading.lists import Page
 from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.cluster.reading.lists import Page
 
 Send = Callable[[bytes], None]
 Tell = Callable[[str], None]
@@ -25,11 +28,11 @@ Work = Callable[[Send, Tell], bytes]
 
 _PIECE, _WAITS, _RESULT, _BROKEN, _FAILED, _UNREADABLE, _FAULT = range(7)
 _LENGTH = 4
+_STANDARD = 3
 _AT_ONCE = 1 << 16
 """Bytes that are sent together: to wake up for every message costs more than to take it."""
 _AHEAD = 1 << 20
 """Bytes that may be sent before they are taken."""
-_AGAIN = (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
 _SET_DEATH_SIGNAL = 1
 """`PR_SET_PDEATHSIG` of Linux's sys/prctl.h."""
 
@@ -45,7 +48,13 @@ class Apart(NamedTuple):
     """Reads the rest of a page in a process of its own."""
 
     reducer: Reducer
-    page: Page
+    page: "Page"
+
+    @classmethod
+    def where_faster(cls, reducer: Reducer | None, page: "Page") -> Self | None:
+        """Return what reads a page apart, None where that cannot be done, or there is no processor for it."""
+        is_faster = sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1
+        return cls(reducer, page) if reducer is not None and page.descriptor >= 0 and is_faster else None
 
     def run(self, work: Callable[[Send], bytes], take: Send) -> bytes | None:
         """Do work there, which sends messages; take them here. The rest is as in `run`."""
@@ -60,11 +69,6 @@ class Apart(NamedTuple):
             take(message)
 
         return run(reading, page.descriptor, take_wanted, page.deadline.waits_for)
-
-
-def is_faster() -> bool:
-    """Tell whether work can be done apart, and there is a processor for it."""
-    return sys.platform == "linux" and len(os.sched_getaffinity(0)) > 1
 
 
 def run(work: Work, descriptor: int, take: Send, tell: Tell) -> bytes | None:
@@ -84,34 +88,54 @@ def run(work: Work, descriptor: int, take: Send, tell: Tell) -> bytes | None:
         msgspec.DecodeError: when the work could not read something.
 
     """
-    try:
-        import ctypes  # noqa: PLC0415 - an interpreter may have been built without it
-
-        ends_with_us = ctypes.CDLL(None).prctl
-        ours, theirs = os.pipe()
-        import fcntl
-
-        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, _AHEAD)
-    except (ImportError, OSError, AttributeError):
+    prctl = _prctl()
+    if prctl is None:
         return None
-    child = _fork(lambda: _child(work, descriptor, theirs, ends_with_us))
+    try:
+        ours, theirs = os.pipe()
+    except OSError:
+        return None
+    with contextlib.suppress(OSError):  # a user may have only so much
+        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, _AHEAD)
+    child = _fork(lambda: _child(work, descriptor, theirs, prctl))
     os.close(theirs)
     with open(ours, "rb", buffering=_AHEAD) as messages:  # noqa: PTH123 - a pipe
         if child is None:
             return None
         try:
-            while head := messages.read(1 + _LENGTH):
-                content = messages.read(int.from_bytes(head[1:], "little"))
-                if head[0] == _PIECE:
+            while True:
+                kind, content = _message(messages)
+                if kind == _PIECE:
                     take(content)
-                elif head[0] == _WAITS:
+                elif kind == _WAITS:
                     tell(_text(content))
                 else:
-                    return _outcome(head[0], content)
-            raise interrupted()
+                    return _outcome(kind, content)
         finally:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+
+
+def _prctl() -> Callable[[int, int], int] | None:
+    """Return Linux's function of this name; an interpreter may have been built without what finds it."""
+    try:
+        import ctypes  # noqa: PLC0415 - start-up time
+
+        found: Callable[[int, int], int] = ctypes.CDLL(None).prctl
+    except (ImportError, OSError, AttributeError):
+        return None
+    return found
+
+
+def _message(messages: BinaryIO) -> tuple[int, bytes]:
+    """Return the next message and its kind."""
+    head = messages.read(1 + _LENGTH)
+    if len(head) == 1 + _LENGTH:
+        length = int.from_bytes(head[1:], "little")
+        content = messages.read(length)
+        if len(content) == length:
+            return head[0], content
+    raise interrupted()
 
 
 def _outcome(kind: int, content: bytes) -> bytes:
@@ -130,10 +154,7 @@ def _fork(child: Callable[[], NoReturn]) -> int | None:
     """Return the id of the new process, None where there is no room for one."""
     before = signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
     try:
-        with warnings.catch_warnings():
-            # Python warns of other threads: what they may be holding is not asked for.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
+        pid = os.fork()
         if pid == 0:
             child()
     except OSError:
@@ -146,8 +167,10 @@ def _fork(child: Callable[[], NoReturn]) -> int | None:
 def _child(work: Work, descriptor: int, output: int, prctl: Callable[[int, int], int]) -> NoReturn:
     try:
         prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
-        for number in _AGAIN:
-            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _keep(descriptor, output)
         sender = _Sender(output)
@@ -159,13 +182,13 @@ def _child(work: Work, descriptor: int, output: int, prctl: Callable[[int, int],
 def _keep(*descriptors: int) -> None:
     """Close all files but these: others wait until nobody has them any more."""
     null = os.open(os.devnull, os.O_RDWR)
-    for standard in range(3):
-        os.dup2(null, standard)
-    first = 3
-    for kept in sorted(descriptors):
-        os.closerange(first, kept)
+    first = 0
+    for kept in (*sorted(descriptors), os.sysconf("SC_OPEN_MAX")):
+        for standard in range(first, min(kept, _STANDARD)):
+            os.dup2(null, standard)
+        if kept > _STANDARD:
+            os.closerange(max(first, _STANDARD), kept)
         first = kept + 1
-    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
 
 
 def _done(work: Work, sender: "_Sender") -> tuple[int, bytes]:

@@ -28,7 +28,7 @@ _PREEMPTED = {
         {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"},
     ]
 }
-_SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "matchLabelKeys": ["app"]}
+SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "matchLabelKeys": ["app"]}
 
 
 def token(letters: str) -> Json:
@@ -44,8 +44,8 @@ BOUND: tuple[Json, ...] = (
     {"requests": {"cpu": "2"}, "labels": {"app": "web"}, "ownerReferences": _OWNER, "priority": 9000},
     {"requests": {"cpu": 0.5, "memory": 1 << 70}, "labels": None, "annotations": None, "volumes": None},
     {"labels": {"app": "web"}, "ownerReferences": [{"kind": "DaemonSet", "name": "agent"}]},
-    {"labels": {"app": "web"}, "topologySpreadConstraints": [_SPREAD]},
-    {"labels": {"app": "api"}, "topologySpreadConstraints": [_SPREAD]},
+    {"labels": {"app": "web"}, "topologySpreadConstraints": [SPREAD]},
+    {"labels": {"app": "api"}, "topologySpreadConstraints": [SPREAD]},
     {"labels": {"pod-group.scheduling.sigs.k8s.io": "big"}, "annotations": {f"gang.{_DOMAIN}name": "other"}},
     {"annotations": {f"gang.{_DOMAIN}name": "other"}, "status": {"qosClass": "BestEffort"}},
     {"annotations": {f"{_DOMAIN}device-allocated": _CARD, f"{_DOMAIN}reservation-allocated": '{"uid": "r"}'}},
