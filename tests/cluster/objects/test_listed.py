@@ -1,5 +1,6 @@
 """Pods of a list are what they would be each for itself."""
 
+import json
 from collections.abc import Iterable
 
 import msgspec
@@ -134,6 +135,16 @@ def test_a_live_cluster_is_the_same_as_one_of_a_file() -> None:
     again = pod("bound-22", nodeName="n1")  # the later of two counts, and this one offers nothing
     for pods in (EVERY, (*EVERY, again)):
         assert taken(ListingCollector(), *pods) == taken(Collector(), *pods)
+
+
+def test_a_label_is_the_same_however_its_letters_are_written() -> None:
+    offers = pod("offers", nodeName="n1", status=_READY, labels={f"{_DOMAIN}operating-mode": "Reservation"})
+    written = json.dumps(offers).replace("operating-mode", "operating\\u002dmode")
+    collector = ListingCollector()
+    collector.add_all("Pod", [msgspec.json.decode(written, type=ListedPod)])
+    found = collector.snapshot(moment="", source="")
+    assert found == taken(Collector(), offers)
+    assert [one.name for one in found.reservations] == ["offers"]
 
 
 @pytest.mark.parametrize(
