@@ -43,7 +43,6 @@ _asks = decoder(_Asking)
 _strings = decoder(dict[str, str | None] | None)
 _owners = decoder(list[Owner] | None)
 _volumes = decoder(list[Volume] | None)
-_NO_VOLUMES = (b"", b"")
 
 
 class ListedPods:
@@ -76,13 +75,14 @@ class ListedPods:
 
     def _found(self, common: Common, last: _Found | None) -> _Found:
         """Return what is found out of a pod, `last` being what was of the one of its group before."""
-        if last and last.owned_by == common.owned_by:
-            owners, volumes, tying = last.owners, last.volumes, last.tying
+        if last and last.owned_by != common.owned_by:
+            last = None  # ids of groups are used again
+        owners = last.owners if last else _owners.decode(common.owned_by) or []
+        if last and compared.are_alike(common.volumes, last.volumes):
+            parts, tying = last.volumes, last.tying
         else:
-            owners, volumes, tying = _owners.decode(common.owned_by) or [], _NO_VOLUMES, []
-        if not (last and compared.are_alike(common.volumes, volumes)):
-            volumes = compared.parts(common.volumes)
-            tying = self._tied(common.volumes, volumes)
+            parts = compared.parts(common.volumes)
+            tying = self._tied(common.volumes, parts)
         meta = Meta(namespace=common.namespace, labels=_strings.decode(common.labels), owner_references=owners)
         labels = meta.labels or {}
         said = self._pool.pod_labels(labels)
@@ -105,7 +105,7 @@ class ListedPods:
         if tying:
             requirements = self._pool.tied(requirements, tying)
         alike = decode.alike(meta, said, self._pool.priority(common.priority), requirements)
-        return _Found(common.namespace, common.owned_by, volumes, tying, owners, alike)
+        return _Found(common.namespace, common.owned_by, parts, tying, owners, alike)
 
     def _tied(self, volumes: bytes, parts: tuple[bytes, bytes]) -> list[Volume]:
         """Return the volumes that can tie a pod to nodes: most have none, and many owners the same of those."""
