@@ -92,19 +92,20 @@ def cpu_and_memory(written: Sequence[Amounts]) -> list[int] | None:
         numbers: list[int] = _integers(b"[" + text.translate(_WITH_COMMAS, _SUFFIXES) + b"]")
         if len(numbers) != 2 * len(written) or max(numbers) >= _MOST_MEASURED:
             return None
-        numbers[::2] = _times(numbers[::2], units[::2], _OF_CPU)
-        numbers[1::2] = _times(numbers[1::2], units[1::2], _OF_MEMORY)
+        _multiply(numbers, slice(0, None, 2), units, _OF_CPU)
+        _multiply(numbers, slice(1, None, 2), units, _OF_MEMORY)
     except (msgspec.DecodeError, KeyError):  # no digits, zeros before others, or another suffix
         return None
     return numbers
 
 
-def _times(numbers: list[int], units: list[bytes], factors: Mapping[bytes, int]) -> list[int]:
-    """Return numbers of units, of which one is usual, by what these stand for."""
-    if len(found := {*units}) == 1:
-        factor = factors[found.pop()]
-        return numbers if factor == 1 else [number * factor for number in numbers]
-    return [number * factors[unit] for number, unit in zip(numbers, units, strict=True)]
+def _multiply(numbers: list[int], which: slice, units: list[bytes], factors: Mapping[bytes, int]) -> None:
+    """Multiply some numbers by what their units stand for: most have one unit."""
+    written = units[which]
+    if written.count(written[0]) < len(written):
+        numbers[which] = [number * factors[unit] for number, unit in zip(numbers[which], written, strict=True)]
+    elif (factor := factors[written[0]]) != 1:
+        numbers[which] = [number * factor for number in numbers[which]]
 
 
 def limits(written: Amounts | None) -> pods.Resources:
