@@ -4,12 +4,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
+from itertools import chain
 from typing import TypeAlias
 from urllib.parse import quote
 
 from msgspec import structs
 
 from kubectl_koord.cluster import elsewhere
+from kubectl_koord.cluster.ahead import Ahead, Kinds
 from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
@@ -67,9 +69,14 @@ def requests(kinds: Sequence[str]) -> list[ListRequest]:
 
     The one about the installation needs all of its Deployments.
     """
-    whole = {POD.name} if POD_GROUP.name in kinds else set()
+    whole = {POD.name} if asks_of_gangs(kinds) else set()
     whole |= {DEPLOYMENT.name} if asks_about_installation(kinds) else set()
     return [KINDS[kind].request("" if kind in whole else None) for kind in kinds]
+
+
+def asks_of_gangs(kinds: Sequence[str]) -> bool:
+    """Tell whether these are the kinds of a question about gangs."""
+    return POD_GROUP.name in kinds
 
 
 def asks_about_installation(kinds: Sequence[str]) -> bool:
@@ -99,14 +106,15 @@ def live(  # noqa: PLR0913 - each names one thing
     """
     collector = SummingCollector(seen) if sums else ListingCollector(PodPool(details=POD_GROUP.name in kinds), seen)
     collector.looked_in = told.namespace
-    found = read(transport, requests(kinds), namespace, collector, early, told.namespace)
+    ahead = Ahead(lambda more: read(transport, requests(more), namespace, collector)) if asks_of_gangs(kinds) else None
+    found = read(transport, requests(kinds), namespace, collector, early, told.namespace, ahead)
     gaps, listed, narrowed = absorb(found, collector), lease_seen(found), namespace() if found.namespace_only else ""
     del found  # the lists have more than the objects: what readers of pods and nodes remembered of them
     if join:
         join(collector, now(), gaps)
-    more = more_kinds(kinds, collector)
-    if more:
-        gaps += absorb(read(transport, requests(more), namespace, collector), collector)
+    if ahead:
+        for more in ahead.found(_used(kinds, collector)):
+            gaps += absorb(more, collector)
     if asks_about_installation(kinds):
         gaps += with_descheduler(transport, namespace, collector, gaps)
     detect_version(transport, collector, told.version)
@@ -134,12 +142,15 @@ def lease_seen(found: Lists[Part]) -> str | None:
 
 def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
     """Return the kinds that a question about gangs rests on besides, for what pending pods use."""
-    if POD_GROUP.name not in kinds:
-        return ()
-    volumes = VOLUME_KINDS if collector.has_claims else ()
-    claims = CLAIM_KINDS if collector.has_resource_claims else ()
-    classes = (PRIORITY_CLASS.name,) if VOLCANO_GROUP.name in kinds and collector.has_volcano_classes else ()
-    return (*volumes, *claims, *classes)
+    return tuple(chain.from_iterable(_used(kinds, collector))) if asks_of_gangs(kinds) else ()
+
+
+def _used(kinds: Sequence[str], collector: Collector) -> tuple[Kinds, ...]:
+    """Return the kinds for what pending pods use, those together that are read together."""
+    volumes = (VOLUME_KINDS,) if collector.has_claims else ()
+    claims = (CLAIM_KINDS,) if collector.has_resource_claims else ()
+    has_classes = VOLCANO_GROUP.name in kinds and collector.has_volcano_classes
+    return (*volumes, *claims, *([(PRIORITY_CLASS.name,)] if has_classes else ()))
 
 
 class Reading(Lists[Part], frozen=True):
@@ -155,11 +166,12 @@ def read(
     collector: Collector,
     early: EarlyLook | None = None,
     home: str = "",
+    ahead: Ahead[Reading] | None = None,
 ) -> Reading:
     """Return lists as parts of the collector's cluster, which are still to be absorbed; `early` is as in `live`.
 
     What tells how Koordinator is installed is looked for in `home`, or in the usual namespace, and else where its
-    objects say that it is.
+    objects say that it is. `ahead` is told of pods as they come.
 
     Raises:
         KoordError: as `live`.
@@ -169,6 +181,8 @@ def read(
 
     def decode(kind: str, pages: Pages) -> Part:
         part = collector.part()  # a list that expires is read again, into a part of its own
+        if ahead and kind == POD.name:
+            ahead.watch(part)
         meta, date, meter = ListMeta(), "", Meter()
         reducer = None if kind in tried else part.reducer(kind)
         tried.add(kind)  # what broke off apart is read here the next time

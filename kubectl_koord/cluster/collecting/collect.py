@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
+def uses_volumes(pod: pods.PendingPod) -> bool:
+    """Tell whether a pod uses a volume claim."""
+    return bool(pod.requirements.claims or pod.requirements.ephemeral)
+
+
 class Collector:
     """Takes objects one by one, in any order, and yields the Snapshot.
 
@@ -52,6 +57,8 @@ class Collector:
             seen: is counted up, by kind, for who watches the reading.
             traced: whether every pod is also kept as a trace.
 
+        What is set as `when_waiting` is called with each pod that waits, as soon as it is taken.
+
         """
         self._pool = pool or PodPool()
         self._seen = {} if seen is None else seen
@@ -65,6 +72,7 @@ class Collector:
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
         self.looked_in = ""
+        self.when_waiting: Callable[[pods.PendingPod], None] | None = None
         self.recording: Recording | None = None
         self._stores: dict[str, tuple[Store, ...]] = {
             **{name: (values,) for name, values in self._values.items()},
@@ -164,6 +172,8 @@ class Collector:
             self._operating.pop((taken.namespace, taken.name), None)
         if self._traced:
             self._traces[taken.namespace, taken.name] = trace(written)
+        if self.when_waiting and isinstance(taken, pods.PendingPod):
+            self.when_waiting(taken)
 
     def keep_pod(self, pod: pods.PendingPod) -> None:
         """Take a pod that waits and was decoded already, in place of one of the same name."""
@@ -195,7 +205,7 @@ class Collector:
     @property
     def has_claims(self) -> bool:
         """Whether any pending pod uses a volume claim."""
-        return any(pod.requirements.claims or pod.requirements.ephemeral for pod in self._pods.waiting())
+        return any(map(uses_volumes, self._pods.waiting()))
 
     @property
     def has_resource_claims(self) -> bool:

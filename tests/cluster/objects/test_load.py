@@ -1,6 +1,6 @@
 """NodeMetrics and CSINodes: what other objects tell of a node."""
 
-from collections.abc import Callable
+import re
 
 import pytest
 from msgspec import structs
@@ -261,16 +261,30 @@ def test_a_node_tells_how_many_volumes_it_can_hold() -> None:
     assert (found.nodes["n1"].volume_limits, found.nodes["n1"].metric) == ((("b", 5),), None)
 
 
-@pytest.mark.parametrize("cpu", ["250m", "3", "0", "12345678901m", "5n", 2])
-@pytest.mark.parametrize("memory", ["77", "4Ki", "2Mi", "0Ki", 12, "\u0663Ki"])
+@pytest.mark.parametrize("cpu", ["250m", "3", "0", "12345678901m", "5n", "07m", "m", 2])
+@pytest.mark.parametrize(
+    "memory", ["77", "4Ki", "2Mi", "0Ki", "1Gi", "8796093022207Mi", "8796093022208Mi", "5K1i", 12, "\u0663Ki"]
+)
 def test_usage_spelled_as_koordlet_does_is_read_as_any_other(cpu: str | int, memory: str | int) -> None:
-    def read_by(one: Callable[[amounts.Amounts], Resources]) -> Resources | str:
-        try:
-            return one({"cpu": cpu, "memory": memory})
-        except QuantityError as problem:
-            return str(problem)
+    written: amounts.Amounts = {"cpu": cpu, "memory": memory}
+    one = metric(used=written)
+    try:
+        expected = amounts.measured(written)
+    except QuantityError as problem:
+        with pytest.raises(KoordError, match=re.escape(str(problem))):
+            load(a_node(), one)
+    else:
+        assert load(a_node(), one).used == expected
 
-    assert read_by(amounts.measured) == read_by(lambda written: amounts.resources(amounts.amounts(written)))
+
+def test_what_koordlet_writes_is_read_together() -> None:
+    written: list[amounts.Amounts] = [
+        {"cpu": "26m", "memory": "396051912"},
+        {"cpu": "1097m", "memory": "5833412Ki"},
+        {"cpu": "2", "memory": "64Mi"},
+        {"cpu": "0", "memory": "0"},
+    ]
+    assert amounts.cpu_and_memory(written) == [26, 396051912, 1097, 5833412 << 10, 2000, 64 << 20, 0, 0]
 
 
 KOORDLET: amounts.Amounts = {"cpu": "865m", "memory": "3777237Ki"}
@@ -282,12 +296,13 @@ KOORDLET: amounts.Amounts = {"cpu": "865m", "memory": "3777237Ki"}
         {"cpu": "12m", "memory": "7Ki"},
         {"cpu": "0", "memory": "7Ki"},
         {"cpu": "12m", "memory": "8192"},
+        {"cpu": "12m", "memory": "7Gi"},
         {"cpu": 1, "memory": 1024},
         {"cpu": "12m", "memory": "7Ki", "nvidia.com/gpu": "1"},
         {"memory": "7Ki"},
         {},
     ],
-    ids=["alike", "zero", "bytes", "numbers", "more", "less", "nothing"],
+    ids=["alike", "zero", "bytes", "large", "numbers", "more", "less", "nothing"],
 )
 def test_usages_are_the_same_together_as_each_for_itself(other: amounts.Amounts) -> None:
     every = [KOORDLET, other, KOORDLET]

@@ -1,6 +1,6 @@
 """Lists of resources."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
@@ -13,10 +13,14 @@ from kubectl_koord.model.values import quantity
 
 Amounts: TypeAlias = dict[str, str | int | float]
 Nano: TypeAlias = dict[str, int]
-_cpu_and_memory = itemgetter("cpu", "memory")
+CPU_AND_MEMORY = ("cpu", "memory")
+_cpu_and_memory = itemgetter(*CPU_AND_MEMORY)
 _DIGITS, _WITH_COMMAS = b"0123456789", bytes.maketrans(b" ", b",")
+_SUFFIXES = b"mKMi"
+_LIKE = bytes.maketrans(_SUFFIXES + _DIGITS, b"m" * len(_SUFFIXES) + b"0" * len(_DIGITS))
 _integers = msgspec.json.Decoder(list[int]).decode
-_MOST_DIGITS = 10
+_OF_CPU, _OF_MEMORY = {b"m": 1, b"": 1000}, {b"": 1, b"Ki": 1 << 10, b"Mi": 1 << 20}
+_MOST_MEASURED = 1 << 43  # more MiB than that are no int64
 _MOST_LISTS, _MOST_AMOUNTS = 1 << 8, 1 << 14
 _RENAMED = {
     "koordinator.sh/batch-cpu": "kubernetes.io/batch-cpu",
@@ -62,56 +66,46 @@ def resources(nano: Nano) -> pods.Resources:
 
 
 def measured(written: Amounts | None) -> pods.Resources:
-    """Return `resources` of what was measured: hardly two are spelled alike, but most are spelled as koordlet does.
+    """Return `resources` of what was measured: hardly two are spelled alike.
 
     Raises:
         QuantityError: as `amounts`.
 
     """
-    if written and len(written) == 2:  # noqa: PLR2004
-        cpu, memory = written.get("cpu"), written.get("memory")
-        if isinstance(cpu, str) and isinstance(memory, str):
-            milli, kib = _number(cpu, "m"), _number(memory, "Ki")
-            if milli and kib:
-                return ("cpu", milli), ("memory", kib << 10)
     return resources(amounts(written, quantity.parse_once))
 
 
-def _number(text: str, suffix: str) -> int:
-    """Return the number before a suffix, 0 where it is none, or a large one."""
-    digits = text[: -len(suffix)]
-    is_plain = len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdigit() and text.endswith(suffix)
-    return int(digits) if is_plain else 0
-
-
 def cpu_and_memory(written: Sequence[Amounts]) -> list[int] | None:
-    """Return the CPU and the memory of each, as `measured` has them, None unless all are spelled as koordlet does.
+    """Return the CPU and the memory of each, as `resources` has them, None unless all are spelled as koordlet does.
 
-    There is at least one.
+    There is at least one. Of CPUs it writes thousandths, or whole ones; of memory bytes, where they are an average,
+    and else as many KiB or MiB.
     """
     try:
-        text = " ".join(chain.from_iterable(map(_cpu_and_memory, written)))
+        text = " ".join(chain.from_iterable(map(_cpu_and_memory, written))).encode()
     except (KeyError, TypeError):  # another resource, or a number
         return None
-    if sum(map(len, written)) != 2 * len(written):
+    if sum(map(len, written)) != 2 * len(written) or b"m0" in text.translate(_LIKE):  # digits behind a suffix
         return None
-    count, read = len(written), text.encode()
-    # Each with its suffix, in turn, and nothing but digits before it.
-    if (
-        read.count(b"m ") != count
-        or read.count(b"Ki ") != count - 1
-        or read.translate(None, _DIGITS) != (b"m Ki " * count)[:-1]
-        or not read.endswith(b"Ki")
-    ):
-        return None
+    units = text.translate(None, _DIGITS).split(b" ")
     try:
-        numbers: list[int] = _integers(b"[" + read.translate(_WITH_COMMAS, b"mKi") + b"]")
-    except msgspec.DecodeError:  # no digits, or zeros before others
+        numbers: list[int] = _integers(b"[" + text.translate(_WITH_COMMAS, _SUFFIXES) + b"]")
+        if len(numbers) != 2 * len(written) or max(numbers) >= _MOST_MEASURED:
+            return None
+        _multiply(numbers, slice(0, None, 2), units, _OF_CPU)
+        _multiply(numbers, slice(1, None, 2), units, _OF_MEMORY)
+    except (msgspec.DecodeError, KeyError):  # no digits, zeros before others, or another suffix
         return None
-    if not 0 < min(numbers) <= max(numbers) < 10**_MOST_DIGITS:
-        return None
-    numbers[1::2] = [kib << 10 for kib in numbers[1::2]]
     return numbers
+
+
+def _multiply(numbers: list[int], which: slice, units: list[bytes], factors: Mapping[bytes, int]) -> None:
+    """Multiply some numbers by what their units stand for: most have one unit."""
+    written = units[which]
+    if written.count(written[0]) < len(written):
+        numbers[which] = [number * factors[unit] for number, unit in zip(numbers[which], written, strict=True)]
+    elif (factor := factors[written[0]]) != 1:
+        numbers[which] = [number * factor for number in numbers[which]]
 
 
 def limits(written: Amounts | None) -> pods.Resources:

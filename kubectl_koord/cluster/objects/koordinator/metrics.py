@@ -1,13 +1,21 @@
 """NodeMetrics, and the annotations of nodes that go with them, as they are written."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields import durations, load_aware
-from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, cpu_and_memory, measured, resources
+from kubectl_koord.cluster.objects.fields.amounts import (
+    CPU_AND_MEMORY,
+    Amounts,
+    amounts,
+    cpu_and_memory,
+    measured,
+    resources,
+)
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta
 from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.model import load
@@ -17,7 +25,9 @@ from kubectl_koord.model.values import quantity
 _THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
 _RAW_ALLOCATABLE = "node.koordinator.sh/raw-allocatable"
 _INTERVAL = 60
-_CPU_AND_MEMORY = ("cpu", "memory")
+
+Time: TypeAlias = tuple[str, float]
+"""The type of an aggregation, and seconds."""
 
 
 class Measured(Struct, gc=False):
@@ -39,6 +49,9 @@ class NodeMeasured(Struct, gc=False, rename="camel"):
     node_usage: Measured | None = None
     system_usage: Measured | None = None
     aggregated_node_usages: list[MeasuredOverTime] | None = None
+
+
+_NOTHING = NodeMeasured()
 
 
 class PodMeasured(Struct, gc=False, rename="camel"):
@@ -86,54 +99,95 @@ def metric(written: NodeMetric) -> load.NodeMetric:
 
     """
     status, policy = written.status, written.spec.metric_collect_policy
-    of_node = status.node_metric
+    of_node = status.node_metric or _NOTHING
+    pods, of_pods = _of_pods(status.pods_metric or ())
+    times, over_time = _over_time(of_node.aggregated_node_usages or ())
+    whole, system = _only(of_node.node_usage), _only(of_node.system_usage)
+    in_whole, in_system, in_pods, in_time = _numbers(whole, system, of_pods, over_time)
     return load.NodeMetric(
-        used=None if of_node is None else _amounts(of_node.node_usage),
+        used=None if status.node_metric is None else _used(whole, in_whole),
         updated=status.update_time or "",
         interval=_INTERVAL
         if policy is None or policy.report_interval_seconds is None
         else policy.report_interval_seconds,
-        pods=_pods(status.pods_metric or ()),
-        system=_amounts(of_node.system_usage) if of_node else (),
-        over_time=_over_time(of_node) if of_node else (),
+        pods=_pods(pods, of_pods, in_pods),
+        system=_used(system, in_system),
+        over_time=_usages_over_time(times, over_time, in_time),
     )
 
 
-def _pods(written: Iterable[PodMeasured]) -> tuple[load.PodUsage, ...] | load.PodUsages:
+def _of_pods(written: Iterable[PodMeasured]) -> tuple[list[PodMeasured], list[Amounts]]:
+    """Return the pods of which something was measured, and what."""
     found, listed = [], []
     for one in written:
         if one.pod_usage is not None and one.pod_usage.resources:
             found.append(one)
             listed.append(one.pod_usage.resources)
-    names, namespaces = [one.name for one in found], [one.namespace for one in found]
-    prod = [one.priority == "koord-prod" for one in found]
-    used = _packed(listed)
-    if used is not None:
-        return load.measured_pods(names, namespaces, prod, used)
-    return load.pod_usages(map(load.PodUsage, namespaces, names, map(measured, listed), prod))
+    return found, listed
 
 
-def _over_time(written: NodeMeasured) -> tuple[load.UsageOverTime, ...] | load.UsagesOverTime:
+def _over_time(written: Iterable[MeasuredOverTime]) -> tuple[tuple[Time, ...], list[Amounts]]:
+    """Return the times over which something was measured, and what."""
     times, listed = [], []
-    for one in written.aggregated_node_usages or ():
+    for one in written:
         seconds = durations.seconds(one.duration)
         if seconds is not None:
             for kind, usage in (one.usage or {}).items():
                 if usage.resources:
                     times.append((kind, seconds))
                     listed.append(usage.resources)
-    used = _packed(listed)
+    return shared(tuple(times)), listed
+
+
+def _only(written: Measured | None) -> Sequence[Amounts]:
+    """Return what was measured: one list, or none."""
+    return (written.resources,) if written is not None and written.resources else ()
+
+
+def _numbers(*written: Sequence[Amounts]) -> Iterator[list[int] | None]:
+    """Yield CPU and memory of all lists of each kind, read together; None where there are none, or others."""
+    together = list(chain.from_iterable(written))
+    numbers = cpu_and_memory(together) if together else None
+    start = 0
+    for lists in written:
+        end = start + len(CPU_AND_MEMORY) * len(lists)
+        if numbers is None:
+            yield cpu_and_memory(lists) if lists else None
+        else:
+            yield numbers[start:end] or None
+        start = end
+
+
+def _used(written: Sequence[Amounts], numbers: list[int] | None) -> Resources:
+    if numbers is None:
+        return measured(written[0]) if written else ()
+    return tuple([pair for pair in zip(CPU_AND_MEMORY, numbers, strict=True) if pair[1]])
+
+
+def _pods(
+    pods: Sequence[PodMeasured], written: Iterable[Amounts], numbers: list[int] | None
+) -> tuple[load.PodUsage, ...] | load.PodUsages:
+    names, namespaces = [one.name for one in pods], [one.namespace for one in pods]
+    prod = [one.priority == "koord-prod" for one in pods]
+    used = _packed(numbers)
     if used is not None:
-        return load.UsagesOverTime(shared(tuple(times)), used)
+        return load.measured_pods(names, namespaces, prod, used)
+    return load.pod_usages(map(load.PodUsage, namespaces, names, map(measured, written), prod))
+
+
+def _usages_over_time(
+    times: tuple[Time, ...], written: Iterable[Amounts], numbers: list[int] | None
+) -> tuple[load.UsageOverTime, ...] | load.UsagesOverTime:
+    used = _packed(numbers)
+    if used is not None:
+        return load.UsagesOverTime(times, used)
     return load.usages_over_time(
-        load.UsageOverTime(*time, measured(amounts)) for time, amounts in zip(times, listed, strict=True)
+        load.UsageOverTime(*time, measured(amounts)) for time, amounts in zip(times, written, strict=True)
     )
 
 
-def _packed(written: Sequence[Amounts]) -> load.PackedAmounts | None:
-    """Return CPU and memory of each as bytes, None where there are none, or others."""
-    numbers = cpu_and_memory(written) if written else None
-    return None if numbers is None else load.packed_amounts(_CPU_AND_MEMORY, numbers)
+def _packed(numbers: list[int] | None) -> load.PackedAmounts | None:
+    return None if numbers is None else load.packed_amounts(CPU_AND_MEMORY, numbers)
 
 
 def completed(
@@ -151,10 +205,6 @@ def completed(
 def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
     """Return the annotations of a node that are read here."""
     return {name: value for name in (_THRESHOLDS, _RAW_ALLOCATABLE) if (value := (written or {}).get(name))}
-
-
-def _amounts(written: Measured | None) -> Resources:
-    return measured(written.resources) if written else ()
 
 
 def _raw(written: str | None) -> Resources:
