@@ -212,7 +212,7 @@ def metric(rng: random.Random, node: int, pods: Sequence[Running]) -> Object:
             {
                 "namespace": pod.namespace,
                 "name": pod.name,
-                "podUsage": {"resources": _measured(rng.randrange(50, 4000), rng.randrange(10**5, 10**7))},
+                "podUsage": {"resources": _averaged(rng.randrange(50, 4000), rng.randrange(10**5, 10**7))},
                 "priority": "koord-prod" if priority >= 9000 else "koord-batch",  # noqa: PLR2004
                 "qos": quality,
             }
@@ -226,14 +226,19 @@ def metric(rng: random.Random, node: int, pods: Sequence[Running]) -> Object:
         "status": {
             "updateTime": f"2026-11-01T09:59:{node % 60:02}Z",
             "nodeMetric": {
-                "nodeUsage": {"resources": _measured(cpu, memory)},
-                "systemUsage": {"resources": _measured(900 + node % 300, 5_000_000)},
+                "nodeUsage": {"resources": _averaged(cpu, memory)},
+                "systemUsage": {"resources": _averaged(900 + node % 300, 5_000_000)},
                 "aggregatedNodeUsages": [{"usage": usage, "duration": each} for each in ("5m0s", "10m0s", "30m0s")],
             },
             "podsMetric": told,
             "prodReclaimableMetric": {"resource": {"resources": _measured(cpu // 9, memory // 9)}},
         },
     }
+
+
+def _averaged(cpu: int, memory: int) -> dict[str, str]:
+    """Return an average of several measurements: whole pages are rarely what comes out."""
+    return {"cpu": f"{cpu}m", "memory": str(memory * 1024 + memory % 1021)}
 
 
 def _measured(cpu: int, memory: int) -> dict[str, str]:
