@@ -13,7 +13,7 @@ from msgspec import structs
 from kubectl_koord.cluster import elsewhere
 from kubectl_koord.cluster.ahead import Ahead, Kinds
 from kubectl_koord.cluster.api.replies import failure
-from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.api.transport import Interrupted, Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.installed import descheduler_config, installation
@@ -40,8 +40,8 @@ from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.apart import Apart
-from kubectl_koord.cluster.reading.list_head import ListMeta
-from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Pages, read_lists
+from kubectl_koord.cluster.reading.list_head import ListHead, ListMeta
+from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Page, Pages, read_lists
 from kubectl_koord.cluster.reading.stream import read_page
 from kubectl_koord.cluster.served import told_apart
 from kubectl_koord.errors import KoordError
@@ -159,6 +159,40 @@ class Reading(Lists[Part], frozen=True):
     requests: Mapping[str, ListRequest] = {}
 
 
+class _Decoding:
+    """Decodes lists into parts of a cluster."""
+
+    def __init__(self, collector: Collector, ahead: Ahead[Reading] | None) -> None:
+        self._collector = collector
+        self._ahead = ahead
+        self._broken: set[str] = set()
+
+    def __call__(self, kind: str, pages: Pages) -> Part:
+        """Return one kind; called again when its list expires or breaks off."""
+        part = self._collector.part()  # a list that expires is read again, into a part of its own
+        if self._ahead and kind == POD.name:
+            self._ahead.watch(part)
+        meta, date, meter = ListMeta(), "", Meter()
+        # If it was the other process that ended, the next one might.
+        reducer = None if kind in self._broken else part.reducer(kind)
+        for page in pages:
+            listed = self._page(kind, page, part, meter, Apart.where_faster(reducer, page))
+            if listed.kind != f"{KINDS[kind].object_kind}List":
+                raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
+            meta = listed.meta
+            pages.continue_token = meta.continue_ or ""
+            date = page.headers.get("date", "")
+        return Part(part, meta.resource_version or "", date)
+
+    def _page(self, kind: str, page: Page, part: Collector, meter: Meter, apart: Apart | None) -> ListHead:
+        take = partial(part.add_all, kind)
+        try:
+            return read_page(page, self._collector.wire_types[kind], take, meter=meter, apart=apart)
+        except Interrupted:
+            self._broken.add(kind)
+            raise
+
+
 def read(
     transport: Transport,
     wanted: Sequence[ListRequest],
@@ -177,25 +211,7 @@ def read(
         KoordError: as `live`.
 
     """
-    tried: set[str] = set()
-
-    def decode(kind: str, pages: Pages) -> Part:
-        part = collector.part()  # a list that expires is read again, into a part of its own
-        if ahead and kind == POD.name:
-            ahead.watch(part)
-        meta, date, meter = ListMeta(), "", Meter()
-        reducer = None if kind in tried else part.reducer(kind)
-        tried.add(kind)  # what broke off apart is read here the next time
-        for page in pages:
-            apart = Apart.where_faster(reducer, page)
-            listed = read_page(page, collector.wire_types[kind], partial(part.add_all, kind), meter=meter, apart=apart)
-            if listed.kind != f"{KINDS[kind].object_kind}List":
-                raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
-            meta = listed.meta
-            pages.continue_token = meta.continue_ or ""
-            date = page.headers.get("date", "")
-        return Part(part, meta.resource_version or "", date)
-
+    decode = _Decoding(collector, ahead)
     of_tree: dict[str, Collector] = {}
 
     def arrived(kind: str, value: Part | Gap) -> None:

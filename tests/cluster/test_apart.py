@@ -2,12 +2,14 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,15 @@ from hypothesis import strategies as st
 from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.limits import Deadline, Limits
-from kubectl_koord.cluster.api.transport import Interrupted, Reply, Stream
-from kubectl_koord.cluster.bounds import TooLargeError
+from kubectl_koord.cluster.api.transport import Interrupted, Reply, Stream, TooLate
+from kubectl_koord.cluster.bounds import Bounds, Meter, TooLargeError, resident
 from kubectl_koord.cluster.closing import Closing
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.listing import ListingCollector
+from kubectl_koord.cluster.objects.pods.compared import PodComparer
 from kubectl_koord.cluster.objects.pods.listed_fields import ListedPod
 from kubectl_koord.cluster.reading import apart, stream
-from kubectl_koord.cluster.reading.lists import ListRequest
+from kubectl_koord.cluster.reading.lists import ListRequest, Page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from tests.cluster.objects.test_listed import EVERY, SPREAD, claimed, token
@@ -150,7 +153,7 @@ def test_what_is_read_apart_is_what_one_process_reads(
         os.waitpid(apart_from_the_first[0], os.WNOHANG)
 
 
-OWNERS = st.sampled_from([[], [{"kind": "ReplicaSet", "name": "web", "uid": "1"}], [{"kind": "Job", "name": "x"}]])
+OWNERS = st.sampled_from(["", *"abc"]).map(lambda name: [{"kind": "ReplicaSet", "name": name}] if name else [])
 LABELS = st.sampled_from([None, {"app": "web"}, {"app": "api"}, {"pod-group.scheduling.sigs.k8s.io": "g"}])
 PARTS = st.fixed_dictionaries(
     {
@@ -172,13 +175,46 @@ PARTS = st.fixed_dictionaries(
 @given(parts=st.lists(PARTS, max_size=30))
 def test_any_pods_compared_in_one_process_are_told_in_another(parts: list[dict[str, Any]]) -> None:
     every = [pod(f"p-{at:02}", **told) for at, told in enumerate(parts)]
-    collector = ListingCollector()
-    reducer = collector.reducer("Pod")
-    assert reducer is not None
+    assert handed_over(every) == plain(*every)
+
+
+def handed_over(every: list[Json]) -> Snapshot:
+    """Return pods that one collector compares and another takes, seven at a time."""
+    there, here = ListingCollector().reducer("Pod"), (collector := ListingCollector()).reducer("Pod")
+    assert there is not None
+    assert here is not None
     for start in range(0, len(every), 7):
         written = msgspec.json.decode(json.dumps(every[start : start + 7]), type=list[ListedPod])
-        reducer.take(reducer.reduced(written))
-    assert collector.snapshot(moment="", source="") == plain(*every)
+        here.take(there.reduced(written))
+    return collector.snapshot(moment="", source="")
+
+
+def test_more_owners_than_are_remembered_come_again() -> None:
+    owners = [[{"kind": "ReplicaSet", "name": f"web-{at % 150}"}] for at in range(400)]
+    labels = [{"app": str(at % 7)} for at in range(400)]
+    every = [
+        pod(f"p-{at:03}", nodeName="n1", ownerReferences=owners[at], labels=labels[at], volumes=[token(f"{at:05}")])
+        for at in range(400)
+    ]
+    assert handed_over(every) == plain(*every)
+
+
+def test_what_is_remembered_of_large_pods_stays_small() -> None:
+    at_first, comparer = resident(), PodComparer()
+    for at in range(300):
+        one = pod(f"p-{at}", nodeName="n1", labels={"app": f"{at}" * 300_000}, ownerReferences=[{"name": str(at)}])
+        comparer.told(msgspec.json.decode(json.dumps(one), type=ListedPod))
+    assert resident() - at_first < 100 << 20
+
+
+def test_a_page_here_goes_on_after_one_that_was_read_apart(
+    apart_from_the_first: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "AT_FIRST", 2000)
+    labels = [{"app": "a"}] * 40 + [{"app": "b"}] * 40 + [{"app": "a"}] * 40
+    pods = [pod(f"p-{at:03}", nodeName="n1", labels=told) for at, told in enumerate(labels)]
+    assert read(Server(page(pods[:80], "next"), page(pods[80:]))) == plain(*pods)
+    assert len(apart_from_the_first) == 2
 
 
 def test_pages_are_read_apart_one_after_the_other(apart_from_the_first: list[int]) -> None:
@@ -204,12 +240,61 @@ def test_a_list_that_breaks_off_apart_is_read_again_here(apart_from_the_first: l
     assert (len(server.asked), len(apart_from_the_first)) == (2, 1)
 
 
-@pytest.mark.parametrize("bad", [pod("q", nodeName="n", requests={"cpu": "much"}), pod("q", requests={"cpu": "much"})])
-def test_a_pod_that_cannot_be_taken_is_named(bad: Json, apart_from_the_first: list[int]) -> None:
+@pytest.mark.parametrize("processors", [{0}, {0, 1}], ids=["here", "apart"])
+@pytest.mark.parametrize("place", [0, len(EVERY)], ids=["first", "last"])
+@pytest.mark.parametrize("bound", [{"nodeName": "n"}, {}], ids=["bound", "pending"])
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ({"requests": {"cpu": "much"}}, "cpu: 'much' is not a quantity"),
+        ({"labels": {"app": 5}}, "Expected `str | null`, got `int`"),
+        ({"ownerReferences": 5}, "Expected `array | null`, got `int`"),
+    ],
+    ids=["amount", "labels", "owners"],
+)
+@pytest.mark.usefixtures("apart_from_the_first")
+def test_a_pod_that_cannot_be_taken_is_named(
+    told: Json, problem: str, bound: Json, place: int, processors: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: processors)
+    pods = [*EVERY[:place], pod("q", namespace="a", **told, **bound), *EVERY[place:]]
     with pytest.raises(KoordError) as raised:
-        read(Server(page([*EVERY, bad])))
-    assert raised.value.message == "error: Pod q: cpu: 'much' is not a quantity"
+        read(Server(page(pods)))
+    assert raised.value.message.startswith(f"error: Pod a/q: {problem}")
+
+
+def test_the_bounds_hold_for_what_is_read_apart(apart_from_the_first: list[int]) -> None:
+    body = FileBody(page(list(EVERY)), Deadline(Limits(Connection()), "/pods"))
+    reducer = ListingCollector().reducer("Pod")
+    beside = apart.Apart.where_faster(reducer, Page(body, threading.Event()))
+    with closing(body), pytest.raises(TooLargeError, match="more than 20 objects"):
+        stream.read_page(body, ListedPod, lambda _: None, 1 << 10, Meter(Bounds(objects=20)), beside)
     assert apart_from_the_first
+
+
+def test_a_page_that_is_no_longer_wanted_is_given_up(apart_from_the_first: list[int]) -> None:
+    stop = threading.Event()
+    whole = Page(FileBody(page(list(EVERY)), Deadline(Limits(Connection()), "/pods")), stop)
+    taken: list[bytes] = []
+
+    def take(reduced: bytes) -> None:
+        taken.append(reduced)
+        stop.set()
+
+    beside = apart.Apart(apart.Reducer(lambda _: b"some", take), whole)
+    with closing(whole), pytest.raises(KoordError, match="another list"):
+        stream.read_page(whole, ListedPod, lambda _: None, 1 << 10, None, beside)
+    assert taken == [b"some"]
+    assert apart_from_the_first
+
+
+@pytest.mark.usefixtures("apart_from_the_first")
+def test_children_that_are_forgotten_at_once_do_no_harm() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert read(Server(page(list(EVERY)))) == plain(*EVERY)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_what_is_no_list_of_pods_is_told_as_ever(
@@ -279,6 +364,7 @@ def _fail(error: BaseException) -> apart.Work:
     [
         (Interrupted("broken"), Interrupted, "^broken$"),
         (KoordError("error: no"), KoordError, "^error: no$"),
+        (TooLate("too late"), TooLate, "^too late$"),
         (TooLargeError("too large"), msgspec.DecodeError, "^too large$"),
         (msgspec.ValidationError("Expected"), msgspec.DecodeError, "^Expected$"),
         (RecursionError("deep"), msgspec.DecodeError, "^deep$"),
@@ -335,7 +421,7 @@ def test_the_process_has_no_file_but_the_one_that_it_needs() -> None:
     with open_file() as at, open_file():
         result, _, _ = done(work, at)
     assert result is not None
-    assert {found for found in json.loads(result) if not found.startswith("pipe:")} == {os.devnull}
+    assert [found.partition(":")[0] for found in sorted(json.loads(result))] == [os.devnull] * 3 + ["pipe"]
 
 
 PARENT = """
@@ -358,15 +444,31 @@ def test_the_process_ends_with_ours_however_that_ends(number: signal.Signals) ->
         os.close(theirs)
         assert output.read(5) == b"there"
         parent.send_signal(number)
+        assert select.select([ours], [], [], 30)[0]
         assert output.read() == b""  # nobody has the other end any more
     assert parent.returncode == -number
 
 
-def test_an_interrupt_for_all_ends_the_process_at_once() -> None:
+def test_what_ends_us_is_not_handled_there() -> None:
     def work(_: apart.Send, __: apart.Tell) -> bytes:
-        os.kill(os.getpid(), signal.SIGINT)
-        signal.pause()
-        return b""
+        return json.dumps([signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]).encode()
 
-    with pytest.raises(Interrupted):
-        done(work)
+    before = signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        result, _, _ = done(work)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert result == json.dumps([signal.SIG_DFL, signal.SIG_DFL]).encode()
+
+
+def test_what_is_ignored_stays_so_there() -> None:
+    def work(_: apart.Send, __: apart.Tell) -> bytes:
+        return str(signal.getsignal(signal.SIGINT) == signal.SIG_IGN).encode()
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        result, _, _ = done(work)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result == b"True"

@@ -33,7 +33,10 @@ class Reply(Struct, frozen=True):
 
 
 class Waiting(Protocol):
-    """What is waited for until some moment; `waits_for` is told what, when that takes long, and may be replaced."""
+    """How long an answer is waited for; `waits_for` is called with what it is when that takes long.
+
+    It may be replaced.
+    """
 
     waits_for: Callable[[str], None]
 
@@ -55,7 +58,7 @@ class Body(Protocol):
 
     @property
     def deadline(self) -> Waiting:
-        """Return the moment at which it has to be complete."""
+        """Return how long it is waited for."""
 
     @property
     def descriptor(self) -> int:

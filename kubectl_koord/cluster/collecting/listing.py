@@ -8,18 +8,25 @@ import msgspec
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.kinds import NODE_TOPOLOGY, POD
-from kubectl_koord.cluster.objects.fields.meta import Meta, Named
 from kubectl_koord.cluster.objects.fields.resource_topologies import ListedTopology
 from kubectl_koord.cluster.objects.koordinator.node_topology import ListedTopologies
 from kubectl_koord.cluster.objects.pods.compared import PodComparer
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.listed import ListedPods
 from kubectl_koord.cluster.objects.pods.listed_fields import BoundPod, ListedPod, Told
+from kubectl_koord.cluster.objects.pods.placed import PlacedMeta
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.apart import Reducer
 
+
+class _Named(msgspec.Struct, gc=False):
+    """A pod of which nothing but the name is looked at."""
+
+    metadata: PlacedMeta
+
+
 _encode = msgspec.msgpack.encode
-_pod, _named = decoder(Pod), decoder(Named)
+_pod, _named = decoder(Pod), decoder(_Named)
 _told = msgspec.msgpack.Decoder(list[Told])
 
 
@@ -55,10 +62,10 @@ class ListingCollector(Collector):
         self._comparer = PodComparer()  # the other one has gone on since
         self._take_all(POD.name, told, self._take_told, self._meta)
 
-    def _meta(self, told: Told) -> Meta:
+    def _meta(self, told: Told) -> PlacedMeta:
         if isinstance(told, BoundPod):
-            return Meta(name=told.name, namespace=self._listed.namespace(told))
-        found: Named = _named.decode(told)
+            return PlacedMeta(told.name, self._listed.namespace(told))
+        found: _Named = _named.decode(told)
         return found.metadata
 
     def _take_topology(self, written: ListedTopology) -> None:

@@ -8,13 +8,13 @@ import fcntl
 import os
 import signal
 import sys
-import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, Self
 
 import msgspec
 
-from kubectl_koord.cluster.api.transport import Interrupted, interrupted
+from kubectl_koord.cluster.api.transport import Interrupted, TooLate, interrupted
 from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.errors import KoordError
 
@@ -26,15 +26,19 @@ Tell = Callable[[str], None]
 Work = Callable[[Send, Tell], bytes]
 """Sends messages, tells what it waits for, and returns its result. It starts no threads, and imports nothing."""
 
-_PIECE, _WAITS, _RESULT, _BROKEN, _FAILED, _UNREADABLE, _FAULT = range(7)
+_PIECE, _WAITS, _RESULT, _UNREADABLE, _FAULT, _FAILED = range(6)
+_FAILURES: tuple[type[KoordError], ...] = (Interrupted, TooLate, KoordError)
+"""What work may raise, the special before the general: told by its place behind `_FAILED`."""
 _LENGTH = 4
-_STANDARD = 3
 _AT_ONCE = 1 << 16
 """Bytes that are sent together: to wake up for every message costs more than to take it."""
 _AHEAD = 1 << 20
 """Bytes that may be sent before they are taken."""
 _SET_DEATH_SIGNAL = 1
 """`PR_SET_PDEATHSIG` of Linux's sys/prctl.h."""
+
+# What other threads may be holding is not asked for.
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 
 
 class Reducer(NamedTuple):
@@ -97,23 +101,22 @@ def run(work: Work, descriptor: int, take: Send, tell: Tell) -> bytes | None:
         return None
     with contextlib.suppress(OSError):  # a user may have only so much
         fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, _AHEAD)
-    child = _fork(lambda: _child(work, descriptor, theirs, prctl))
+    us = os.getpid()
+    child = _fork(lambda: _child(work, (descriptor, theirs), prctl, us))
     os.close(theirs)
     with open(ours, "rb", buffering=_AHEAD) as messages:  # noqa: PTH123 - a pipe
         if child is None:
             return None
         try:
-            while True:
-                kind, content = _message(messages)
-                if kind == _PIECE:
-                    take(content)
-                elif kind == _WAITS:
-                    tell(_text(content))
-                else:
-                    return _outcome(kind, content)
+            kind, content = _taken(messages, take, tell)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            raise
         finally:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+            with contextlib.suppress(ChildProcessError):  # who started us may have had ended children forgotten
+                os.waitpid(child, 0)
+    return _outcome(kind, content)
 
 
 def _prctl() -> Callable[[int, int], int] | None:
@@ -125,6 +128,18 @@ def _prctl() -> Callable[[int, int], int] | None:
     except (ImportError, OSError, AttributeError):
         return None
     return found
+
+
+def _taken(messages: BinaryIO, take: Send, tell: Tell) -> tuple[int, bytes]:
+    """Take messages up to the last one, and return that."""
+    while True:
+        kind, content = _message(messages)
+        if kind == _PIECE:
+            take(content)
+        elif kind == _WAITS:
+            tell(_text(content))
+        else:
+            return kind, content
 
 
 def _message(messages: BinaryIO) -> tuple[int, bytes]:
@@ -143,10 +158,8 @@ def _outcome(kind: int, content: bytes) -> bytes:
     if kind == _RESULT:
         return content
     text = _text(content)
-    if kind == _BROKEN:
-        raise Interrupted(text)
-    if kind == _FAILED:
-        raise KoordError(text)
+    if kind >= _FAILED:
+        raise _FAILURES[kind - _FAILED](text)
     raise msgspec.DecodeError(text) if kind == _UNREADABLE else RuntimeError(text)
 
 
@@ -164,45 +177,45 @@ def _fork(child: Callable[[], NoReturn]) -> int | None:
     return pid
 
 
-def _child(work: Work, descriptor: int, output: int, prctl: Callable[[int, int], int]) -> NoReturn:
+def _child(work: Work, files: tuple[int, int], prctl: Callable[[int, int], int], parent: int) -> NoReturn:
     try:
-        prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        # It comes when the thread that forked ends, which waits for this process.
+        if prctl(_SET_DEATH_SIGNAL, signal.SIGKILL) or os.getppid() != parent:
+            os._exit(0)
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        _keep(descriptor, output)
-        sender = _Sender(output)
+        _keep(files)
+        sender = _Sender(files[1])
         sender.end(*_done(work, sender))
     finally:
         os._exit(0)
 
 
-def _keep(*descriptors: int) -> None:
+def _keep(files: Collection[int]) -> None:
     """Close all files but these: others wait until nobody has them any more."""
     null = os.open(os.devnull, os.O_RDWR)
-    first = 0
-    for kept in (*sorted(descriptors), os.sysconf("SC_OPEN_MAX")):
-        for standard in range(first, min(kept, _STANDARD)):
-            os.dup2(null, standard)
-        if kept > _STANDARD:
-            os.closerange(max(first, _STANDARD), kept)
-        first = kept + 1
+    kept = {0, 1, 2, *files}
+    for standard in {0, 1, 2}.difference(files):
+        os.dup2(null, standard)
+    for number in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - pathlib may import
+        if number not in kept:
+            with contextlib.suppress(OSError):  # the listing itself
+                os.close(number)
 
 
 def _done(work: Work, sender: "_Sender") -> tuple[int, bytes]:
     """Do the work; return what became of it."""
     try:
         return _RESULT, work(sender.send, sender.tell)
-    except Interrupted as broken:
-        kind, text = _BROKEN, broken.message
     except KoordError as failure:
-        kind, text = _FAILED, failure.message
+        place = next(place for place, kind in enumerate(_FAILURES) if isinstance(failure, kind))
+        kind, text = _FAILED + place, failure.message
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TooLargeError) as problem:
         kind, text = _UNREADABLE, str(problem)
-    except Exception:  # noqa: BLE001 - raised where the result is waited for
-        kind, text = _FAULT, traceback.format_exc()
+    except Exception as fault:  # noqa: BLE001 - raised where the result is waited for
+        kind, text = _FAULT, f"{type(fault).__name__}: {fault}"
     return kind, _bytes(text)
 
 

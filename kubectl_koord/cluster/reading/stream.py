@@ -5,6 +5,7 @@ be right: a slice that does not end where an item ends is no JSON, and then all 
 list is decoded at once, with the same result. What does decode is right, whatever follows it.
 """
 
+import contextlib
 import math
 import re
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from struct import Struct
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, too_large_object
 from kubectl_koord.cluster.decoders import decoder
@@ -31,6 +33,8 @@ _COMMA = re.compile(rb"\s*,")
 _POSITION = re.compile(r"\(byte (\d+)\)")
 _REST = b'{"items":'
 _COUNTS = Struct("<II")  # how many items, and how many bytes they were
+_SHARE = 4  # of the memory that reading may take, what a process that keeps nothing may take besides
+_head = msgspec.msgpack.Decoder(ListHead)
 
 Slice: TypeAlias = bytes | memoryview
 TakeSlice: TypeAlias = Callable[[Slice], None]
@@ -90,9 +94,11 @@ def read_page(
     head, found = beginning(source, counted.bounds)
     if found is not None:
         slices = _Slices(Rejoined(head, source), found, size, counted.bounds)
-        if apart and not slices.hand_on(taken, AT_FIRST) and (told := _read_apart(apart, slices.rest, items, counted)):
-            return told
-        return slices.rest(taken)
+        told = None
+        if apart:
+            is_short = slices.hand_on(taken, AT_FIRST)
+            told = None if is_short else _read_apart(apart, slices.rest, items, counted)
+        return told or slices.rest(taken)
     whole: _Whole = _WHOLE.decode(head)
     taken(whole.array)
     return whole
@@ -103,8 +109,12 @@ def _read_apart(apart: Apart, rest: Rest, items: "msgspec.json.Decoder[Any]", co
     reduced, take = apart.reducer
 
     def reading(send: Callable[[bytes], None]) -> bytes:
+        bounds = counted.bounds
+        its_own = Meter(structs.replace(bounds, memory=bounds.memory // _SHARE))
+
         def sent(part: Slice) -> None:
             found = items.decode(part)
+            its_own.count(0, len(part))
             send(_COUNTS.pack(len(found), len(part)) + reduced(found))
 
         return msgspec.msgpack.encode(rest(sent))
@@ -114,7 +124,7 @@ def _read_apart(apart: Apart, rest: Rest, items: "msgspec.json.Decoder[Any]", co
         take(message[_COUNTS.size :])
 
     told = apart.run(reading, take_counted)
-    return None if told is None else msgspec.msgpack.decode(told, type=ListHead)
+    return None if told is None else _head.decode(told)
 
 
 def read_slices(
@@ -232,7 +242,8 @@ def _hand_on(buffer: bytearray, comma: int, take: TakeSlice) -> None:
     try:
         take(view)
     finally:
-        view.release()
+        with contextlib.suppress(BufferError):  # an error holds what was decoded
+            view.release()
         buffer[comma] = ord(",")
 
 

@@ -12,7 +12,7 @@ from kubectl_koord.cluster.objects.pods.requirements import UNEVALUATED
 READ = (*pod_devices.ANNOTATIONS, *sorted(UNEVALUATED), numa.SPEC, numa.TOPOLOGY_SPEC)
 """The annotations that requirements are made of."""
 _ANY_READ = frozenset(READ)
-_MOST_RECENT = 1 << 6
+_MOST_RECENT, _MOST_BYTES = 1 << 6, 1 << 23
 _FINISHED = {"Succeeded", "Failed"}
 _TOKEN, _PROJECTED = b'{"name":"kube-api-access-', b'","projected":'
 _OFFERS = b"operating-mode"
@@ -44,6 +44,7 @@ class PodComparer:
         """Start with nothing seen."""
         self._last: _Last | None = None
         self._recent: dict[tuple[str | None, bytes], _Last] = {}
+        self._bytes = 0
 
     def told(self, written: ListedPod) -> Told:
         """Return what is to be told of a pod, which `ListedPods` takes in the same order."""
@@ -91,8 +92,10 @@ class PodComparer:
 
     def _kept(self, written: ListedPod, common: Common, last: _Last | None) -> _Last:
         """Keep a pod to compare others with, `last` being the one of its owner before."""
-        if last is None and len(self._recent) >= _MOST_RECENT:
+        if self._bytes > _MOST_BYTES or (last is None and len(self._recent) >= _MOST_RECENT):
             self._recent.clear()
+            self._bytes, last = 0, None
+        self._bytes += len(common.spec) + len(common.labels) + len(common.volumes) + len(common.owned_by)
         meta = written.metadata
         kept = self._recent[_owner(meta)] = _Last(
             group=last.group if last else len(self._recent),

@@ -65,7 +65,8 @@ class ListedPod(Struct, gc=False):
 class Common(Struct, array_like=True, gc=False):
     """What bound pods of one owner have in common: that of which their requirements are made, and their labels.
 
-    `owned_by`, `labels`, `spec` and `volumes` are JSON; `read` are the annotations that requirements are made of.
+    `owned_by`, `labels`, `spec` and `volumes` are JSON; `read` are the values of `compared.READ`, 0 for each that is
+    missing, or nothing where all are.
     """
 
     namespace: str | None
@@ -81,8 +82,9 @@ class Common(Struct, array_like=True, gc=False):
 class BoundPod(Struct, array_like=True, gc=False, omit_defaults=True):
     """What a bound pod has of its own.
 
-    `scheduled` is None where it is the same as `created`; of `annotations` there are those of `decode.ANNOTATIONS`.
-    What it has in `common` with others is that of the pod before it in its `group`, unless it is told.
+    `scheduled` is None where it is the same as `created`; of `annotations` there are at least those of
+    `decode.ANNOTATIONS`. What it has in `common` with others is that of the pod before it in its `group`, unless
+    it is told.
     """
 
     group: int

@@ -56,7 +56,7 @@ def other_fields(pod: Pod) -> tuple[object, ...]:
         if not annotations or UNEVALUATED.isdisjoint(annotations)
         else tuple(name for name in _UNEVALUATED_ANNOTATIONS if name in annotations),
         tuple(sorted(labels.items())) if labels and pod.spec.topology_spread_constraints else (),
-        (annotations.get(numa.SPEC, ""), annotations.get(numa.TOPOLOGY_SPEC, "")) if annotations else ("", ""),
+        (annotations.get(numa.SPEC, 0), annotations.get(numa.TOPOLOGY_SPEC, 0)) if annotations else (0, 0),
     )
 
 
