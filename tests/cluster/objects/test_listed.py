@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from operator import attrgetter
 
 import msgspec
 import pytest
@@ -90,6 +91,14 @@ def listed(pods: Iterable[Json], pool: PodPool) -> list[RunningPod | PendingPod 
 def test_a_listed_pod_is_what_it_is_for_itself(*, details: bool) -> None:
     pods = (*EVERY, *EVERY)
     assert listed(pods, PodPool(details=details)) == whole(pods, PodPool(details=details))
+
+
+def test_an_annotation_that_is_empty_is_there() -> None:
+    pods = [pod("p"), pod("q", annotations={f"{_DOMAIN}resource-spec": ""}), pod("r")]
+    alone = [whole([one], PodPool())[0] for one in pods]
+    for order in (pods, pods[::-1]):
+        assert sorted(whole(order, PodPool()), key=attrgetter("name")) == alone
+    assert len({one.requirements for one in alone if isinstance(one, PendingPod)}) == 2
 
 
 def test_pods_that_differ_in_their_tokens_share_their_requirements() -> None:
