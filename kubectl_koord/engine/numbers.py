@@ -30,6 +30,8 @@ Ts = TypeVarTuple("Ts")
 
 _STEP = 256
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
+_MOST_AMOUNTS = 32
+"""Of so many amounts it is kept which ranked nodes have as much."""
 _MANY = 2 / 3
 """From such a share of the nodes on all are asked."""
 _MOST_PASSES = 8
@@ -214,11 +216,24 @@ class _Ranked:
         for start in reversed(range(0, len(numbers), _STEP)):
             self._from.append(self._from[-1] | set_of(view, self._ranked[start : start + _STEP]))
         self._from.reverse()
+        self._latest: dict[int, NodeSet] = {}
 
     def at_least(self, amount: int) -> NodeSet:
-        first = bisect_left(self._ranked, amount, key=self._numbers.__getitem__)
-        step = -(-first // _STEP)
-        return self._from[step] | set_of(self._view, self._ranked[first : step * _STEP])
+        found = self._latest.pop(amount, None)
+        if found is None:
+            found = self._from_place(bisect_left(self._ranked, amount, key=self._numbers.__getitem__))
+        self._latest[amount] = found
+        if len(self._latest) > _MOST_AMOUNTS:
+            del self._latest[next(iter(self._latest))]
+        return found
+
+    def _from_place(self, first: int) -> NodeSet:
+        """Return the nodes from a place in the ranks on: what is kept from the nearest step on, and what differs."""
+        step = (first + _STEP // 2) // _STEP
+        start = step * _STEP
+        if first > start:
+            return self._from[step] ^ set_of(self._view, self._ranked[start:first])
+        return self._from[step] | set_of(self._view, self._ranked[first:start]) if first < start else self._from[step]
 
     def highest(self, among: NodeSet) -> int:
         is_among = selector(self._view, among)
