@@ -16,7 +16,6 @@ from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
-from kubectl_koord.model.values.packed import picked
 from kubectl_koord.model.values.selectors import Requirement, holds
 
 P = ParamSpec("P")
@@ -269,8 +268,22 @@ def _positions(seen: Iterable[T]) -> Mapping[T, Sequence[int]]:
 
 @of_nodes
 def label_column(view: View, key: str) -> tuple[str | None, ...]:
-    """Return the value of a label of every node, by position; None for a node without it."""
-    return tuple([picked(node.labels, key)[0] for node in nodes_of(view)])
+    """Return the value of a label of every node, by position; None for a node without it.
+
+    Where one node has it among its labels, the next mostly does, too.
+    """
+    found: list[str | None] = []
+    at = 0
+    for node in nodes_of(view):
+        labels = node.labels
+        if at < len(labels) and labels[at][0] == key:
+            found.append(labels[at][1])
+            continue
+        known = dict(labels)
+        found.append(known.get(key))
+        if key in known:
+            at = [*known].index(key)
+    return tuple(found)
 
 
 @of_nodes
