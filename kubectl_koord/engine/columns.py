@@ -241,6 +241,21 @@ def state_classes(view: View, sees: StateSees) -> Mapping[Hashable, NodeSet]:
     return _regrouped(view, state_classes(base, sees), lambda name: sees(view.state(name)))
 
 
+def state_parts(view: View, nodes: NodeSet, sees: StateSees) -> Iterable[NodeSet]:
+    """Return a set of nodes in parts, within each of which the same is seen; of few nodes these alone are looked at."""
+    if nodes.bit_count() * _FEW > len(view.names()):
+        return [part for one in state_classes(view, sees).values() if (part := one & nodes)]
+    found: dict[Hashable, NodeSet] = {}
+    for one in singles(nodes):
+        seen = view.of_node(first_of(view, one), _seen, sees)
+        found[seen] = found.get(seen, 0) | one
+    return found.values()
+
+
+def _seen(state: NodeState, sees: StateSees) -> Hashable:
+    return sees(state)
+
+
 def _regrouped(
     view: View, before: Mapping[Hashable, NodeSet], sees: Callable[[str], Hashable]
 ) -> Mapping[Hashable, NodeSet]:
