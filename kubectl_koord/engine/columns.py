@@ -28,6 +28,8 @@ Sees: TypeAlias = Callable[[Node], Hashable]
 
 _FEW = 8
 """A view that changes fewer nodes than one in so many takes the others from below."""
+_VERY_FEW = 256
+"""Fewer nodes than one in so many are taken from a set one by one."""
 _SOME = 64
 """The set of the nodes with the same value of a label is kept from so many on."""
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
@@ -146,7 +148,9 @@ def selector(view: View, nodes: NodeSet) -> bytes:
 
 def members(view: View, nodes: NodeSet) -> Iterator[str]:
     """Yield the names of the nodes of a set, in name order."""
-    return compress(names_of(view), selector(view, nodes)) if nodes else iter(())
+    if nodes.bit_count() * _VERY_FEW < len(view.names()):
+        return map(partial(first_of, view), singles(nodes))
+    return compress(names_of(view), selector(view, nodes))
 
 
 def first_of(view: View, nodes: NodeSet) -> str:
