@@ -25,6 +25,7 @@ from kubectl_koord.engine.columns import (
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.quantity import Resources
 
 Ts = TypeVarTuple("Ts")
 
@@ -77,10 +78,18 @@ def allocatable_of(view: View, resource: str) -> Sequence[int]:
     if base is not None:
         before = allocatable_of(base, resource)
         return patched(view, before, lambda name: dict(view.node(name).allocatable).get(resource, 0))
+    distinct, every = allocatables(view)
+    amounts = [dict(one).get(resource, 0) for one in distinct]
+    return compact([*map(amounts.__getitem__, every)])
+
+
+@of_nodes
+def allocatables(view: View) -> tuple[Sequence[Resources], Sequence[int]]:
+    """Return what nodes have, once for those that share it, and which of these it is by position."""
     every = [node.allocatable for node in nodes_of(view)]
     distinct = dict(zip(map(id, every), every, strict=True))
-    amounts = {key: dict(one).get(resource, 0) for key, one in distinct.items()}
-    return compact([amounts[id(one)] for one in every])
+    places = {key: place for place, key in enumerate(distinct)}
+    return tuple(distinct.values()), array("I", map(places.__getitem__, map(id, every)))
 
 
 def numbers_of(view: View, nodes: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Iterable[int]:

@@ -16,12 +16,11 @@ from kubectl_koord.engine.columns import (
     has,
     members,
     named,
-    nodes_of,
 )
 from kubectl_koord.engine.fit.check import how_many
 from kubectl_koord.engine.fit.resources import FREE
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.numbers import Number, allocatable_of, numbers_of, with_most
+from kubectl_koord.engine.numbers import Number, allocatable_of, allocatables, numbers_of, with_most
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 
@@ -118,9 +117,8 @@ def _free_shares(state: NodeState) -> list[int]:
 
 def _free_shares_everywhere(view: View, absent: int) -> Iterator[Sequence[int]]:
     """Yield the same of all nodes by resource, in name order; `absent` is for nodes that have none of it."""
-    distinct = {id(node.allocatable): node.allocatable for node in nodes_of(view)}.values()
     every = every_node(view)
-    for resource in {resource for allocatable in distinct for resource, _ in allocatable if resource != "pods"}:
+    for resource in {resource for one in allocatables(view)[0] for resource, _ in one if resource != "pods"}:
         amounts = zip(numbers_of(view, every, FREE, resource), allocatable_of(view, resource), strict=True)
         yield [1000 * free // total if total else absent for free, total in amounts]
 
