@@ -16,6 +16,7 @@ from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.packed import picked
 from kubectl_koord.model.values.selectors import Requirement, holds
 
 P = ParamSpec("P")
@@ -260,9 +261,7 @@ def _seen(state: NodeState, sees: StateSees) -> Hashable:
     return sees(state)
 
 
-def _regrouped(
-    view: View, before: Mapping[Hashable, NodeSet], sees: Callable[[str], Hashable]
-) -> Mapping[Hashable, NodeSet]:
+def _regrouped(view: View, before: Mapping[T, NodeSet], sees: Callable[[str], T]) -> Mapping[T, NodeSet]:
     """Return the classes that were those of the view below, with only the nodes asked anew that differ."""
     others = ~differing(view)
     found = {seen: left for seen, nodes in before.items() if (left := nodes & others)}
@@ -303,6 +302,16 @@ def label_column(view: View, key: str) -> tuple[str | None, ...]:
         if key in known:
             at = [*known].index(key)
     return tuple(found)
+
+
+@of_nodes
+def by_labels(view: View, keys: tuple[str, ...]) -> Mapping[tuple[str | None, ...], NodeSet]:
+    """Return the nodes by the values of some labels."""
+    base = base_with_most(view)
+    if base is not None:
+        return _regrouped(view, by_labels(base, keys), lambda name: picked(view.node(name).labels, *keys))
+    columns = [label_column(view, key) for key in keys]
+    return grouped(view, zip(*columns, strict=True)) if columns else {(): every_node(view)}
 
 
 @of_nodes
