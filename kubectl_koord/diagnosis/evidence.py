@@ -1,9 +1,7 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from operator import attrgetter
 
 from msgspec import Struct, structs
 
@@ -35,7 +33,7 @@ from kubectl_koord.wording import evidence as words
 from kubectl_koord.wording.refusals.nodes import obstacle, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
-_MOST_ROWS, _MOST_TABLES = 1 << 15, 64
+_MOST_TABLES = 64
 _MOST_ASKED = 1000  # nodes that are asked by themselves
 
 
@@ -122,18 +120,25 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
 
 @recently(_MOST_TABLES)
 def _bare_rows(
-    _: Snapshot, tree: Identity[Tree], start: tuple[int, ...], offered: tuple[int, ...], desired: int
+    snapshot: Snapshot, tree: Identity[Tree], start: tuple[int, ...], offered: tuple[int, ...], desired: int
 ) -> tuple[SlotRow, ...]:
     """Return the slots of the start set; gangs that are offered the same share them, and all gangs equal rows."""
-    domains = [*map(tree.value.domains.__getitem__, start)]
-    short = {slots: max(0, desired - slots) for slots in set(offered)}
-    named = (map(attrgetter("layer"), domains), map(attrgetter("name"), domains))
-    return tuple(map(_row, *named, offered, map(short.__getitem__, offered)))
+    domains, every = tree.value.domains, _rows(snapshot, tree)
+    numbers = {slots: (slots, max(0, desired - slots)) for slots in set(offered)}
+    found = []
+    for index, slots in zip(start, offered, strict=True):
+        known, both = every[index], numbers[slots]
+        row = known.get(both)
+        if row is None:
+            row = known[both] = SlotRow(domains[index].layer, domains[index].name, *both)
+        found.append(row)
+    return tuple(found)
 
 
-@lru_cache(_MOST_ROWS)
-def _row(layer: str, name: str, slots: int, short: int) -> SlotRow:
-    return SlotRow(layer, name, slots, short)
+@memoised
+def _rows(_snapshot: Snapshot, _tree: Identity[Tree]) -> defaultdict[int, dict[tuple[int, int], SlotRow]]:
+    """Return where the rows of the domains of a tree are kept, by slots and how many are missing: none at first."""
+    return defaultdict(dict)
 
 
 def is_multiple(simulation: Simulation, tree: Tree) -> bool:

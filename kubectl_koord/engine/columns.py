@@ -29,6 +29,8 @@ Sees: TypeAlias = Callable[[Node], Hashable]
 
 _FEW = 8
 """A view that changes fewer nodes than one in so many takes the others from below."""
+_VERY_FEW = 256
+"""Fewer nodes than one in so many are taken from a set one by one."""
 _SOME = 64
 """The set of the nodes with the same value of a label is kept from so many on."""
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
@@ -147,7 +149,9 @@ def selector(view: View, nodes: NodeSet) -> bytes:
 
 def members(view: View, nodes: NodeSet) -> Iterator[str]:
     """Yield the names of the nodes of a set, in name order."""
-    return compress(names_of(view), selector(view, nodes)) if nodes else iter(())
+    if nodes.bit_count() * _VERY_FEW < len(view.names()):
+        return map(partial(first_of, view), singles(nodes))
+    return compress(names_of(view), selector(view, nodes))
 
 
 def first_of(view: View, nodes: NodeSet) -> str:
@@ -242,9 +246,22 @@ def state_classes(view: View, sees: StateSees) -> Mapping[Hashable, NodeSet]:
     return _regrouped(view, state_classes(base, sees), lambda name: sees(view.state(name)))
 
 
-def _regrouped(
-    view: View, before: Mapping[Hashable, NodeSet], sees: Callable[[str], Hashable]
-) -> Mapping[Hashable, NodeSet]:
+def state_parts(view: View, nodes: NodeSet, sees: StateSees) -> Iterable[NodeSet]:
+    """Return a set of nodes in parts, within each of which the same is seen; of few nodes these alone are looked at."""
+    if nodes.bit_count() * _FEW > len(view.names()):
+        return [part for one in state_classes(view, sees).values() if (part := one & nodes)]
+    found: dict[Hashable, NodeSet] = {}
+    for one in singles(nodes):
+        seen = view.of_node(first_of(view, one), _seen, sees)
+        found[seen] = found.get(seen, 0) | one
+    return found.values()
+
+
+def _seen(state: NodeState, sees: StateSees) -> Hashable:
+    return sees(state)
+
+
+def _regrouped(view: View, before: Mapping[T, NodeSet], sees: Callable[[str], T]) -> Mapping[T, NodeSet]:
     """Return the classes that were those of the view below, with only the nodes asked anew that differ."""
     others = ~differing(view)
     found = {seen: left for seen, nodes in before.items() if (left := nodes & others)}
@@ -269,8 +286,32 @@ def _positions(seen: Iterable[T]) -> Mapping[T, Sequence[int]]:
 
 @of_nodes
 def label_column(view: View, key: str) -> tuple[str | None, ...]:
-    """Return the value of a label of every node, by position; None for a node without it."""
-    return tuple([picked(node.labels, key)[0] for node in nodes_of(view)])
+    """Return the value of a label of every node, by position; None for a node without it.
+
+    Where one node has it among its labels, the next mostly does, too.
+    """
+    found: list[str | None] = []
+    at = 0
+    for node in nodes_of(view):
+        labels = node.labels
+        if at < len(labels) and labels[at][0] == key:
+            found.append(labels[at][1])
+            continue
+        known = dict(labels)
+        found.append(known.get(key))
+        if key in known:
+            at = [*known].index(key)
+    return tuple(found)
+
+
+@of_nodes
+def by_labels(view: View, keys: tuple[str, ...]) -> Mapping[tuple[str | None, ...], NodeSet]:
+    """Return the nodes by the values of some labels."""
+    base = base_with_most(view)
+    if base is not None:
+        return _regrouped(view, by_labels(base, keys), lambda name: picked(view.node(name).labels, *keys))
+    columns = [label_column(view, key) for key in keys]
+    return grouped(view, zip(*columns, strict=True)) if columns else {(): every_node(view)}
 
 
 @of_nodes

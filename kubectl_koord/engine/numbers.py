@@ -25,11 +25,14 @@ from kubectl_koord.engine.columns import (
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.quantity import Resources
 
 Ts = TypeVarTuple("Ts")
 
 _STEP = 256
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
+_MOST_AMOUNTS = 32
+"""Of so many amounts it is kept which ranked nodes have as much."""
 _MANY = 2 / 3
 """From such a share of the nodes on all are asked."""
 _MOST_PASSES = 8
@@ -75,10 +78,18 @@ def allocatable_of(view: View, resource: str) -> Sequence[int]:
     if base is not None:
         before = allocatable_of(base, resource)
         return patched(view, before, lambda name: dict(view.node(name).allocatable).get(resource, 0))
+    distinct, every = allocatables(view)
+    amounts = [dict(one).get(resource, 0) for one in distinct]
+    return compact([*map(amounts.__getitem__, every)])
+
+
+@of_nodes
+def allocatables(view: View) -> tuple[Sequence[Resources], Sequence[int]]:
+    """Return what nodes have, once for those that share it, and which of these it is by position."""
     every = [node.allocatable for node in nodes_of(view)]
     distinct = dict(zip(map(id, every), every, strict=True))
-    amounts = {key: dict(one).get(resource, 0) for key, one in distinct.items()}
-    return compact([amounts[id(one)] for one in every])
+    places = {key: place for place, key in enumerate(distinct)}
+    return tuple(distinct.values()), array("I", map(places.__getitem__, map(id, every)))
 
 
 def numbers_of(view: View, nodes: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Iterable[int]:
@@ -214,11 +225,24 @@ class _Ranked:
         for start in reversed(range(0, len(numbers), _STEP)):
             self._from.append(self._from[-1] | set_of(view, self._ranked[start : start + _STEP]))
         self._from.reverse()
+        self._latest: dict[int, NodeSet] = {}
 
     def at_least(self, amount: int) -> NodeSet:
-        first = bisect_left(self._ranked, amount, key=self._numbers.__getitem__)
-        step = -(-first // _STEP)
-        return self._from[step] | set_of(self._view, self._ranked[first : step * _STEP])
+        found = self._latest.pop(amount, None)
+        if found is None:
+            found = self._from_place(bisect_left(self._ranked, amount, key=self._numbers.__getitem__))
+        self._latest[amount] = found
+        if len(self._latest) > _MOST_AMOUNTS:
+            del self._latest[next(iter(self._latest))]
+        return found
+
+    def _from_place(self, first: int) -> NodeSet:
+        """Return the nodes from a place in the ranks on: what is kept from the nearest step on, and what differs."""
+        step = (first + _STEP // 2) // _STEP
+        start = step * _STEP
+        if first > start:
+            return self._from[step] ^ set_of(self._view, self._ranked[start:first])
+        return self._from[step] | set_of(self._view, self._ranked[first:start]) if first < start else self._from[step]
 
     def highest(self, among: NodeSet) -> int:
         is_among = selector(self._view, among)

@@ -89,7 +89,7 @@ def refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[Re
             yield from _reasons_alike(view, pod.requirements, check, refusing) if refusing else ()
         else:
             refusing = _refused_of(left, view, pod, check)
-            yield from _reasons(view, pod, check, refusing)
+            yield from _reasons(view, pod, check, refusing) if refusing else ()
         left &= ~refusing
 
 

@@ -1,6 +1,6 @@
 """What an attempt of the scheduler at a gang is: what is tried, and what came of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -93,8 +93,11 @@ class Job(Struct, frozen=True, dict=True):
         for them, by priority, preemption policy and nomination; which of them the scheduler takes first from its queue
         is in no object. Higher priority and larger number go first.
         """
+        every = self.may_trigger or self.tried
+        if len(every) == 1:
+            return every
         kinds: dict[tuple[object, ...], list[PendingPod]] = {}
-        for pod in self.may_trigger or self.tried:
+        for pod in every:
             kind = (*shape(pod, self.claims), owned(pod, self.reservations))
             kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
         ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
@@ -246,13 +249,13 @@ def _alike(claim: PodClaim) -> ResourceClaim | None:
     return claim.found and structs.replace(claim.found, name="", reserved=(), owner=("", ""))
 
 
-def are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool:
+def are_alike(job: Job, trigger: PendingPod, pods: Collection[PendingPod]) -> bool:
     """Tell whether all these pods are filtered as the trigger is: none is with resource claims of its own."""
-    own = owned(trigger, job.reservations)
-    return all(
-        pod.requirements == trigger.requirements and not pod.resource_claims and owned(pod, job.reservations) == own
-        for pod in pods
-    )
+    if any(pod.resource_claims for pod in pods):
+        return False
+    others = [pod for pod in pods if pod is not trigger]
+    own = owned(trigger, job.reservations) if others else None
+    return all(pod.requirements == trigger.requirements and owned(pod, job.reservations) == own for pod in others)
 
 
 def kinds_of(job: Job, view: View, pods: Iterable[PendingPod]) -> Mapping[str, Kind]:

@@ -4,6 +4,7 @@ The scheduler scores nodes, and takes members in the order of a map; we try extr
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import add
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -15,13 +16,11 @@ from kubectl_koord.engine.columns import (
     has,
     members,
     named,
-    names_of,
-    nodes_of,
 )
 from kubectl_koord.engine.fit.check import how_many
 from kubectl_koord.engine.fit.resources import FREE
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.numbers import Number, allocatable_of, numbers_of, with_most
+from kubectl_koord.engine.numbers import Number, allocatable_of, allocatables, numbers_of, with_most
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 
@@ -32,6 +31,8 @@ They are never none. Of nodes that are equal the first is taken: those that come
 """
 Kind: TypeAlias = tuple[PodRequirements, Collection[str]]
 """What some members ask for, and the names of the nodes that take one of them."""
+_NO_SHARE = 1 << 62
+"""More than the share of any resource that is free."""
 _SOME = 1 / 8
 """The share of the nodes whose states take as long to make as columns of what all have free."""
 
@@ -114,23 +115,35 @@ def _free_shares(state: NodeState) -> list[int]:
     return [1000 * free.get(r, 0) // total for r, total in state.node.allocatable if total and r != "pods"]
 
 
-def _free_shares_everywhere(view: View) -> Iterator[list[int]]:
-    """Yield the same of all nodes, in name order."""
-    distinct = {id(node.allocatable): node.allocatable for node in nodes_of(view)}.values()
-    resources = {resource for allocatable in distinct for resource, _ in allocatable if resource != "pods"}
+def _free_shares_everywhere(view: View, absent: int) -> Iterator[Sequence[int]]:
+    """Yield the same of all nodes by resource, in name order; `absent` is for nodes that have none of it."""
     every = every_node(view)
-    columns = [zip(numbers_of(view, every, FREE, r), allocatable_of(view, r), strict=True) for r in resources]
-    for _, *amounts in zip(names_of(view), *columns, strict=True):
-        yield [1000 * free // total for free, total in amounts if total]
+    for resource in {resource for one in allocatables(view)[0] for resource, _ in one if resource != "pods"}:
+        amounts = zip(numbers_of(view, every, FREE, resource), allocatable_of(view, resource), strict=True)
+        yield [1000 * free // total if total else absent for free, total in amounts]
+
+
+def _scarcest_everywhere(view: View, sign: int) -> Sequence[int]:
+    least = [_NO_SHARE] * len(view.names())
+    for shares in _free_shares_everywhere(view, _NO_SHARE):
+        least = [*map(min, least, shares)]
+    return [0 if share == _NO_SHARE else sign * share for share in least]
+
+
+def _all_everywhere(view: View, sign: int) -> Sequence[int]:
+    total = [0] * len(view.names())
+    for shares in _free_shares_everywhere(view, 0):
+        total = [*map(add, total, shares)]
+    return [sign * share for share in total]
 
 
 OF_SCARCEST = Number[int](
     lambda state, sign: sign * min(_free_shares(state), default=0),
-    lambda view, sign: [sign * min(shares, default=0) for shares in _free_shares_everywhere(view)],
+    _scarcest_everywhere,
     _SOME,
 )
 OF_ALL = Number[int](
     lambda state, sign: sign * sum(_free_shares(state)),
-    lambda view, sign: [sign * sum(shares) for shares in _free_shares_everywhere(view)],
+    _all_everywhere,
     _SOME,
 )

@@ -6,11 +6,12 @@ No is no proof of the contrary.
 from itertools import islice
 
 from kubectl_koord.engine.attempts.attempt import Job, JobTopology, are_alike, is_enough, may_abort
-from kubectl_koord.engine.fit import Prepared, rejection_as_is, room_for
+from kubectl_koord.engine.fit import Prepared, rejection_as_is, reserve, room_for
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.placement import start_set
 from kubectl_koord.engine.slots import places
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod
 
 _MOST_LOOKED_AT = 64
 """So many nodes are looked at, or as many as there are pods."""
@@ -64,4 +65,8 @@ def _placed_on(state: NodeState, number: int, prepared: Prepared) -> tuple[int, 
     if rejection_as_is(pod, state, prepared) is not None:
         return 0, 0
     counted = min(number, room_for(state, pod.requirements.requests, prepared))
-    return counted, places(state, (pod,) * counted, prepared).slots if prepared.books else counted
+    if not prepared.books:
+        return counted, counted
+    if counted == 1:
+        return 1, int(isinstance(reserve(pod, state, prepared), PendingPod))
+    return counted, places(state, (pod,) * counted, prepared).slots

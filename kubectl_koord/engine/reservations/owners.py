@@ -8,6 +8,8 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.model.values.selectors import matches
 
+_NONE: frozenset[str] = frozenset()
+
 
 def is_owner(pod: PendingPod, owners: Iterable[ReservationOwner]) -> bool:
     """Tell whether any of a reservation's owners is the pod (`MatchReservationOwners`)."""
@@ -22,7 +24,7 @@ def is_owner(pod: PendingPod, owners: Iterable[ReservationOwner]) -> bool:
 def owned(pod: PendingPod, reservations: tuple[Reservation, ...]) -> frozenset[str]:
     """Return the uids of those reservations that are for a pod by their owners, whatever else they ask."""
     in_reach = by_label(Identity(reservations)).in_reach(pod.labels) if reservations else ()
-    return frozenset(one.uid for one in in_reach if is_owner(pod, one.owners))
+    return frozenset([one.uid for one in in_reach if is_owner(pod, one.owners)]) if in_reach else _NONE
 
 
 @memoised

@@ -8,9 +8,19 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.columns import NodeSet, every_node, has, members, set_of, with_values
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    every_node,
+    has,
+    label_column,
+    members,
+    set_of,
+    state_parts,
+    with_values,
+)
 from kubectl_koord.engine.fit import prepare, rejection_as_is, unbookable
 from kubectl_koord.engine.fit.check import Check
+from kubectl_koord.engine.fit.device_share.classes import device_classes, seen_devices
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.numbers import at_least, numbers_of, with_most
 from kubectl_koord.engine.offer import Offer
@@ -36,6 +46,7 @@ from kubectl_koord.model.pods import (
     claim_names,
 )
 from kubectl_koord.model.storage import Claim
+from kubectl_koord.model.values.memo import Identity
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement
 from kubectl_koord.wording.evidence import lost_nodes
 from tests.build import BLOCK_KEY, SPINE_KEY, Drawing, card, cluster, devices, having, holding, pending, running
@@ -299,6 +310,33 @@ def test_numbers_of_few_nodes_and_of_all_are_those_of_each() -> None:
             most = [f"n{at}" for at, have in zip(nodes, expected, strict=True) if have == max(expected)]
             assert named(one, with_most(one, chosen, free, 7)) == most
     assert [has(view, set_of(view, [2]), name) for name in ("n2", "n3", "gone")] == [True, False, False]
+
+
+def test_nodes_with_enough_are_found_by_their_ranks() -> None:
+    view = of(cluster().with_nodes(*(Node(f"n{at:03}", (("cpu", at % 251 * 1000),)) for at in range(600))))
+    for amount in (*range(100), 251, *range(250, 100, -1), 0):
+        enough = [f"n{at:03}" for at in range(600) if at % 251 >= amount]
+        assert named(view, at_least(view, every_node(view), amount, free, 0)) == enough
+    few = set_of(view, (3, 300, 599))
+    assert named(view, few) == ["n003", "n300", "n599"]
+    assert named(view, with_most(view, few, free, 0)) == ["n599"]
+
+
+def test_a_label_is_found_wherever_it_stands() -> None:
+    labels = ((("a", "1"), ("zone", "x")), (("zone", "y"),), (), (("a", "2"),), (("a", "1"), ("b", ""), ("zone", "z")))
+    view = of(cluster().with_nodes(*(Node(f"n{at}", (), held) for at, held in enumerate(labels))))
+    assert label_column(view, "zone") == ("x", "y", None, None, "z")
+    assert label_column(view, "a") == ("1", None, None, "2", "1")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_nodes_are_told_apart_as_all_are(seed: int) -> None:
+    view = of(drawn(seed, 40))
+    for one in (view, view.with_pods({"n3": [pending("p", 2)]})):
+        sees = seen_devices(Identity(one.snapshot))
+        for nodes in (set_of(one, (1, 3, 7, 20)), every_node(one)):
+            by_class = {nodes & alike for alike in device_classes(one).values()} - {0}
+            assert {*state_parts(one, nodes, sees)} == by_class
 
 
 def test_numbers_may_be_as_large_as_they_like() -> None:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from kubectl_koord.engine.attempts.choosing import OF_ALL, OF_SCARCEST
 from kubectl_koord.engine.columns import every_node, set_of
-from kubectl_koord.engine.fit.device_share.classes import device_classes, seen_devices
+from kubectl_koord.engine.fit.device_share.classes import booked_devices, device_classes, seen_devices
 from kubectl_koord.engine.fit.load_aware.limits import MOST_INCOMING, Limits
 from kubectl_koord.engine.fit.resources import FREE, PLACES
 from kubectl_koord.engine.numbers import at_least, numbers_of
@@ -18,6 +18,7 @@ from kubectl_koord.engine.occupants import placed_members
 from kubectl_koord.engine.preemption.victims import without_victims
 from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View, of
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.load import (
     AggregatedThresholds,
     ExpectedUse,
@@ -163,3 +164,15 @@ def test_who_had_devices_that_their_node_has_none_of_keeps_that_node_apart() -> 
     gone = (running("x", "gone", allocations=held),)
     view = of(structs.replace(drawing, running={**drawing.running, "gone": gone}))
     assert [named(view, nodes) for nodes in device_classes(view).values()] == [["n1"], ["n2"], ["n3"]]
+
+
+def test_nodes_with_the_same_cards_booked_are_alike_whatever_cpus_are() -> None:
+    cards = holding(0).devices
+    drawing = cluster("s0: b0[n1 n2 n3]")
+    for name, first in (("n1", 0), ("n2", 4)):
+        held = Allocations(cards, CPUAllocation(tuple(range(first, first + 4))))
+        drawing = drawing.with_running(f"on-{name}", on=name, allocations=held)
+    view = of(drawing)
+    apart = {name for name, devices in zip(view.names(), booked_devices(view), strict=True) if not devices}
+    assert apart == {"n3"}
+    assert len({*booked_devices(view)}) == 2

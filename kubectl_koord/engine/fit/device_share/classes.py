@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_
 from kubectl_koord.engine.node_state import NodeState, Occupant, with_bookings
 from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import DeviceAllocation
 from kubectl_koord.model.hardware.devices import DeviceLayout
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.snapshot import Snapshot
@@ -27,6 +28,7 @@ from kubectl_koord.model.values.memo import Identity, memoised
 
 ISOLATION = "koordinator.sh/gpu-isolation-provider"
 _NO_DEVICES = DeviceLayout()
+_Devices: TypeAlias = tuple[DeviceAllocation, ...]
 
 
 def device_classes(view: View) -> Mapping[Hashable, NodeSet]:
@@ -72,7 +74,7 @@ def _layout_of(node: Node) -> DeviceLayout | None:
 @memoised
 def _with_others(snapshot: Snapshot) -> frozenset[str]:
     """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
-    reserved = ((room.node, [room.allocations]) for room in snapshot.reserved)
+    reserved = ((room.node, [room.allocations.devices]) for room in snapshot.reserved)
     lacking: dict[tuple[int, ...], bool] = {}
     found: set[str] = set()
     for name, booked in chain(_booked_by_running(snapshot).items(), reserved):
@@ -82,14 +84,14 @@ def _with_others(snapshot: Snapshot) -> frozenset[str]:
         layout = node.devices.layout if node.devices is not None else _NO_DEVICES
         key = (id(layout), *map(id, booked))
         if key not in lacking:
-            lacking[key] = not all(layout.of_type(one.type) for held in booked for one in held.devices)
+            lacking[key] = not all(layout.of_type(one.type) for held in booked for one in held)
         if lacking[key]:
             found.add(name)
     return frozenset(found)
 
 
 @memoised
-def _booked_by_running(snapshot: Snapshot) -> Mapping[str, Sequence[Allocations]]:
+def _booked_by_running(snapshot: Snapshot) -> Mapping[str, Sequence[_Devices]]:
     """Return what of devices was booked for running pods on each node with any, as it was read."""
     return {name: booked for name, pods in snapshot.running.items() if (booked := _booked(pods))}
 
@@ -128,13 +130,13 @@ def _booked_ids(occupants: Iterable[Occupant]) -> tuple[int, ...]:
     return _ids_of(_booked(occupants))
 
 
-def _ids_of(booked: Collection[Allocations]) -> tuple[int, ...]:
+def _ids_of(booked: Collection[_Devices]) -> tuple[int, ...]:
     return tuple(sorted(map(id, booked))) if booked else ()
 
 
-def _booked(occupants: Iterable[Occupant]) -> list[Allocations]:
-    """Return what is booked of devices."""
-    return [held for one in with_bookings(occupants) if (held := one.allocations) is not None and held.devices]
+def _booked(occupants: Iterable[Occupant]) -> list[_Devices]:
+    """Return what is booked of devices, which pods share that have other CPUs besides."""
+    return [held.devices for one in with_bookings(occupants) if (held := one.allocations) is not None and held.devices]
 
 
 def alike(state: NodeState) -> tuple[object, object]:

@@ -9,6 +9,7 @@ from kubectl_koord.engine.columns import (
     NodeSet,
     names_of,
     nodes_of,
+    occupants_of,
     of_nodes,
     seen_of_nodes,
     selector,
@@ -106,7 +107,11 @@ class _Books:
 
     def every(self) -> Iterator[Booked]:
         """Yield what is booked on each node, in name order."""
-        return map(self.at, range(len(self._view.names())))
+        view = self._view
+        if view.layers()[0] is None and view.trial() is None:
+            for position, (node, pods) in enumerate(zip(nodes_of(view), occupants_of(view), strict=True)):
+                self._found[position] = self._once(node.numa, _holding(pods))
+        return map(self.at, range(len(view.names())))
 
     def at(self, position: int) -> Booked:
         """Return what is booked on the node at a position."""
@@ -120,9 +125,9 @@ class _Books:
         if trial is not None and not any(map(_holds, trial[1].get(name, ()))):
             return books_everywhere(trial[0]).at(position)
         node, pods, held = view.node(name).numa, view.occupants(name), view.held(name)
-        holding = [pod for pod in with_bookings(pods) if _holds(pod)]
+        holding = _holding(pods)
         if held is not pods:
-            return booked_of(node, holding, [pod for pod in with_bookings(held) if _holds(pod)])
+            return booked_of(node, holding, _holding(held))
         return self._once(node, holding)
 
     def _once(self, node: NodeNUMA | None, holding: Sequence[Occupant]) -> Booked:
@@ -138,6 +143,12 @@ class _Books:
 def books_everywhere(view: View) -> _Books:
     """Return what is booked on the nodes of a view."""
     return _Books(view)
+
+
+def _holding(occupants: Iterable[Occupant]) -> list[Occupant]:
+    """Return those for whom CPUs, or amounts of zones, are booked."""
+    there = with_bookings(occupants)
+    return [one for one in there if (booked := one.allocations) is not None and booked.cpus is not None]
 
 
 def _holds(occupant: Occupant) -> bool:

@@ -5,7 +5,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, classes, every_node, first_of, state_classes
+from kubectl_koord.engine.columns import NodeSet, classes, every_node, first_of, state_classes, state_parts
 from kubectl_koord.engine.fit.check import Asked, Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.alike import Alike
 from kubectl_koord.engine.fit.numa.allocate import Portion
@@ -123,8 +123,7 @@ class Placing(Stateless, Struct, frozen=True):
                 node = view.node(first_of(view, of_class)).numa or NOTHING_KNOWN
                 terms = settled(node, self.wants)
                 is_settled = not isinstance(terms, Terms) or unbindable(node, self.wants, terms) is not None
-                parts = (one & of_class for one in state_classes(view, self._sees).values()) if not is_settled else ()
-                yield from (of_class,) if is_settled else filter(None, parts)
+                yield from (of_class,) if is_settled else state_parts(view, of_class, self._sees)
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return the CPUs and amounts that are taken, or why they cannot be, which the filter may not have seen.

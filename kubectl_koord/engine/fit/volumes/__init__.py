@@ -4,14 +4,14 @@ Mirrors plugins/volumerestrictions, nodevolumelimits, volumebinding and volumezo
 against the trigger's claims; only the limit of volumes goes by each member's own.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, classes, first_of, named, singles
+from kubectl_koord.engine.columns import NodeSet, by_labels, first_of, named, singles
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.volumes.binding import bindings, keys_of, labels_read, reaches
 from kubectl_koord.engine.fit.volumes.limits import Limits
@@ -30,7 +30,6 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, 
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.values.memo import Identity
-from kubectl_koord.model.values.packed import picked
 
 _NEWER = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -97,8 +96,8 @@ class Volumes(Stateless, Struct, frozen=True):
         chosen = {claim.selected for claim in self.unbound if claim.selected in view.names()}
         apart = among & named(view, chosen)
         yield from singles(apart)
-        sees = _Labels(tuple(sorted({*self._labels_of_bound(), *labels_read(self.unbound, self.storage)})))
-        for nodes in classes(view, sees).values() if among & ~apart else ():
+        keys = tuple(sorted({*self._labels_of_bound(), *labels_read(self.unbound, self.storage)}))
+        for nodes in by_labels(view, keys).values() if among & ~apart else ():
             if part := nodes & among & ~apart:
                 yield part
 
@@ -123,15 +122,6 @@ class Volumes(Stateless, Struct, frozen=True):
         if isinstance(found, Mapping) and found:
             return structs.replace(booked, volumes=tuple(found.items()))
         return booked
-
-
-class _Labels(Struct, frozen=True):
-    """What is seen of a node: the values of some labels."""
-
-    keys: tuple[str, ...]
-
-    def __call__(self, node: Node) -> Hashable:
-        return picked(node.labels, *self.keys)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Volumes | VolumesUnbound | None:
