@@ -16,7 +16,12 @@ from tests.cli.conftest import BIN
 
 LAUNCHERS = Path(__file__).parents[2] / "launchers"
 BEHIND = {"kubectl-koord": "kubectl_koord", "kubectl_complete-koord": "kubectl_complete_koord"}
-SHELLS = ("sh", "bash", "busybox", "dash", "ksh93", "mksh", "yash", "zsh")
+SHELLS = [
+    "sh",
+    "bash",
+    *(pytest.param(name, marks=pytest.mark.soak) for name in ("busybox", "dash", "ksh93", "mksh", "yash", "zsh")),
+]
+"""Those that every machine has, and others that a few have."""
 ENV = "/usr/bin/env"
 TELLS = """#!/bin/sh
 "exec" "{python}" "$0" "$@"
