@@ -122,7 +122,7 @@ class _Books:
 
     def _on(self, position: int) -> Booked:
         view, name, trial = self._view, names_of(self._view)[position], self._view.trial()
-        if trial is not None and not any(map(_holds, trial[1].get(name, ()))):
+        if trial is not None and not _holding(trial[1].get(name, ())):
             return books_everywhere(trial[0]).at(position)
         node, pods, held = view.node(name).numa, view.occupants(name), view.held(name)
         holding = _holding(pods)
@@ -151,11 +151,6 @@ def _holding(occupants: Iterable[Occupant]) -> list[Occupant]:
     return [one for one in there if (booked := one.allocations) is not None and booked.cpus is not None]
 
 
-def _holds(occupant: Occupant) -> bool:
-    """Tell whether CPUs, or amounts of zones, are booked for who is on a node."""
-    return occupant.allocations is not None and occupant.allocations.cpus is not None
-
-
 @memoised
 def _reserving_cpus(view: View) -> NodeSet:
     """Return the nodes with reservations that hold CPUs or amounts of zones."""
@@ -163,7 +158,7 @@ def _reserving_cpus(view: View) -> NodeSet:
 
 
 def _reserves_cpus(state: NodeState) -> bool:
-    return any(map(_holds, state.rooms.values()))
+    return bool(_holding(state.rooms.values()))
 
 
 def _zone_left(state: NodeState, plain: PlainZones, zone: int, resource: str) -> int:
