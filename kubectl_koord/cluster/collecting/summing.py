@@ -8,11 +8,10 @@ from msgspec import structs
 
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import POD
+from kubectl_koord.cluster.objects.pods.fields import FINISHED
 from kubectl_koord.cluster.objects.pods.placed import PlacedPod, Rooms
 from kubectl_koord.cluster.pod_store import Place, by_node
 from kubectl_koord.model.snapshot import Snapshot
-
-_FINISHED = {"Succeeded", "Failed"}
 
 
 class SummingCollector(Collector):
@@ -44,5 +43,5 @@ class SummingCollector(Collector):
 
     def _take_placed(self, written: PlacedPod) -> None:
         node = written.spec.node_name
-        if node and written.status.phase not in _FINISHED:
+        if node and written.status.phase not in FINISHED:
             self._places[node].append(self._rooms.of(written))

@@ -6,6 +6,7 @@ import msgspec
 
 from kubectl_koord.cluster.objects.fields import pod_devices
 from kubectl_koord.cluster.objects.pods import decode, numa
+from kubectl_koord.cluster.objects.pods.fields import FINISHED
 from kubectl_koord.cluster.objects.pods.listed_fields import ABSENT, Common, ListedMeta, ListedPod, Told
 from kubectl_koord.cluster.objects.pods.requirements import UNEVALUATED
 
@@ -13,7 +14,6 @@ READ = (*pod_devices.ANNOTATIONS, *sorted(UNEVALUATED), numa.SPEC, numa.TOPOLOGY
 """The annotations that requirements are made of."""
 _ANY_READ = frozenset(READ)
 _MOST_RECENT, _MOST_BYTES = 1 << 6, 1 << 23
-_FINISHED = {"Succeeded", "Failed"}
 _TOKEN, _PROJECTED = b'{"name":"kube-api-access-', b'","projected":'
 _OFFERS = b"operating-mode"
 
@@ -50,7 +50,7 @@ class PodComparer:
         """Return what is to be told of a pod, which `ListedPods` takes in the same order."""
         spec, meta = written.spec, written.metadata
         node, volumes = spec.node_name, spec.volumes
-        if not node or written.status.phase in _FINISHED:
+        if not node or written.status.phase in FINISHED:
             return _encode(written)
         read: tuple[str | int | None, ...] = ()
         annotations = meta.annotations

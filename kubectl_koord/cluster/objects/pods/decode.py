@@ -13,7 +13,7 @@ from kubectl_koord.cluster.objects.fields.owners import references
 from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.pods import reservations
-from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.pods.fields import FINISHED, Pod
 from kubectl_koord.cluster.objects.pods.listed_fields import BoundPod, ListedPod
 from kubectl_koord.cluster.objects.pods.pool import BOOKED, PodLabels, PodPool
 from kubectl_koord.model import pods
@@ -22,7 +22,6 @@ from kubectl_koord.model.marks import NO_MARKS, Marks
 from kubectl_koord.model.resource_claims import PodClaim
 
 _SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
-_FINISHED = {"Succeeded", "Failed"}
 ANNOTATIONS = frozenset((_SELECTOR_ANNOTATION, gangs.GANG_ANNOTATION, *BOOKED))
 """The annotations that are read of bound pods, besides those that their requirements are made of."""
 
@@ -50,7 +49,7 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
         QuantityError: when a request is no quantity.
 
     """
-    if written.status.phase in _FINISHED:
+    if written.status.phase in FINISHED:
         return _finished(written)
     if written.spec.node_name:
         said = pool.pod_labels(written.metadata.labels)

@@ -9,6 +9,8 @@ from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.fields.meta import Condition, Int32, Meta
 from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, NodeSelector, Toleration
 
+FINISHED = frozenset({"Succeeded", "Failed"})
+"""The phases of pods that hold nothing any more."""
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
