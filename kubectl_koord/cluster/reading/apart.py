@@ -1,19 +1,16 @@
-"""Work in a process of its own, beside ours: on Linux, where there is a second processor.
-
-It is forked off, so that it has all that we have, and shares our memory until either writes to it.
-"""
+"""Work in a process of its own, beside ours: on Linux, where there is a second processor."""
 
 import contextlib
 import fcntl
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, Self
 
 import msgspec
 
+from kubectl_koord.cluster import forking
 from kubectl_koord.cluster.api.transport import Interrupted, TooLate, interrupted
 from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.errors import KoordError
@@ -36,9 +33,6 @@ _AHEAD = 1 << 20
 """Bytes that may be sent before they are taken."""
 _SET_DEATH_SIGNAL = 1
 """`PR_SET_PDEATHSIG` of Linux's sys/prctl.h."""
-
-# What other threads may be holding is not asked for.
-warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
 
 
 class Reducer(NamedTuple):
@@ -102,11 +96,13 @@ def run(work: Work, descriptor: int, take: Send, tell: Tell) -> bytes | None:
     with contextlib.suppress(OSError):  # a user may have only so much
         fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, _AHEAD)
     us = os.getpid()
-    child = _fork(lambda: _child(work, (descriptor, theirs), prctl, us))
-    os.close(theirs)
     with open(ours, "rb", buffering=_AHEAD) as messages:  # noqa: PTH123 - a pipe
-        if child is None:
+        try:
+            child = forking.fork(lambda: _child(work, (descriptor, theirs), prctl, us))
+        except OSError:
             return None
+        finally:
+            os.close(theirs)
         try:
             kind, content = _taken(messages, take, tell)
         except BaseException:
@@ -161,20 +157,6 @@ def _outcome(kind: int, content: bytes) -> bytes:
     if kind >= _FAILED:
         raise _FAILURES[kind - _FAILED](text)
     raise msgspec.DecodeError(text) if kind == _UNREADABLE else RuntimeError(text)
-
-
-def _fork(child: Callable[[], NoReturn]) -> int | None:
-    """Return the id of the new process, None where there is no room for one."""
-    before = signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
-    try:
-        pid = os.fork()
-        if pid == 0:
-            child()
-    except OSError:
-        return None
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return pid
 
 
 def _child(work: Work, files: tuple[int, int], prctl: Callable[[int, int], int], parent: int) -> NoReturn:

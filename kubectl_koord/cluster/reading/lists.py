@@ -1,8 +1,8 @@
 """Reading whole lists of several kinds side by side."""
 
-import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Generic, Self, TypeVar
 from urllib.parse import quote
 
@@ -12,6 +12,7 @@ from msgspec import Struct
 from kubectl_koord.cluster.api.replies import LONGEST_REPLY, failure, gap_of
 from kubectl_koord.cluster.api.transport import Body, Interrupted, Transport
 from kubectl_koord.cluster.bounds import TooLargeError
+from kubectl_koord.cluster.threads import Outcomes
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
 
@@ -144,17 +145,15 @@ def read_lists(
 
     """
     stop = threading.Event()
-    outcomes: queue.SimpleQueue[_Read[T] | Exception] = queue.SimpleQueue()
+    outcomes = Outcomes[_Read[T]]()
     reader = _Reader(transport, namespace, decode, stop)
     for request in requests:
-        threading.Thread(target=_work, args=(reader, request, outcomes), daemon=True).start()
+        outcomes.begin(partial(reader.read, request))
     values: dict[str, T | Gap] = {}
     narrowed: set[str] = set()
     try:
         for _ in requests:
-            outcome = outcomes.get()
-            if isinstance(outcome, Exception):
-                raise outcome
+            outcome = outcomes.wait()
             values[outcome.kind] = outcome.value
             if outcome.namespace_only:
                 narrowed.add(outcome.kind)
@@ -228,13 +227,6 @@ class _Reader(Generic[T]):
             finally:
                 pages.close()
         raise KoordError(f"error: the list of {kind} expired {_RESTARTS} times before it was read")
-
-
-def _work(reader: _Reader[T], request: ListRequest, outcomes: "queue.SimpleQueue[_Read[T] | Exception]") -> None:
-    try:
-        outcomes.put(reader.read(request))
-    except Exception as error:  # noqa: BLE001 - it is raised where the answer is waited for
-        outcomes.put(error)
 
 
 def _gap(request: ListRequest, refused: _Refused) -> _Read[T]:

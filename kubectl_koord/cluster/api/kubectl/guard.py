@@ -9,10 +9,11 @@ import contextlib
 import os
 import signal
 import time
-import warnings
 from typing import NoReturn
 
 from msgspec import Struct
+
+from kubectl_koord.cluster import forking
 
 _GRACE = 1.0
 _PAUSE = 0.002
@@ -51,25 +52,11 @@ def start(argv: tuple[str, ...], folder: str) -> Guarded:
     lifeline, our_end = os.pipe()
     output, child_output = os.pipe()
     errors, child_errors = os.pipe()
-    guard = _fork(argv, folder, lifeline, (child_output, child_errors))
+    # The guard keeps all signals blocked: it ends with us, not before.
+    guard = forking.fork(lambda: _guard(argv, folder, lifeline, (child_output, child_errors)))
     for descriptor in (lifeline, child_output, child_errors):
         os.close(descriptor)
     return Guarded(output, errors, guard, our_end)
-
-
-def _fork(argv: tuple[str, ...], folder: str, lifeline: int, pipes: tuple[int, int]) -> int:
-    # The guard keeps all signals blocked: it ends with us, not before.
-    before = signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
-    try:
-        with warnings.catch_warnings():
-            # Python warns of threads; the fork runs nothing but system calls.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
-        if pid == 0:
-            _guard(argv, folder, lifeline, pipes)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return pid
 
 
 def _guard(argv: tuple[str, ...], folder: str, lifeline: int, pipes: tuple[int, int]) -> NoReturn:
