@@ -37,8 +37,7 @@ CHANGE = ("annotate", "podgroup", "job", "--mode=NonStrict")
         (("topo", "init", "--diff"), READS),
         (("topo", "init", "--apply", "--dry-run=client"), READS),
         (("topo", "init", "--apply", "--yes"), WRITES),
-        (("topo", "--for", "init", "--apply"), READS),
-        (("topo", "label", "-f", "nowhere", "--yes"), WRITES),
+        (("topo", "label", "-f", "racks", "--yes"), WRITES),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -56,6 +55,8 @@ def test_the_verb_alone_decides_whether_kubectls_proxy_lets_anything_but_get_thr
     wrapper.write_text(f'#!/bin/sh\necho "$@" >>{told}\nexec {kubectl} "$@"\n')
     wrapper.chmod(0o700)
     monkeypatch.setenv("KUBECTL_PATH", str(wrapper))
+    (tmp_path / "racks").write_text("node,SpineLayer\na0,spine-a\n")
+    monkeypatch.chdir(tmp_path)
     koord(*words)
     (rejected,) = re.findall(r"--reject-methods=(\S+)", told.read_text())
     assert [method for method in METHODS if not re.match(rejected, method)] == passing
@@ -67,6 +68,11 @@ def test_only_annotate_and_a_dry_run_on_the_server_may_send_more_than_get(verb: 
     assert may_send([verb]) == may_send([verb, "--dry-run=none"]) == (verb == "annotate")
     assert may_send([verb, "--dry-run=server"]) == (verb in {"annotate", "preempt"})
     assert not may_send([verb, "--dry-run=client"])
+
+
+def test_only_the_words_topo_init_in_a_row_may_send_what_apply_sends() -> None:
+    assert may_send(["topo", "init", "--apply"])
+    assert not may_send(["topo", "--for", "init", "--apply"])
 
 
 @pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if row.module])

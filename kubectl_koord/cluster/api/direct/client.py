@@ -7,11 +7,12 @@ from typing import Any
 import urllib3
 from urllib3.exceptions import HTTPError
 
+from kubectl_koord.cluster.api import limits
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.direct import credentials, failures, kubeconfig, tls
 from kubectl_koord.cluster.api.direct.body import PIECE, ClientBody, Forbidden
 from kubectl_koord.cluster.api.direct.credentials import Credentials
-from kubectl_koord.cluster.api.limits import NOTICE, Deadline, Limits, Notify, TimedReader
+from kubectl_koord.cluster.api.limits import Deadline, Limits, Notify, TimedReader
 from kubectl_koord.cluster.api.transport import USER_AGENT, Reply, checked
 from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.cluster.closing import Closing
@@ -146,7 +147,7 @@ def _timed(kind: Any, current: _CurrentRequest) -> Any:  # noqa: ANN401
 
     class Timed(kind.ConnectionCls):  # type: ignore[misc]
         def connect(self) -> None:
-            notice = threading.Timer(NOTICE, current.deadline.notify)
+            notice = threading.Timer(limits.NOTICE, current.deadline.notify)
             notice.daemon = True
             notice.start()
             try:
