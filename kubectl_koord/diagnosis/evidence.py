@@ -30,7 +30,7 @@ from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, SlotRow, What
 from kubectl_koord.simulation.edits import CORDON, opened, room_alone
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording import evidence as words
-from kubectl_koord.wording.refusals.nodes import obstacle, stage
+from kubectl_koord.wording.refusals.nodes import obstacle, obstacles, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
 _MOST_TABLES = 64
@@ -274,14 +274,11 @@ def funnel(simulation: Simulation, first: Attempt) -> Funnel:
     """
     names = simulation.view.names()
     refused = tuple(_refused(simulation, first))
-    lost: Counter[str] = Counter()
-    for one in refused:
-        lost[obstacle(one.reason)] += one.nodes
-    ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
     stages = tuple(_stages(len(names), refused, first))
     own = first.trigger.requirements
     is_alike = all(pod.requirements is own or pod.requirements == own for pod in simulation.subject.pending)
-    return Funnel(len(names), ranked, len(names) - lost.total(), stages, "" if is_alike else first.trigger.key)
+    left = len(names) - sum(one.nodes for one in refused)
+    return Funnel(len(names), obstacles(refused), left, stages, "" if is_alike else first.trigger.key)
 
 
 def _refused(simulation: Simulation, first: Attempt) -> Iterable[Refused]:

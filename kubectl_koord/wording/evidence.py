@@ -1,11 +1,10 @@
 """What is in the way of a gang: on a node, in a domain, over all nodes."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.model.pods import ReservedRoom, RunningPod
-from kubectl_koord.wording.refusals.nodes import obstacle
+from kubectl_koord.wording.refusals.nodes import obstacle, obstacles
 from kubectl_koord.wording.words import amounts, count, listed
 
 
@@ -49,8 +48,6 @@ def node_taken(name: str, using: Sequence[RunningPod | ReservedRoom], need: Coll
 
 def lost_nodes(refused: Iterable[Refused]) -> str:
     """Return the reasons for which nodes refuse, the commonest first, each with the number of nodes."""
-    found = Counter[str]()
-    for one in refused:
-        found[obstacle(one.reason)] += one.nodes
-    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return listed([f"{why} ({count(number, 'node')})" for why, number in ranked]) or "the cluster has no nodes"
+    return (
+        listed([f"{why} ({count(number, 'node')})" for why, number in obstacles(refused)]) or "the cluster has no nodes"
+    )

@@ -1,15 +1,16 @@
 """Where names and amounts become English; nowhere else."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.values import quantity
 
 AmountForm: TypeAlias = Literal["exact", "rounded"]
+V = TypeVar("V")
 _MOST_NAMES = 1 << 10
 _BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
@@ -18,6 +19,11 @@ def count(number: int, noun: str) -> str:
     """Return `1 pod`, `4 pods`, `2 switches`."""
     ending = "es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s"
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
+
+
+def span(least: V, most: V | None, word: Callable[[V], str] = str) -> str:
+    """Return `66`, or `66 to 110` where there is more than the least."""
+    return word(least) if most is None or most == least else f"{word(least)} to {word(most)}"
 
 
 def paste(*words: str) -> str:

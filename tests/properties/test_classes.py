@@ -17,11 +17,11 @@ from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.load import LoadSettings, NodeMetric, Thresholds
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
-from kubectl_koord.wording.evidence import lost_nodes
 from kubectl_koord.wording.refusals.nodes import obstacle
 from tests.build import Drawing, cluster, jobs_of
 from tests.conformance import CASES, read_cases, snapshot_of
 from tests.properties.strategies import Kind, clusters, random_cluster
+from tests.worded import worded
 
 MANY = Kind(nodes=60, pods=6)
 
@@ -91,7 +91,7 @@ def check_prepared(prepared: Prepared, trigger: PendingPod, view: View, most: in
     expected = asked_one_by_one(view, prepared, most)
     assert list(offer.counts.items()) == [(name, one.slots) for name, one in expected.items() if one.slots]
     assert offer == expected
-    assert lost_nodes(offer.reasons) == lost_nodes(type(offer).of(expected).reasons)
+    assert worded(offer.reasons) == worded(type(offer).of(expected).reasons)
     refusing = {name: one.rejection for name, one in expected.items() if one.rejection is not None}
     assert {name: told(reason) for name, reason in offer.worded.items()} == {
         name: told(reason) for name, reason in refusing.items()

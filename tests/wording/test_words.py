@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.engine.reasons import nodes, numa
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.values.selectors import Taint
-from kubectl_koord.wording.refusals.nodes import obstacle, stage
+from kubectl_koord.wording.refusals.nodes import obstacle, obstacles, stage
 from kubectl_koord.wording.words import (
     amount_of,
     amounts,
@@ -137,6 +137,67 @@ def test_a_domain_is_called_by_its_layer(layer: str, noun: str) -> None:
 )
 def test_each_reason_has_its_words(reason: Reason, words: str) -> None:
     assert obstacle(reason) == words
+
+
+def refused(*reasons: Reason) -> list[nodes.Refused]:
+    return [nodes.Refused(reason, number) for number, reason in enumerate(reasons, start=1)]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "words"),
+    [
+        (
+            (nodes.Overloaded("cpu", 72, 65), nodes.Overloaded("cpu", 110, 65), nodes.Overloaded("cpu", 66, 65)),
+            [("CPU usage 66 to 110 % above 65 %", 6)],
+        ),
+        (
+            (
+                nodes.Overloaded("cpu", 72, 65),
+                nodes.Overloaded("cpu", 72, 70),
+                nodes.Overloaded("memory", 90, 65),
+                nodes.Overloaded("cpu", 72, 65, aggregated=True),
+                nodes.Overloaded("cpu", 72, 65),
+            ),
+            [
+                ("CPU usage 72 % above 65 %", 6),
+                ("aggregated CPU usage 72 % above 65 %", 4),
+                ("memory usage 90 % above 65 %", 3),
+                ("CPU usage 72 % above 70 %", 2),
+            ],
+        ),
+        (
+            (
+                nodes.MetricExpired("2026-11-20T08:00:00Z"),
+                nodes.MetricExpired(""),
+                nodes.MetricExpired("2026-11-19T08:00:00Z"),
+            ),
+            [
+                ("NodeMetric expired, last updated 2026-11-19T08:00:00Z to 2026-11-20T08:00:00Z", 4),
+                ("NodeMetric expired, never updated", 2),
+            ],
+        ),
+        (
+            (numa.InsufficientAmplifiedCPU(9000, 0), numa.InsufficientAmplifiedCPU(9000, 1500)),
+            [("insufficient amplified CPU (0 to 1500m of 9 free)", 3)],
+        ),
+        (
+            (numa.NotEnoughCPUs(4, 3), numa.NotEnoughCPUs(4, 0), numa.NotEnoughCPUs(4, 2, "FullPCPUs")),
+            [("0 to 3 of 4 CPUs free to bind", 3), ("2 of 4 CPUs free to bind by FullPCPUs", 3)],
+        ),
+        (
+            (
+                nodes.Insufficient((("cpu", 2, 1),)),
+                nodes.Cordoned(),
+                nodes.Insufficient((("cpu", 4, 1),)),
+            ),
+            [("insufficient CPU", 4), ("cordoned", 2)],
+        ),
+    ],
+)
+def test_nodes_that_differ_in_what_was_measured_are_told_together(
+    reasons: tuple[Reason, ...], words: list[tuple[str, int]]
+) -> None:
+    assert obstacles(refused(*reasons)) == tuple(words)
 
 
 @pytest.mark.parametrize(

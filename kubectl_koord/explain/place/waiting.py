@@ -1,6 +1,5 @@
 """Who is pending, how many of its pods a place takes, and why it takes no more."""
 
-from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -18,7 +17,7 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.reports.capacity.place import ReasonHere, WaitingGang
 from kubectl_koord.simulation.simulation import Scenario, Simulation
 from kubectl_koord.simulation.subjects import of_each, pending_subjects
-from kubectl_koord.wording.refusals.nodes import obstacle
+from kubectl_koord.wording.refusals.nodes import obstacles
 from kubectl_koord.wording.refusals.prefilter import lacking
 
 _FEW = 4
@@ -80,5 +79,4 @@ def _prepared(simulation: Simulation, found: Decided, pod: PendingPod) -> Prepar
 
 
 def _reasons(offer: Offer) -> tuple[ReasonHere, ...]:
-    found = Counter(obstacle(reason) for reason in offer.refusals.values())
-    return tuple(ReasonHere(*item) for item in sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    return tuple(ReasonHere(*item) for item in obstacles(offer.reasons))

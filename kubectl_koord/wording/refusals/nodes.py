@@ -1,16 +1,29 @@
 """Why a node refuses a pod, in English."""
 
-from typing import assert_never
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
+from typing import TypeAlias, assert_never
 
 from kubectl_koord.engine.reasons import claims, nodes, numa
 from kubectl_koord.engine.reasons.devices import DeviceReason
-from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.values import quantity
 from kubectl_koord.wording.refusals.claims import claim_obstacle
 from kubectl_koord.wording.refusals.devices import device_obstacle, device_stage
 from kubectl_koord.wording.refusals.numa import zone_obstacle
-from kubectl_koord.wording.words import amounts, listed, ranked, resource_name
+from kubectl_koord.wording.words import amounts, listed, ranked, resource_name, span
+
+Measure: TypeAlias = int | str
+
+_MEASURES: Mapping[type, str] = {
+    nodes.Overloaded: "percent",
+    nodes.MetricExpired: "updated",
+    numa.InsufficientAmplifiedCPU: "free",
+    numa.NotEnoughCPUs: "free",
+}
+"""The fields of reasons in which nodes differ."""
 
 
 def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
@@ -70,8 +83,40 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             assert_never(reason)
 
 
-def obstacle(reason: Reason) -> str:
-    """Return a reason in a few plain words, for tables and funnels."""
+def obstacles(refused: Iterable[Refused]) -> tuple[tuple[str, int], ...]:
+    """Return why nodes refuse, in a few plain words each, and how many do; the commonest first.
+
+    Reasons that differ only in what was measured are one: every busy node has a usage of its own.
+    """
+    found = Counter[str]()
+    measured: dict[tuple[object, ...], list[tuple[Measure, Refused]]] = {}
+    for one in refused:
+        measure = _measure(one.reason)
+        if measure is None:
+            found[obstacle(one.reason)] += one.nodes
+        else:
+            measured.setdefault(_unmeasured(one.reason), []).append((measure, one))
+    for alike in measured.values():
+        (_, least), (most, _) = min(alike, key=itemgetter(0)), max(alike, key=itemgetter(0))
+        found[obstacle(least.reason, most)] += sum(one.nodes for _, one in alike)
+    return tuple(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _measure(reason: Reason) -> Measure | None:
+    """Return what was measured of a node, None where nothing was."""
+    name = _MEASURES.get(type(reason))
+    measure = getattr(reason, name) if name else None
+    return None if measure == "" else measure
+
+
+def _unmeasured(reason: Reason) -> tuple[object, ...]:
+    """Return what a reason says besides."""
+    measure = _MEASURES[type(reason)]
+    return type(reason), *(getattr(reason, name) for name in reason.__struct_fields__ if name != measure)
+
+
+def obstacle(reason: Reason, most: Measure | None = None) -> str:
+    """Return a reason in a few plain words, for tables and funnels; `most` was measured of other nodes beside it."""
     if isinstance(reason, DeviceReason):
         return device_obstacle(reason)
     match reason:
@@ -102,9 +147,11 @@ def obstacle(reason: Reason) -> str:
             return f"volume limit of {driver} reached"
         case nodes.Overloaded(resource=resource, percent=percent, threshold=threshold, aggregated=aggregated):
             aggregate = "aggregated " if aggregated else ""
-            return f"{aggregate}{resource_name(resource)} usage {percent} % above {threshold} %"
+            return f"{aggregate}{resource_name(resource)} usage {span(percent, most)} % above {threshold} %"
+        case nodes.MetricExpired(updated=""):
+            return "NodeMetric expired, never updated"
         case nodes.MetricExpired(updated=updated):
-            return f"NodeMetric expired, last updated {updated}" if updated else "NodeMetric expired, never updated"
+            return f"NodeMetric expired, last updated {span(updated, most)}"
         case nodes.NotReserved():
             return "no reservation that matches"
         case nodes.OtherPolicy():
@@ -124,7 +171,7 @@ def obstacle(reason: Reason) -> str:
         case claims.NotEnoughDevices() | claims.ClaimElsewhere():
             return claim_obstacle(reason)
         case _:
-            return zone_obstacle(reason)
+            return zone_obstacle(reason, most if isinstance(most, int) else None)
 
 
 def _beyond_reservation(reason: nodes.BeyondReservation) -> str:

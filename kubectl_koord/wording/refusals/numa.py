@@ -5,15 +5,15 @@ from typing import assert_never
 from kubectl_koord.engine.reasons import numa
 from kubectl_koord.engine.reasons.numa import NUMAReason
 from kubectl_koord.model.values import quantity
-from kubectl_koord.wording.words import listed, resource_name
+from kubectl_koord.wording.words import listed, resource_name, span
 
 
 def _cpu(milli: int) -> str:
     return quantity.spell("cpu", milli)
 
 
-def zone_obstacle(reason: NUMAReason) -> str:
-    """Return why NodeNUMAResource refuses a node, in a few plain words."""
+def zone_obstacle(reason: NUMAReason, most: int | None = None) -> str:
+    """Return why NodeNUMAResource refuses a node, in a few plain words; `most` is as `obstacle` has it."""
     match reason:
         case numa.NUMAPolicyMismatch(node=node, pod=pod):
             return f"NUMA policy {node}, not {pod}"
@@ -22,7 +22,7 @@ def zone_obstacle(reason: NUMAReason) -> str:
         case numa.InvalidAmplification():
             return "amplification ratio not readable"
         case numa.InsufficientAmplifiedCPU(needed=needed, free=free):
-            return f"insufficient amplified CPU ({_cpu(free)} of {_cpu(needed)} free)"
+            return f"insufficient amplified CPU ({span(free, most, _cpu)} of {_cpu(needed)} free)"
         case numa.NoCPUTopology():
             return "no CPU topology"
         case numa.BindPolicyConflict(node=node, pod=pod):
@@ -30,7 +30,7 @@ def zone_obstacle(reason: NUMAReason) -> str:
         case numa.PartialCores(cpus=cpus, per_core=per_core):
             return f"{cpus} CPUs are no whole cores of {per_core}"
         case numa.NotEnoughCPUs(needed=needed, free=free, policy=policy):
-            return f"{free} of {needed} CPUs free to bind{policy and f' by {policy}'}"
+            return f"{span(free, most)} of {needed} CPUs free to bind{policy and f' by {policy}'}"
         case numa.NoZones():
             return "no NUMA zones known"
         case numa.UnsatisfiedZones(resources=resources):

@@ -48,9 +48,9 @@ from kubectl_koord.model.pods import (
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.memo import Identity
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement
-from kubectl_koord.wording.evidence import lost_nodes
 from tests.build import BLOCK_KEY, SPINE_KEY, Drawing, card, cluster, devices, having, holding, pending, running
 from tests.engine.fit.device_share.world import ROOM, tree
+from tests.worded import worded
 
 HOST = "kubernetes.io/hostname"
 CPUS = CPUTopology(tuple(CPU(number, number // 2, number // 8, number // 8) for number in range(16)))
@@ -251,7 +251,7 @@ def test_nodes_take_and_refuse_gangs_as_those_that_are_asked_one_by_one(asked: s
         assert offer == found
         assert dict(offer.counts) == {name: node.slots for name, node in found.items() if node.slots}
         assert counted(offer.reasons) == counted(Offer.of(found).reasons)
-        assert lost_nodes(offer.reasons) == lost_nodes(Offer.of(found).reasons)
+        assert worded(offer.reasons) == worded(Offer.of(found).reasons)
         by_room = offer_slots(view, view.names(), pods, prepared.by_room).counts
         assert all(by_room[name] >= node.slots for name, node in found.items())
 
@@ -288,8 +288,7 @@ def test_nodes_that_are_full_are_told_apart_by_how_many_pods_they_allow() -> Non
     view = of(structs.replace(cluster().with_nodes(*nodes), running=there))
     pod = any_pod_of(PodRequirements(requests=(("cpu", 1000),)))
     offer = offer_slots(view, view.names(), (pod,), prepare(pod, view, rules("1.8")))
-    limits = [f"pod limit {allowed} reached (1 node)" for allowed in range(3)]
-    assert lost_nodes(offer.reasons) == f"{limits[0]}, {limits[1]} and {limits[2]}"
+    assert worded(offer.reasons) == {f"pod limit {allowed} reached": 1 for allowed in range(3)}
 
 
 def free(state: NodeState, more: int) -> int:

@@ -29,8 +29,8 @@ from kubectl_koord.model.load import (
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.values.quantity import Resources
-from kubectl_koord.wording.evidence import lost_nodes
 from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, node, pending, preempt_of, short
+from tests.worded import worded
 
 NOW, LONG_AGO = "2026-11-20T10:00:00Z", "2026-11-20T08:00:00Z"
 FACTORS = LoadSettings().factors
@@ -332,5 +332,5 @@ def test_nodes_are_refused_for_load_in_the_same_words_at_once_as_one_by_one(*, f
     found = {name: rejection(pod, view.state(name), prepared) for name in view.names()}
     refused = [Refused(reason, 1) for reason in found.values() if reason is not None]
     reasons = offer_slots(view, view.names(), [pod], prepared).reasons
-    assert lost_nodes(reasons) == lost_nodes(refused)
+    assert worded(reasons) == worded(refused)
     assert len(reasons) == len({one.reason for one in refused})
