@@ -1,14 +1,16 @@
 """A collector for the lists of a live cluster: what many pods or nodes have alike is decoded once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.decoders import decoder
-from kubectl_koord.cluster.kinds import NODE_TOPOLOGY, POD
+from kubectl_koord.cluster.kinds import NODE_METRIC, NODE_TOPOLOGY, POD
 from kubectl_koord.cluster.objects.fields.resource_topologies import ListedTopology
+from kubectl_koord.cluster.objects.koordinator.metrics import ListedMetric, listed_metric
 from kubectl_koord.cluster.objects.koordinator.node_topology import ListedTopologies
 from kubectl_koord.cluster.objects.pods.compared import PodComparer
 from kubectl_koord.cluster.objects.pods.fields import Pod
@@ -17,6 +19,7 @@ from kubectl_koord.cluster.objects.pods.listed_fields import BoundPod, ListedPod
 from kubectl_koord.cluster.objects.pods.placed import PlacedMeta
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.apart import Reducer
+from kubectl_koord.errors import KoordError
 
 
 class _Named(msgspec.Struct, gc=False):
@@ -25,18 +28,27 @@ class _Named(msgspec.Struct, gc=False):
     metadata: PlacedMeta
 
 
+def _lists_of(wire_type: Any) -> "msgspec.json.Decoder[list[Any]]":  # noqa: ANN401 - as `decoder`
+    return decoder(list[wire_type])
+
+
 _encode = msgspec.msgpack.encode
 _pod, _named = decoder(Pod), decoder(_Named)
+_whole = {kind.name: _lists_of(kind.wire_type) for kind in (NODE_METRIC,)}
 _told = msgspec.msgpack.Decoder(list[Told])
 
 
 class ListingCollector(Collector):
-    """Takes the same as any, but pods and NodeResourceTopologies as they are listed."""
+    """Takes the same as any, but some kinds as they are listed."""
 
     def __init__(self, pool: PodPool | None = None, seen: dict[str, int] | None = None) -> None:
         """Start with an empty cluster; the arguments are as in `Collector`."""
         super().__init__(pool, seen)
-        self.wire_types = self.wire_types | {POD.name: ListedPod, NODE_TOPOLOGY.name: ListedTopology}
+        self.wire_types = self.wire_types | {
+            POD.name: ListedPod,
+            NODE_TOPOLOGY.name: ListedTopology,
+            NODE_METRIC.name: ListedMetric,
+        }
         self._comparer = PodComparer()
         self._listed = ListedPods(self._pool)
         self._topologies = ListedTopologies()
@@ -45,10 +57,29 @@ class ListingCollector(Collector):
         """Return an empty collector for a part of this cluster."""
         return ListingCollector(self._pool, self._seen)
 
+    def add_all(self, kind: str, written: Sequence[Any]) -> None:
+        """Take decoded objects, as `Collector` does.
+
+        Raises:
+            KoordError: as `Collector`.
+            msgspec.ValidationError: when a field that was left as bytes is something else, naming its place.
+
+        """
+        try:
+            super().add_all(kind, written)
+        except KoordError:
+            if kind in _whole:  # what cannot be read is told as of any list
+                whole = _whole[kind].decode(msgspec.json.encode(written))
+                self._take_all(kind, whole, super()._taker(kind), attrgetter("metadata"))
+            raise
+
     def _taker(self, kind: str) -> Callable[[Any], None]:
-        if kind == NODE_TOPOLOGY.name:
-            return self._take_topology
-        return self._take_listed if kind == POD.name else super()._taker(kind)
+        takers: dict[str, Callable[[Any], None]] = {
+            POD.name: self._take_listed,
+            NODE_TOPOLOGY.name: self._take_topology,
+            NODE_METRIC.name: self._take_metric,
+        }
+        return takers.get(kind) or super()._taker(kind)
 
     def reducer(self, kind: str) -> Reducer | None:
         """Return what reduces pods: they are compared in the other process."""
@@ -70,6 +101,9 @@ class ListingCollector(Collector):
 
     def _take_topology(self, written: ListedTopology) -> None:
         self.values(NODE_TOPOLOGY)[written.metadata.name] = self._topologies.topology(written)
+
+    def _take_metric(self, written: ListedMetric) -> None:
+        self.values(NODE_METRIC)[written.metadata.name] = listed_metric(written)
 
     def _take_listed(self, written: ListedPod) -> None:
         self._take_told(self._comparer.told(written))

@@ -278,13 +278,42 @@ def test_usage_spelled_as_koordlet_does_is_read_as_any_other(cpu: str | int, mem
 
 
 def test_what_koordlet_writes_is_read_together() -> None:
-    written: list[amounts.Amounts] = [
-        {"cpu": "26m", "memory": "396051912"},
-        {"cpu": "1097m", "memory": "5833412Ki"},
-        {"cpu": "2", "memory": "64Mi"},
-        {"cpu": "0", "memory": "0"},
+    of_one = [b'{"cpu":"26m","memory":"396051912"}', b'{"cpu":"1097m","memory":"5833412Ki"}']
+    of_another = [b'{"cpu":"2","memory":"64Mi"}', b'{"cpu":"0","memory":"0Mi"}']
+    assert amounts.cpu_and_memory(of_one, (), of_another) == [
+        [26, 396051912, 1097, 5833412 << 10],
+        [],
+        [2000, 64 << 20, 0, 0],
     ]
-    assert amounts.cpu_and_memory(written) == [26, 396051912, 1097, 5833412 << 10, 2000, 64 << 20, 0, 0]
+    assert amounts.cpu_and_memory((), ()) is None
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '{"cpu":"m5","memory":"7"}',
+        '{"cpu":"5m5","memory":"7"}',
+        '{"cpu5":"m","memory":"7"}',
+        '{"5cpu":"m","memory":"7"}',
+        '{"cpu":"5m","memory7":""}',
+        '{"cpu":"5m","mem7ory":"7"}',
+        '{"cpu":"5m","memory":"7K0i"}',
+        '{"cpu":"05m","memory":"7"}',
+        '{"cpu":"5m","memory":"7}8"}',
+        '{"cpu":"5m","memory":"7,8"}',
+        '{"cpu":"5m","memory":7}',
+        '{"cpu":5,"memory":"7"}',
+        '{"cpu":"5m","memory":"8796093022208"}',
+        '{"cpu":"5m", "memory":"7"}',
+        '{"cpu":"5m"}',
+        "{}",
+        "null",
+        "7",
+    ],
+)
+def test_what_only_looks_like_it_is_not(odd: str) -> None:
+    plain = b'{"cpu":"5m","memory":"7"}'
+    assert amounts.cpu_and_memory([plain, odd.encode(), plain]) is None
 
 
 KOORDLET: amounts.Amounts = {"cpu": "865m", "memory": "3777237Ki"}

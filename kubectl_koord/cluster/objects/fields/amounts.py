@@ -1,10 +1,11 @@
 """Lists of resources."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
-from operator import itemgetter
-from typing import TypeAlias
+from operator import mul
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -14,13 +15,17 @@ from kubectl_koord.model.values import quantity
 Amounts: TypeAlias = dict[str, str | int | float]
 Nano: TypeAlias = dict[str, int]
 CPU_AND_MEMORY = ("cpu", "memory")
-_cpu_and_memory = itemgetter(*CPU_AND_MEMORY)
-_DIGITS, _WITH_COMMAS = b"0123456789", bytes.maketrans(b" ", b",")
-_SUFFIXES = b"mKMi"
-_LIKE = bytes.maketrans(_SUFFIXES + _DIGITS, b"m" * len(_SUFFIXES) + b"0" * len(_DIGITS))
-_integers = msgspec.json.Decoder(list[int]).decode
-_OF_CPU, _OF_MEMORY = {b"m": 1, b"": 1000}, {b"": 1, b"Ki": 1 << 10, b"Mi": 1 << 20}
+_DIGITS = b"0123456789"
+_NO_DIGIT = re.compile(rb':"\D')
+_APART = bytes(sign if sign in _DIGITS else ord("," if sign in b",}" else " ") for sign in range(1 << 8))
 _MOST_MEASURED = 1 << 43  # more MiB than that are no int64
+_numbers = msgspec.json.Decoder(list[Annotated[int, msgspec.Meta(lt=_MOST_MEASURED)]]).decode
+_FORMS = {
+    b'{"cpu":"%s","memory":"%s"' % (cpu, memory): (thousandths, size)
+    for cpu, thousandths in ((b"m", 1), (b"", 1000))
+    for memory, size in ((b"", 1), (b"Ki", 1 << 10), (b"Mi", 1 << 20))
+}
+"""How koordlet writes a list, without the digits, and what its numbers are to be multiplied by."""
 _MOST_LISTS, _MOST_AMOUNTS = 1 << 8, 1 << 14
 _RENAMED = {
     "koordinator.sh/batch-cpu": "kubernetes.io/batch-cpu",
@@ -75,37 +80,39 @@ def measured(written: Amounts | None) -> pods.Resources:
     return resources(amounts(written, quantity.parse_once))
 
 
-def cpu_and_memory(written: Sequence[Amounts]) -> list[int] | None:
-    """Return the CPU and the memory of each, as `resources` has them, None unless all are spelled as koordlet does.
+def cpu_and_memory(*groups: Sequence[bytes | msgspec.Raw]) -> list[list[int]] | None:
+    """Return the CPU and the memory of each list of each group, as `resources` has them; the lists are JSON.
 
-    There is at least one. Of CPUs it writes thousandths, or whole ones; of memory bytes, where they are an average,
-    and else as many KiB or MiB.
+    None where there are no lists, and unless all are as koordlet writes them: of CPUs thousandths, or whole ones; of
+    memory bytes, where they are an average, and else as many KiB or MiB.
     """
+    text = b"".join(chain.from_iterable(groups))
+    forms = text.translate(None, _DIGITS).split(b"}")
+    lists = len(forms) - 1
+    # Each amount begins with a digit, and no comma follows another with digits in two places between them: then there
+    # are none in a name or behind a unit, and the forms are all that is left to look at.
+    if not lists or lists != sum(map(len, groups)) or _NO_DIGIT.search(text):
+        return None
     try:
-        text = " ".join(chain.from_iterable(map(_cpu_and_memory, written))).encode()
-    except (KeyError, TypeError):  # another resource, or a number
+        numbers = _numbers(b"[" + text.translate(_APART)[:-1] + b"]")
+        found, start = [], 0
+        for group in groups:
+            end = start + len(group)
+            found.append(_multiplied(numbers[2 * start : 2 * end], forms[start:end]))
+            start = end
+    except (msgspec.DecodeError, KeyError):  # two numbers, zeros before others, or a large one; another form
         return None
-    if sum(map(len, written)) != 2 * len(written) or b"m0" in text.translate(_LIKE):  # digits behind a suffix
-        return None
-    units = text.translate(None, _DIGITS).split(b" ")
-    try:
-        numbers: list[int] = _integers(b"[" + text.translate(_WITH_COMMAS, _SUFFIXES) + b"]")
-        if len(numbers) != 2 * len(written) or max(numbers) >= _MOST_MEASURED:
-            return None
-        _multiply(numbers, slice(0, None, 2), units, _OF_CPU)
-        _multiply(numbers, slice(1, None, 2), units, _OF_MEMORY)
-    except (msgspec.DecodeError, KeyError):  # no digits, zeros before others, or another suffix
-        return None
+    return found
+
+
+def _multiplied(numbers: list[int], forms: list[bytes]) -> list[int]:
+    """Return numbers multiplied by what their units stand for: most lists have the same."""
+    if forms and forms.count(forms[0]) < len(forms):
+        return list(map(mul, numbers, chain.from_iterable([_FORMS[form] for form in forms])))
+    for first, factor in enumerate(_FORMS[forms[0]] if forms else ()):
+        if factor != 1:
+            numbers[first::2] = [number * factor for number in numbers[first::2]]
     return numbers
-
-
-def _multiply(numbers: list[int], which: slice, units: list[bytes], factors: Mapping[bytes, int]) -> None:
-    """Multiply some numbers by what their units stand for: most have one unit."""
-    written = units[which]
-    if written.count(written[0]) < len(written):
-        numbers[which] = [number * factors[unit] for number, unit in zip(numbers[which], written, strict=True)]
-    elif (factor := factors[written[0]]) != 1:
-        numbers[which] = [number * factor for number in numbers[which]]
 
 
 def limits(written: Amounts | None) -> pods.Resources:

@@ -5,11 +5,13 @@ from sys import intern
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta as Limits
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 Int32: TypeAlias = Annotated[int, Limits(ge=-(1 << 31), le=(1 << 31) - 1)]
 Int64: TypeAlias = Annotated[int, Limits(ge=-(1 << 63), le=(1 << 63) - 1)]
 Strings: TypeAlias = Mapping[str, str]
+NOTHING = Raw(b"null")
+"""A field that is left as bytes, where it is not written."""
 
 
 class Owner(Struct, gc=False, rename="camel"):

@@ -2,7 +2,7 @@
 
 from msgspec import Raw, Struct, field
 
-from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
+from kubectl_koord.cluster.objects.fields.meta import NOTHING, Int32, Meta
 
 CPUS = "node.koordinator.sh/cpu-topology"
 KUBELET = "kubelet.koordinator.sh/cpu-manager-policy"
@@ -10,7 +10,6 @@ POD_CPUS = "node.koordinator.sh/pod-cpu-allocs"
 RESERVATION = "node.koordinator.sh/reservation"
 SYSTEM = "node.koordinator.sh/system-qos-resource"
 RATIO = "node.koordinator.sh/resource-amplification-ratio"
-NOTHING = Raw(b"null")
 
 
 class ZoneResource(Struct, gc=False):

@@ -1,12 +1,14 @@
 """NodeMetrics, and the annotations of nodes that go with them, as they are written."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 
-from msgspec import Struct, field, structs
+import msgspec
+from msgspec import Raw, Struct, field, structs
 
+from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.objects.fields import durations, load_aware
 from kubectl_koord.cluster.objects.fields.amounts import (
     CPU_AND_MEMORY,
@@ -16,8 +18,7 @@ from kubectl_koord.cluster.objects.fields.amounts import (
     measured,
     resources,
 )
-from kubectl_koord.cluster.objects.fields.meta import Int64, Meta
-from kubectl_koord.cluster.objects.fields.shared import shared
+from kubectl_koord.cluster.objects.fields.meta import NOTHING, Int64, Meta
 from kubectl_koord.model import load
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.values import quantity
@@ -25,6 +26,7 @@ from kubectl_koord.model.values import quantity
 _THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
 _RAW_ALLOCATABLE = "node.koordinator.sh/raw-allocatable"
 _INTERVAL = 60
+_MOST_TIMES = 1 << 8
 
 Time: TypeAlias = tuple[str, float]
 """The type of an aggregation, and seconds."""
@@ -91,6 +93,72 @@ class NodeMetric(Struct, gc=False):
     status: NodeMetricStatus = field(default_factory=NodeMetricStatus)
 
 
+class ListedMeasured(Struct, frozen=True, gc=False, omit_defaults=True):
+    """`Measured` in a list: hardly two resource lists are equal, and most are written alike."""
+
+    resources: Raw = NOTHING
+
+
+class ListedOverTime(Struct, gc=False, omit_defaults=True):
+    """`MeasuredOverTime` in a list."""
+
+    duration: str = ""
+    usage: dict[str, ListedMeasured] | None = None
+
+
+class ListedNodeMeasured(Struct, gc=False, omit_defaults=True, rename="camel"):
+    """`NodeMeasured` in a list."""
+
+    node_usage: ListedMeasured | None = None
+    system_usage: ListedMeasured | None = None
+    aggregated_node_usages: list[ListedOverTime] | None = None
+
+
+class ListedPodMeasured(Struct, gc=False, omit_defaults=True, rename="camel"):
+    """`PodMeasured` in a list."""
+
+    namespace: str = ""
+    name: str = ""
+    pod_usage: ListedMeasured | None = None
+    priority: str = ""
+
+
+class ListedStatus(Struct, gc=False, omit_defaults=True, rename="camel"):
+    """`NodeMetricStatus` in a list."""
+
+    update_time: str | None = None
+    node_metric: ListedNodeMeasured | None = None
+    pods_metric: list[ListedPodMeasured] | None = None
+
+
+class ListedMetric(Struct, gc=False):
+    """One NodeMetric in a list: the fields of `NodeMetric`."""
+
+    metadata: Meta
+    spec: NodeMetricSpec = field(default_factory=NodeMetricSpec)
+    status: ListedStatus = field(default_factory=ListedStatus)
+
+
+class _Lists(NamedTuple):
+    """The resource lists that are written: `Amounts`, and none is empty; of a `ListedMetric` JSON, whatever it is."""
+
+    whole: Sequence[Any]
+    system: Sequence[Any]
+    of_pods: Sequence[Any]
+    over_time: Sequence[Any]
+
+
+class _Of(NamedTuple):
+    """The pods, and the times, that resource lists are of."""
+
+    pods: Sequence[PodMeasured | ListedPodMeasured]
+    times: tuple[Time, ...]
+
+
+_encode = msgspec.json.Encoder().encode
+_alone = decoder(NodeMetric)
+
+
 def metric(written: NodeMetric) -> load.NodeMetric:
     """Return what was measured of a node.
 
@@ -98,74 +166,86 @@ def metric(written: NodeMetric) -> load.NodeMetric:
         QuantityError: when an amount is no quantity.
 
     """
+    lists, of = _lists(written.status)
+    return _metric(written, lists, of, _numbers([list(map(_encode, some)) for some in lists]))
+
+
+def listed_metric(written: ListedMetric) -> load.NodeMetric:
+    """Return the same of a NodeMetric in a list.
+
+    Raises:
+        QuantityError: as `metric`.
+        msgspec.ValidationError: when a resource list is something else.
+
+    """
+    lists, of = _lists(written.status)
+    numbers = cpu_and_memory(*lists)
+    if numbers is None:
+        return metric(_alone.decode(_encode(written)))
+    return _metric(written, lists, of, numbers)
+
+
+def _metric(
+    written: NodeMetric | ListedMetric, lists: _Lists, of: _Of, numbers: Sequence[list[int] | None]
+) -> load.NodeMetric:
+    """Return what lists tell; of each kind of them there are CPU and memory as `numbers`, unless it has others."""
     status, policy = written.status, written.spec.metric_collect_policy
-    of_node = status.node_metric or _NOTHING
-    pods, of_pods = _of_pods(status.pods_metric or ())
-    times, over_time = _over_time(of_node.aggregated_node_usages or ())
-    whole, system = _only(of_node.node_usage), _only(of_node.system_usage)
-    in_whole, in_system, in_pods, in_time = _numbers(whole, system, of_pods, over_time)
+    in_whole, in_system, in_pods, in_time = numbers
     return load.NodeMetric(
-        used=None if status.node_metric is None else _used(whole, in_whole),
+        used=None if status.node_metric is None else _used(lists.whole, in_whole),
         updated=status.update_time or "",
         interval=_INTERVAL
         if policy is None or policy.report_interval_seconds is None
         else policy.report_interval_seconds,
-        pods=_pods(pods, of_pods, in_pods),
-        system=_used(system, in_system),
-        over_time=_usages_over_time(times, over_time, in_time),
+        pods=_pods(of.pods, lists.of_pods, in_pods),
+        system=_used(lists.system, in_system),
+        over_time=_usages_over_time(of.times, lists.over_time, in_time),
     )
 
 
-def _of_pods(written: Iterable[PodMeasured]) -> tuple[list[PodMeasured], list[Amounts]]:
-    """Return the pods of which something was measured, and what."""
-    found, listed = [], []
-    for one in written:
-        if one.pod_usage is not None and one.pod_usage.resources:
-            found.append(one)
-            listed.append(one.pod_usage.resources)
-    return found, listed
+def _lists(status: NodeMetricStatus | ListedStatus) -> tuple[_Lists, _Of]:
+    of_node = status.node_metric or _NOTHING
+    pods = [one for one in status.pods_metric or () if one.pod_usage and one.pod_usage.resources]
+    over_time: list[Any] = []
+    times = []
+    for one in of_node.aggregated_node_usages or ():
+        if one.usage and durations.seconds(one.duration) is not None:
+            found = {kind: resources for kind, usage in one.usage.items() if (resources := usage.resources)}
+            times.append((one.duration, *found))
+            over_time += found.values()
+    lists = _Lists(
+        _only(of_node.node_usage),
+        _only(of_node.system_usage),
+        [usage.resources for one in pods if (usage := one.pod_usage)],
+        over_time,
+    )
+    return lists, _Of(pods, _times(tuple(times)))
 
 
-def _over_time(written: Iterable[MeasuredOverTime]) -> tuple[tuple[Time, ...], list[Amounts]]:
-    """Return the times over which something was measured, and what."""
-    times, listed = [], []
-    for one in written:
-        seconds = durations.seconds(one.duration)
-        if seconds is not None:
-            for kind, usage in (one.usage or {}).items():
-                if usage.resources:
-                    times.append((kind, seconds))
-                    listed.append(usage.resources)
-    return shared(tuple(times)), listed
+@lru_cache(_MOST_TIMES)
+def _times(written: tuple[tuple[str, ...], ...]) -> tuple[Time, ...]:
+    """Return the times over which something was measured: of durations, each with the types of aggregations."""
+    return tuple((kind, durations.seconds(duration) or 0) for duration, *kinds in written for kind in kinds)
 
 
-def _only(written: Measured | None) -> Sequence[Amounts]:
+def _only(written: Measured | ListedMeasured | None) -> Sequence[Any]:
     """Return what was measured: one list, or none."""
     return (written.resources,) if written is not None and written.resources else ()
 
 
-def _numbers(*written: Sequence[Amounts]) -> Iterator[list[int] | None]:
-    """Yield CPU and memory of all lists of each kind, read together; None where there are none, or others."""
-    together = list(chain.from_iterable(written))
-    numbers = cpu_and_memory(together) if together else None
-    start = 0
-    for lists in written:
-        end = start + len(CPU_AND_MEMORY) * len(lists)
-        if numbers is None:
-            yield cpu_and_memory(lists) if lists else None
-        else:
-            yield numbers[start:end] or None
-        start = end
+def _numbers(written: Sequence[Sequence[bytes]]) -> Sequence[list[int] | None]:
+    """Return CPU and memory of all lists of each kind, read together; None for a kind that has others."""
+    return cpu_and_memory(*written) or [found[0] if (found := cpu_and_memory(lists)) else None for lists in written]
 
 
 def _used(written: Sequence[Amounts], numbers: list[int] | None) -> Resources:
-    if numbers is None:
+    if not numbers:
         return measured(written[0]) if written else ()
     return tuple([pair for pair in zip(CPU_AND_MEMORY, numbers, strict=True) if pair[1]])
 
 
 def _pods(
-    pods: Sequence[PodMeasured], written: Iterable[Amounts], numbers: list[int] | None
+    pods: Sequence[PodMeasured | ListedPodMeasured], written: Iterable[Amounts], numbers: list[int] | None
 ) -> tuple[load.PodUsage, ...] | load.PodUsages:
     names, namespaces = [one.name for one in pods], [one.namespace for one in pods]
     prod = [one.priority == "koord-prod" for one in pods]
@@ -187,7 +267,7 @@ def _usages_over_time(
 
 
 def _packed(numbers: list[int] | None) -> load.PackedAmounts | None:
-    return None if numbers is None else load.packed_amounts(CPU_AND_MEMORY, numbers)
+    return load.packed_amounts(CPU_AND_MEMORY, numbers) if numbers else None
 
 
 def completed(
