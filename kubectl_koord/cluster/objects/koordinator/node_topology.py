@@ -131,7 +131,8 @@ class ListedTopologies:
 
 def _with_cpus(written: NodeResourceTopology | ListedTopology, told: tuple[str, ...], cpus: CPUTopology | None) -> Told:
     common = _common(Identity(cpus), told, tuple(written.topology_policies or ()))
-    zones = [_zone(number, amounts, cpus, common.reserved) for number, amounts in _zones(written.zones or ())]
+    reserved = common.topology.reserved
+    zones = [_zone(number, amounts, cpus, reserved) for number, amounts in _zones(written.zones or ())]
     return _told(Identity(common), tuple(zones))
 
 
@@ -164,12 +165,12 @@ def _cpu_topology(written: str) -> CPUTopology | None:
 
 
 @lru_cache(_MOST_TOPOLOGIES)
-def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies: tuple[str, ...]) -> NodeTopology:
-    """Return the topology without its zones, whose amounts for batch pods differ from node to node."""
+def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies: tuple[str, ...]) -> Told:
+    """Return all but the zones, whose amounts for batch pods differ from node to node."""
     annotations = dict(zip(_READ, told, strict=True))
     kubelet = annotation(annotations, KUBELET, CPUManagerPolicy) or CPUManagerPolicy()
     ratios = _ratios(annotations[RATIO])
-    return NodeTopology(
+    topology = NodeTopology(
         cpus=cpus.value,
         reserved=_reserved(annotations, kubelet),
         full_cores_only=kubelet.policy == "static" and (kubelet.options or {}).get("full-pcpus-only") == "true",
@@ -178,12 +179,13 @@ def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies:
         amplified=ratios is not None and bool(annotations[RATIO]),
         cpu_ratio=(ratios or {}).get("cpu", 1.0),
     )
+    return Told(topology, _numa(topology, _NOTHING_SAID))
 
 
 @lru_cache(_MOST_NODES)
-def _told(common: Identity[NodeTopology], zones: tuple[Zone, ...]) -> Told:
-    topology = structs.replace(common.value, zones=zones)
-    return Told(topology, _numa(topology, _NOTHING_SAID))
+def _told(common: Identity[Told], zones: tuple[Zone, ...]) -> Told:
+    known = common.value  # a node that says nothing itself has its zones as they are
+    return Told(structs.replace(known.topology, zones=zones), structs.replace(known.numa, zones=zones))
 
 
 def _zone(number: int, written: Amounts, cpus: CPUTopology | None, reserved: CPUSet) -> Zone:
