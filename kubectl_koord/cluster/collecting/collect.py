@@ -159,7 +159,7 @@ class Collector:
         if value is not None:
             self._values[kind.name][key] = value
 
-    def _take_node(self, written: nodes.Node) -> None:
+    def _take_node(self, written: nodes.Node | nodes.ListedNode) -> None:
         self.values(kinds.NODE)[written.metadata.name] = nodes.node(written, self._pool)
         self._said.take(written)
 

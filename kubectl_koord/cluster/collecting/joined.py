@@ -34,7 +34,7 @@ class Said(Struct, frozen=True):
     annotations: dict[str, Strings] = field(default_factory=dict)
     settings: dict[str, node_topology.Settings] = field(default_factory=dict)
 
-    def take(self, node: nodes.Node) -> None:
+    def take(self, node: nodes.Node | nodes.ListedNode) -> None:
         """Take what a node says."""
         meta = node.metadata
         _keep(self.annotations, meta.name, metrics.annotations_of(meta.annotations))

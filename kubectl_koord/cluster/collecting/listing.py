@@ -8,10 +8,11 @@ import msgspec
 
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.decoders import decoder
-from kubectl_koord.cluster.kinds import NODE_METRIC, NODE_TOPOLOGY, POD
+from kubectl_koord.cluster.kinds import NODE, NODE_METRIC, NODE_TOPOLOGY, POD
 from kubectl_koord.cluster.objects.fields.resource_topologies import ListedTopology
 from kubectl_koord.cluster.objects.koordinator.metrics import ListedMetric, listed_metric
 from kubectl_koord.cluster.objects.koordinator.node_topology import ListedTopologies
+from kubectl_koord.cluster.objects.kubernetes.nodes import ListedNode
 from kubectl_koord.cluster.objects.pods.compared import PodComparer
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.listed import ListedPods
@@ -34,7 +35,7 @@ def _lists_of(wire_type: Any) -> "msgspec.json.Decoder[list[Any]]":  # noqa: ANN
 
 _encode = msgspec.msgpack.encode
 _pod, _named = decoder(Pod), decoder(_Named)
-_whole = {kind.name: _lists_of(kind.wire_type) for kind in (NODE_METRIC,)}
+_whole = {kind.name: _lists_of(kind.wire_type) for kind in (NODE, NODE_METRIC)}
 _told = msgspec.msgpack.Decoder(list[Told])
 
 
@@ -46,6 +47,7 @@ class ListingCollector(Collector):
         super().__init__(pool, seen)
         self.wire_types = self.wire_types | {
             POD.name: ListedPod,
+            NODE.name: ListedNode,
             NODE_TOPOLOGY.name: ListedTopology,
             NODE_METRIC.name: ListedMetric,
         }

@@ -52,7 +52,22 @@ METRICS = (
 )
 
 
-@pytest.mark.parametrize("one", METRICS)
+def a_node(allocatable: object, **fields: object) -> Json:
+    return thing("Node", "n1", status={"allocatable": allocatable}, **fields)
+
+
+RESERVED = {"node.koordinator.sh/reservation": '{"resources": {"cpu": "2"}}'}
+NODES = (
+    a_node({"cpu": "8", "memory": "64Gi", "pods": 110, "koordinator.sh/batch-cpu": "0", "kubernetes.io/gpu": "1"}),
+    a_node({"cpu": 8, "memory": "64Gi"}, annotations=RESERVED),
+    a_node(None, annotations=RESERVED),
+    a_node(None, labels={"b": "1", "a": None, "c": ""}, annotations=None),
+    a_node({}, labels={"only": "one"}, annotations={"node.koordinator.sh/reservation": None}),
+    thing("Node", "n1", spec={"unschedulable": True}, status={"conditions": [{"type": "Ready", "status": "True"}]}),
+)
+
+
+@pytest.mark.parametrize("one", [*METRICS, *NODES])
 def test_a_listed_object_is_what_it_is_for_itself(one: Json) -> None:
     other = thing(one["kind"], "n2")
     assert taken(ListingCollector(), one, other) == taken(Collector(), one, other)
@@ -68,6 +83,11 @@ def test_a_listed_object_is_what_it_is_for_itself(one: Json) -> None:
         metric(times=[over_time("5m0s", avg={"resources": {"cpu": {}}})]),
         metric(times=[{"usage": {"avg": None}}]),
         metric(None),
+        a_node({"cpu": "8", "pods": "many", "memory": "much"}),
+        a_node({"cpu": "8", "pods": "many"}, annotations=RESERVED),
+        a_node({"cpu": []}),
+        a_node("much", annotations=RESERVED),
+        thing("Node", "n1", labels={"a": 1}),
     ],
 )
 def test_what_cannot_be_read_is_told_as_of_any_list(odd: Json) -> None:
@@ -76,3 +96,22 @@ def test_what_cannot_be_read_is_told_as_of_any_list(odd: Json) -> None:
         taken(Collector(), plain, odd, plain)
     with pytest.raises(refused.type, match=f"^{re.escape(str(refused.value))}$"):
         taken(ListingCollector(), plain, odd, plain)
+
+
+def test_nodes_of_equal_labels_or_amounts_share_them_in_whatever_order_they_are_written() -> None:
+    collector = ListingCollector()
+    first = thing("Node", "a", labels={"x": "1", "y": None}, status={"allocatable": {"cpu": "8", "memory": "1Gi"}})
+    other = thing("Node", "b", labels={"y": "", "x": "1"}, status={"allocatable": {"memory": "1024Mi", "cpu": 8}})
+    one, another = taken(collector, first, other).values()
+    assert one.labels == (("x", "1"), ("y", ""))
+    assert one.labels is another.labels
+    assert one.allocatable == (("cpu", 8000), ("memory", 1 << 30))
+    assert one.allocatable is another.allocatable
+
+
+def test_more_kinds_of_nodes_than_are_remembered_are_read_all_the_same() -> None:
+    nodes = [
+        thing("Node", f"n{number}", labels={f"l{number}": "1"}, status={"allocatable": {"cpu": number}})
+        for number in range(1, 1100)
+    ]
+    assert taken(ListingCollector(), *nodes, *nodes) == taken(Collector(), *nodes)

@@ -9,12 +9,14 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
+from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.model import pods
 from kubectl_koord.model.values import quantity
 
 Amounts: TypeAlias = dict[str, str | int | float]
 Nano: TypeAlias = dict[str, int]
 CPU_AND_MEMORY = ("cpu", "memory")
+_list = decoder(Amounts | None)
 _DIGITS = b"0123456789"
 _NO_DIGIT = re.compile(rb':"\D')
 _APART = bytes(sign if sign in _DIGITS else ord("," if sign in b",}" else " ") for sign in range(1 << 8))
@@ -62,6 +64,17 @@ def amounts(written: Amounts | None, parse: Callable[[str | float], int] = quant
         except quantity.QuantityError as problem:
             raise quantity.QuantityError(f"{resource}: {problem}") from None
     return result
+
+
+def decoded(written: msgspec.Raw) -> Amounts | None:
+    """Return a list that was left as bytes.
+
+    Raises:
+        msgspec.ValidationError: when it is something else.
+
+    """
+    found: Amounts | None = _list.decode(written)
+    return found
 
 
 def resources(nano: Nano) -> pods.Resources:

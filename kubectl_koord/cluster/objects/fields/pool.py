@@ -1,11 +1,39 @@
 """Values that many objects have in common, kept once."""
 
 from collections.abc import Mapping
+from operator import getitem, itemgetter
 from sys import intern
 
-from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
+from msgspec import Raw
+
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, decoded, limits, resources
 from kubectl_koord.model import pods
-from kubectl_koord.model.values import selectors
+from kubectl_koord.model.values import quantity, selectors
+
+_MOST = 1 << 10
+
+
+class _Pairs(dict[str | None, tuple[str, str]]):
+    """The labels of one name seen so far, by value."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = intern(name)
+
+    def __missing__(self, value: str | None) -> tuple[str, str]:
+        pair = self[value] = (self._name, intern(value)) if value is not None else self[""]
+        return pair
+
+
+class _Names:
+    """The label sets of the same names."""
+
+    __slots__ = ("in_order", "pairs")
+
+    def __init__(self, pairs: list[_Pairs], places: list[int]) -> None:
+        self.pairs = [pairs[place] for place in places]
+        # API servers write labels in the order of their names.
+        self.in_order = itemgetter(*places) if places != sorted(places) else None
 
 
 class SharedValues:
@@ -14,28 +42,50 @@ class SharedValues:
     def __init__(self) -> None:
         """Start with nothing seen."""
         self._labels: dict[selectors.Labels, selectors.Labels] = {}
-        self._pairs: dict[tuple[str, str | None], tuple[str, str]] = {}
-        self._allocatable: dict[tuple[tuple[str, str | int | float], ...], pods.Resources] = {}
+        self._label_names: dict[tuple[str, ...], _Names] = {}
+        self._pairs: dict[str, _Pairs] = {}
+        self._allocatable: dict[pods.Resources, pods.Resources] = {}
+        self._written: dict[bytes, pods.Resources] = {}
 
     def labels(self, written: Mapping[str, str | None] | None) -> selectors.Labels:
         """Return labels in key order, one object for all equal sets."""
-        pairs = self._pairs
-        new = tuple(sorted([pairs.get(pair) or self._pair(*pair) for pair in (written or {}).items()]))
+        if not written:
+            return ()
+        names = tuple(written)
+        named = self._label_names.get(names) or self._known_names(names)
+        values = tuple(written.values())
+        new = tuple(map(getitem, named.pairs, named.in_order(values) if named.in_order else values))
         return self._labels.setdefault(new, new)
 
-    def _pair(self, key: str, value: str | None) -> tuple[str, str]:
-        pair = intern(key), intern(value or "")
-        return self._pairs.setdefault((key, value), pair) if value is None else self._pairs.setdefault(pair, pair)
+    def _known_names(self, names: tuple[str, ...]) -> _Names:
+        if len(self._label_names) >= _MOST:
+            self._label_names.clear()
+        places = sorted(range(len(names)), key=names.__getitem__)
+        pairs = [self._pairs.setdefault(name, _Pairs(name)) for name in names]
+        named = self._label_names[names] = _Names(pairs, places)
+        return named
 
-    def allocatable(self, written: Amounts | None) -> pods.Resources:
+    def allocatable(self, written: Amounts | Raw | None) -> pods.Resources:
         """Return a node's amounts, one object for all equal lists.
 
         Raises:
             QuantityError: when an amount is no quantity.
+            msgspec.ValidationError: when a list that was left as bytes is something else.
 
         """
-        key = tuple(written.items()) if written else ()
-        found = self._allocatable.get(key)
+        if not isinstance(written, Raw):
+            return self._resources(written)
+        text = bytes(written)
+        found = self._written.get(text)
         if found is None:
-            found = self._allocatable[key] = resources(amounts(written))
+            if len(self._written) >= _MOST:
+                self._written.clear()
+            found = self._written[text] = self._resources(decoded(written))
         return found
+
+    def _resources(self, written: Amounts | None) -> pods.Resources:
+        try:
+            new = tuple([one for one in limits(written) if one[1]])
+        except quantity.QuantityError:
+            new = resources(amounts(written))  # names the first of those that are none
+        return self._allocatable.setdefault(new, new)

@@ -2,11 +2,11 @@
 
 from sys import intern
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
-from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, decoded, resources
 from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
-from kubectl_koord.cluster.objects.fields.meta import Condition, Meta
+from kubectl_koord.cluster.objects.fields.meta import NOTHING, Condition, Meta
 from kubectl_koord.cluster.objects.fields.pool import SharedValues
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
 from kubectl_koord.model import objects, pods
@@ -36,20 +36,35 @@ class Node(Struct, gc=False):
     status: NodeStatus = field(default_factory=NodeStatus)
 
 
-def node(written: Node, pool: SharedValues) -> objects.Node:
+class ListedNodeStatus(Struct, gc=False, omit_defaults=True):
+    """status of a Node in a list: what is allocatable, which many nodes have alike, as bytes."""
+
+    allocatable: Raw = NOTHING
+    conditions: list[Condition] | None = None
+
+
+class ListedNode(Struct, gc=False):
+    """One Node in a list: the fields of `Node`."""
+
+    metadata: Meta
+    spec: NodeSpec = field(default_factory=NodeSpec)
+    status: ListedNodeStatus = field(default_factory=ListedNodeStatus)
+
+
+def node(written: Node | ListedNode, pool: SharedValues) -> objects.Node:
     """Return the node as the scheduler sees it, its own reservation taken off.
 
     Raises:
         QuantityError: when an amount is no quantity.
+        msgspec.ValidationError: when what is allocatable of a listed one is something else.
 
     """
-    meta = written.metadata
-    annotations = meta.annotations or {}
-    reserved = annotations.get(KEPT_BACK)
+    meta, allocatable = written.metadata, written.status.allocatable
+    reserved = meta.annotations.get(KEPT_BACK) if meta.annotations else None
     ready = next((c.status == "True" for c in written.status.conditions or () if c.type == "Ready"), False)
     return objects.Node(
         name=intern(meta.name),
-        allocatable=_unreserved(written, reserved) if reserved else pool.allocatable(written.status.allocatable),
+        allocatable=_unreserved(allocatable, reserved) if reserved else pool.allocatable(allocatable),
         labels=pool.labels(meta.labels),
         taints=taints(written.spec.taints),
         unschedulable=bool(written.spec.unschedulable),
@@ -57,8 +72,8 @@ def node(written: Node, pool: SharedValues) -> objects.Node:
     )
 
 
-def _unreserved(written: Node, reserved: str) -> pods.Resources:
-    allocatable = amounts(written.status.allocatable)
+def _unreserved(written: Amounts | Raw | None, reserved: str) -> pods.Resources:
+    allocatable = amounts(decoded(written) if isinstance(written, Raw) else written)
     _take_off(allocatable, reserved)
     return resources(allocatable)
 
