@@ -1,15 +1,19 @@
 """A collector for the lists of a live cluster: what many pods or nodes have alike is decoded once."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.decoders import decoder
-from kubectl_koord.cluster.kinds import NODE, NODE_METRIC, NODE_TOPOLOGY, POD
+from kubectl_koord.cluster.kind import Kind
+from kubectl_koord.cluster.kinds import DEVICE, NODE, NODE_METRIC, NODE_TOPOLOGY, POD
 from kubectl_koord.cluster.objects.fields.resource_topologies import ListedTopology
+from kubectl_koord.cluster.objects.koordinator.devices import ListedDevice, listed_devices
 from kubectl_koord.cluster.objects.koordinator.metrics import ListedMetric, listed_metric
 from kubectl_koord.cluster.objects.koordinator.node_topology import ListedTopologies
 from kubectl_koord.cluster.objects.kubernetes.nodes import ListedNode
@@ -21,6 +25,14 @@ from kubectl_koord.cluster.objects.pods.placed import PlacedMeta
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.apart import Reducer
 from kubectl_koord.errors import KoordError
+
+_LISTED: dict[str, Kind[Any, Any]] = {
+    kind.name: kind
+    for kind in (
+        structs.replace(NODE_METRIC, wire_type=ListedMetric, value=listed_metric),
+        structs.replace(DEVICE, wire_type=ListedDevice, value=listed_devices),
+    )
+}
 
 
 class _Named(msgspec.Struct, gc=False):
@@ -35,7 +47,7 @@ def _lists_of(wire_type: Any) -> "msgspec.json.Decoder[list[Any]]":  # noqa: ANN
 
 _encode = msgspec.msgpack.encode
 _pod, _named = decoder(Pod), decoder(_Named)
-_whole = {kind.name: _lists_of(kind.wire_type) for kind in (NODE, NODE_METRIC)}
+_whole = {kind.name: _lists_of(kind.wire_type) for kind in (NODE, NODE_METRIC, DEVICE)}
 _told = msgspec.msgpack.Decoder(list[Told])
 
 
@@ -49,7 +61,7 @@ class ListingCollector(Collector):
             POD.name: ListedPod,
             NODE.name: ListedNode,
             NODE_TOPOLOGY.name: ListedTopology,
-            NODE_METRIC.name: ListedMetric,
+            **{name: kind.wire_type for name, kind in _LISTED.items()},
         }
         self._comparer = PodComparer()
         self._listed = ListedPods(self._pool)
@@ -76,12 +88,11 @@ class ListingCollector(Collector):
             raise
 
     def _taker(self, kind: str) -> Callable[[Any], None]:
-        takers: dict[str, Callable[[Any], None]] = {
-            POD.name: self._take_listed,
-            NODE_TOPOLOGY.name: self._take_topology,
-            NODE_METRIC.name: self._take_metric,
-        }
-        return takers.get(kind) or super()._taker(kind)
+        if kind in _LISTED:
+            return partial(self._keep, _LISTED[kind])
+        if kind == NODE_TOPOLOGY.name:
+            return self._take_topology
+        return self._take_listed if kind == POD.name else super()._taker(kind)
 
     def reducer(self, kind: str) -> Reducer | None:
         """Return what reduces pods: they are compared in the other process."""
@@ -103,9 +114,6 @@ class ListingCollector(Collector):
 
     def _take_topology(self, written: ListedTopology) -> None:
         self.values(NODE_TOPOLOGY)[written.metadata.name] = self._topologies.topology(written)
-
-    def _take_metric(self, written: ListedMetric) -> None:
-        self.values(NODE_METRIC)[written.metadata.name] = listed_metric(written)
 
     def _take_listed(self, written: ListedPod) -> None:
         self._take_told(self._comparer.told(written))

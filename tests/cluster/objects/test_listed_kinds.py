@@ -67,7 +67,29 @@ NODES = (
 )
 
 
-@pytest.mark.parametrize("one", [*METRICS, *NODES])
+def device(*infos: Json, **meta: object) -> Json:
+    return thing("Device", "n1", spec={"devices": infos}, **meta)
+
+
+GPU: Json = {
+    "type": "gpu",
+    "id": "GPU-1",
+    "minor": 0,
+    "health": True,
+    "resources": {"kubernetes.io/gpu-core": 100},
+    "topology": {"socketID": -1, "nodeID": 1, "pcieID": "3", "busID": "0000:0f:00.0"},
+    "labels": {"b": "2", "a": None},
+}
+RDMA: Json = {"type": "rdma", "minor": 1, "vfGroups": [{"labels": {"vf": "x"}, "vfs": [{"busID": "b1"}]}, {}]}
+HONOURED = {"node.koordinator.sh/gpu-partition-policy": "Honor"}
+DEVICES = (
+    device(GPU, RDMA, {"type": "fpga", "id": None, "resources": None, "topology": None, "labels": None}),
+    device({**GPU, "minor": None, "vfGroups": None}, labels=HONOURED, annotations={"a": None}),
+    thing("Device", "n1", spec={"devices": None}),
+)
+
+
+@pytest.mark.parametrize("one", [*METRICS, *NODES, *DEVICES])
 def test_a_listed_object_is_what_it_is_for_itself(one: Json) -> None:
     other = thing(one["kind"], "n2")
     assert taken(ListingCollector(), one, other) == taken(Collector(), one, other)
@@ -88,6 +110,10 @@ def test_a_listed_object_is_what_it_is_for_itself(one: Json) -> None:
         a_node({"cpu": []}),
         a_node("much", annotations=RESERVED),
         thing("Node", "n1", labels={"a": 1}),
+        device(GPU, {**GPU, "resources": {"cpu": "much"}}),
+        device(GPU, {**GPU, "resources": []}),
+        device(GPU, {**RDMA, "vfGroups": [7]}),
+        device({"id": 7}),
     ],
 )
 def test_what_cannot_be_read_is_told_as_of_any_list(odd: Json) -> None:
@@ -115,3 +141,10 @@ def test_more_kinds_of_nodes_than_are_remembered_are_read_all_the_same() -> None
         for number in range(1, 1100)
     ]
     assert taken(ListingCollector(), *nodes, *nodes) == taken(Collector(), *nodes)
+
+
+def test_nodes_that_are_built_alike_share_their_layout_however_it_is_spelled() -> None:
+    other = {**GPU, "id": "GPU-2", "topology": {"pcieID": "3", "nodeID": 1}}
+    one, another = taken(ListingCollector(), device(GPU), {**device(other), "metadata": {"name": "n2"}}).values()
+    assert one.layout is another.layout
+    assert (tuple(one.ids), tuple(another.ids)) == (("GPU-1",), ("GPU-2",))

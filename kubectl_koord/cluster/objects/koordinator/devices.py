@@ -1,13 +1,15 @@
 """Device objects: the GPUs, RDMA cards and FPGAs of a node."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
+from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
-from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
+from kubectl_koord.cluster.objects.fields.meta import NOTHING, Int32, Meta
 from kubectl_koord.cluster.objects.fields.pod_devices import VirtualFunction
 from kubectl_koord.model.hardware.devices import (
     Device,
@@ -25,7 +27,7 @@ from kubectl_koord.model.values.selectors import Labels
 _PARTITIONS = "scheduling.koordinator.sh/gpu-partitions"
 _POLICY = "node.koordinator.sh/gpu-partition-policy"
 _PLANNED = "node.koordinator.sh/secondary-device-well-planned"
-_LAYOUTS = 4096
+_LAYOUTS, _LISTED_LAYOUTS = 1 << 12, 1 << 8
 
 
 class Topology(Struct, gc=False):
@@ -74,6 +76,38 @@ class _Partition(Struct, gc=False, rename="camel"):
     allocation_score: int = 0
 
 
+class ListedDeviceInfo(Struct, gc=False, omit_defaults=True):
+    """`DeviceInfo` in a list: what many nodes have alike, as bytes."""
+
+    type: str = ""
+    id: str | None = None
+    minor: Int32 | None = None
+    health: bool = False
+    resources: Raw = NOTHING
+    topology: Raw = NOTHING
+    labels: Raw = NOTHING
+    groups: Raw = field(default=NOTHING, name="vfGroups")
+
+
+class ListedDeviceSpec(Struct, gc=False):
+    """spec of a Device in a list."""
+
+    devices: list[ListedDeviceInfo] | None = None
+
+
+class ListedDevice(Struct, gc=False):
+    """One Device in a list: the fields of `DeviceObject`."""
+
+    metadata: Meta
+    spec: ListedDeviceSpec = field(default_factory=ListedDeviceSpec)
+
+
+_Layout: TypeAlias = Callable[[bytes, str, bool, bool], DeviceLayout]
+
+_encode = msgspec.json.Encoder().encode
+_infos = decoder(list[DeviceInfo])
+
+
 def node_devices(written: DeviceObject) -> NodeDevices:
     """Return the devices of a node.
 
@@ -81,24 +115,44 @@ def node_devices(written: DeviceObject) -> NodeDevices:
         QuantityError: when an amount is no quantity.
 
     """
-    labels, annotations = written.metadata.labels or {}, written.metadata.annotations or {}
-    infos = written.spec.devices or []
-    ids = tuple(info.id or "" for info in infos)
+    return _node_devices(written.metadata, written.spec.devices or (), _layout)
+
+
+def listed_devices(written: ListedDevice) -> NodeDevices:
+    """Return the same of a Device in a list.
+
+    Raises:
+        QuantityError: as `node_devices`.
+        msgspec.ValidationError: when a field that was left as bytes is something else.
+
+    """
+    return _node_devices(written.metadata, written.spec.devices or (), _listed_layout)
+
+
+def _node_devices(meta: Meta, infos: Sequence[DeviceInfo | ListedDeviceInfo], layout: _Layout) -> NodeDevices:
+    labels, annotations = meta.labels or {}, meta.annotations or {}
+    ids = tuple([info.id or "" for info in infos])
     for info in infos:
         info.id = None
-    layout = _layout(
-        msgspec.json.encode(infos),
+    alike = layout(
+        _encode(infos),
         annotations.get(_PARTITIONS) or "",
         labels.get(_POLICY) == "Honor",
         labels.get(_PLANNED) == "true",
     )
-    return NodeDevices(layout, packed_strings(ids) if ids else ())
+    return NodeDevices(alike, packed_strings(ids) if ids else ())
+
+
+@lru_cache(maxsize=_LISTED_LAYOUTS)
+def _listed_layout(infos: bytes, partitions: str, honours: bool, plans: bool) -> DeviceLayout:  # noqa: FBT001 - as below
+    """Return the layout of devices as they are listed: who writes them spells equal ones alike."""
+    return _layout(_encode(_infos.decode(infos)), partitions, honours, plans)
 
 
 @lru_cache(maxsize=_LAYOUTS)
 def _layout(infos: bytes, partitions: str, honours: bool, plans: bool) -> DeviceLayout:  # noqa: FBT001 - a cache's key
     """Return the layout of devices without their ids, the one object for all nodes that are built alike."""
-    devices = tuple(_device(info) for info in msgspec.json.decode(infos, type=list[DeviceInfo]))
+    devices = tuple(map(_device, _infos.decode(infos)))
     return DeviceLayout(devices, _table(partitions), honours, plans)
 
 
