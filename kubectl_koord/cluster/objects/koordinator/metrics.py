@@ -140,17 +140,12 @@ class ListedMetric(Struct, gc=False):
 
 
 class _Lists(NamedTuple):
-    """The resource lists that are written: `Amounts`, and none is empty; of a `ListedMetric` JSON, whatever it is."""
+    """Resource lists as they are written: `Amounts`, of a `ListedMetric` JSON; and the pods and times some are of."""
 
     whole: Sequence[Any]
     system: Sequence[Any]
     of_pods: Sequence[Any]
     over_time: Sequence[Any]
-
-
-class _Of(NamedTuple):
-    """The pods, and the times, that resource lists are of."""
-
     pods: Sequence[PodMeasured | ListedPodMeasured]
     times: tuple[Time, ...]
 
@@ -166,8 +161,9 @@ def metric(written: NodeMetric) -> load.NodeMetric:
         QuantityError: when an amount is no quantity.
 
     """
-    lists, of = _lists(written.status)
-    return _metric(written, lists, of, _numbers([list(map(_encode, some)) for some in lists]))
+    lists = _lists(_measured_only(written.status))
+    every = (lists.whole, lists.system, lists.of_pods, lists.over_time)
+    return _metric(written, lists, _numbers([list(map(_encode, some)) for some in every]))
 
 
 def listed_metric(written: ListedMetric) -> load.NodeMetric:
@@ -178,16 +174,18 @@ def listed_metric(written: ListedMetric) -> load.NodeMetric:
         msgspec.ValidationError: when a resource list is something else.
 
     """
-    lists, of = _lists(written.status)
-    numbers = cpu_and_memory(*lists)
+    lists = _lists(written.status)
+    # In one group those that koordlet writes in the same units.
+    numbers = cpu_and_memory((*lists.whole, *lists.system, *lists.of_pods), lists.over_time)
     if numbers is None:
         return metric(_alone.decode(_encode(written)))
-    return _metric(written, lists, of, numbers)
+    now, over_time = numbers
+    system = len(CPU_AND_MEMORY) * len(lists.whole)
+    pods = system + len(CPU_AND_MEMORY) * len(lists.system)
+    return _metric(written, lists, (now[:system], now[system:pods], now[pods:], over_time))
 
 
-def _metric(
-    written: NodeMetric | ListedMetric, lists: _Lists, of: _Of, numbers: Sequence[list[int] | None]
-) -> load.NodeMetric:
+def _metric(written: NodeMetric | ListedMetric, lists: _Lists, numbers: Sequence[list[int] | None]) -> load.NodeMetric:
     """Return what lists tell; of each kind of them there are CPU and memory as `numbers`, unless it has others."""
     status, policy = written.status, written.spec.metric_collect_policy
     in_whole, in_system, in_pods, in_time = numbers
@@ -197,29 +195,48 @@ def _metric(
         interval=_INTERVAL
         if policy is None or policy.report_interval_seconds is None
         else policy.report_interval_seconds,
-        pods=_pods(of.pods, lists.of_pods, in_pods),
+        pods=_pods(lists.pods, lists.of_pods, in_pods),
         system=_used(lists.system, in_system),
-        over_time=_usages_over_time(of.times, lists.over_time, in_time),
+        over_time=_usages_over_time(lists.times, lists.over_time, in_time),
     )
 
 
-def _lists(status: NodeMetricStatus | ListedStatus) -> tuple[_Lists, _Of]:
+def _measured_only(status: NodeMetricStatus) -> NodeMetricStatus:
+    """Return the same without the usages of which nothing was measured."""
+    of_node = status.node_metric
+    if of_node is not None:
+        over_time = [
+            MeasuredOverTime(
+                one.duration, {kind: usage for kind, usage in (one.usage or {}).items() if usage.resources}
+            )
+            for one in of_node.aggregated_node_usages or ()
+        ]
+        of_node = NodeMeasured(_full(of_node.node_usage), _full(of_node.system_usage), over_time)
+    pods = [one for one in status.pods_metric or () if _full(one.pod_usage)]
+    return NodeMetricStatus(status.update_time, of_node, pods)
+
+
+def _full(written: Measured | None) -> Measured | None:
+    return written if written is not None and written.resources else None
+
+
+def _lists(status: NodeMetricStatus | ListedStatus) -> _Lists:
     of_node = status.node_metric or _NOTHING
-    pods = [one for one in status.pods_metric or () if one.pod_usage and one.pod_usage.resources]
+    pods = [one for one in status.pods_metric or () if one.pod_usage]
     over_time: list[Any] = []
     times = []
     for one in of_node.aggregated_node_usages or ():
         if one.usage and durations.seconds(one.duration) is not None:
-            found = {kind: resources for kind, usage in one.usage.items() if (resources := usage.resources)}
-            times.append((one.duration, *found))
-            over_time += found.values()
-    lists = _Lists(
+            times.append((one.duration, *one.usage))
+            over_time += [usage.resources for usage in one.usage.values()]
+    return _Lists(
         _only(of_node.node_usage),
         _only(of_node.system_usage),
         [usage.resources for one in pods if (usage := one.pod_usage)],
         over_time,
+        pods,
+        _times(tuple(times)),
     )
-    return lists, _Of(pods, _times(tuple(times)))
 
 
 @lru_cache(_MOST_TIMES)
@@ -230,7 +247,7 @@ def _times(written: tuple[tuple[str, ...], ...]) -> tuple[Time, ...]:
 
 def _only(written: Measured | ListedMeasured | None) -> Sequence[Any]:
     """Return what was measured: one list, or none."""
-    return (written.resources,) if written is not None and written.resources else ()
+    return (written.resources,) if written else ()
 
 
 def _numbers(written: Sequence[Sequence[bytes]]) -> Sequence[list[int] | None]:
