@@ -124,13 +124,14 @@ def test_what_cannot_be_read_is_told_as_of_any_list(odd: Json) -> None:
         taken(ListingCollector(), plain, odd, plain)
 
 
-def test_nodes_of_equal_labels_or_amounts_share_them_in_whatever_order_they_are_written() -> None:
+def test_nodes_share_each_label_and_equal_amounts_in_whatever_order_they_are_written() -> None:
     collector = ListingCollector()
     first = thing("Node", "a", labels={"x": "1", "y": None}, status={"allocatable": {"cpu": "8", "memory": "1Gi"}})
     other = thing("Node", "b", labels={"y": "", "x": "1"}, status={"allocatable": {"memory": "1024Mi", "cpu": 8}})
     one, another = taken(collector, first, other).values()
     assert one.labels == (("x", "1"), ("y", ""))
-    assert one.labels is another.labels
+    assert one.labels == another.labels
+    assert all(label is other for label, other in zip(one.labels, another.labels, strict=True))
     assert one.allocatable == (("cpu", 8000), ("memory", 1 << 30))
     assert one.allocatable is another.allocatable
 

@@ -49,13 +49,17 @@ class SharedValues:
 
     def labels(self, written: Mapping[str, str | None] | None) -> selectors.Labels:
         """Return labels in key order, one object for all equal sets."""
+        new = self.own_labels(written)
+        return self._labels.setdefault(new, new)
+
+    def own_labels(self, written: Mapping[str, str | None] | None) -> selectors.Labels:
+        """Return labels in key order, of an object that hardly has them all like another; equal ones are one object."""
         if not written:
             return ()
         names = tuple(written)
         named = self._label_names.get(names) or self._known_names(names)
         values = tuple(written.values())
-        new = tuple(map(getitem, named.pairs, named.in_order(values) if named.in_order else values))
-        return self._labels.setdefault(new, new)
+        return tuple(map(getitem, named.pairs, named.in_order(values) if named.in_order else values))
 
     def _known_names(self, names: tuple[str, ...]) -> _Names:
         if len(self._label_names) >= _MOST:

@@ -17,4 +17,4 @@ class Taint(Struct, gc=False):
 
 def taints(written: Iterable[Taint] | None) -> tuple[selectors.Taint, ...]:
     """Return taints as values."""
-    return tuple(selectors.Taint(one.key, one.value, one.effect) for one in written or ())
+    return tuple([selectors.Taint(one.key, one.value, one.effect) for one in written]) if written else ()

@@ -61,14 +61,14 @@ def node(written: Node | ListedNode, pool: SharedValues) -> objects.Node:
     """
     meta, allocatable = written.metadata, written.status.allocatable
     reserved = meta.annotations.get(KEPT_BACK) if meta.annotations else None
-    ready = next((c.status == "True" for c in written.status.conditions or () if c.type == "Ready"), False)
+    ready = [one.status for one in written.status.conditions or () if one.type == "Ready"]
     return objects.Node(
         name=intern(meta.name),
         allocatable=_unreserved(allocatable, reserved) if reserved else pool.allocatable(allocatable),
-        labels=pool.labels(meta.labels),
+        labels=pool.own_labels(meta.labels),  # its host name is among them
         taints=taints(written.spec.taints),
         unschedulable=bool(written.spec.unschedulable),
-        ready=ready,
+        ready=ready[:1] == ["True"],
     )
 
 
