@@ -102,8 +102,8 @@ def cpu_and_memory(*groups: Sequence[bytes | msgspec.Raw]) -> list[list[int]] | 
     text = b"".join(chain.from_iterable(groups))
     forms = text.translate(None, _DIGITS).split(b"}")
     lists = len(forms) - 1
-    # Each amount begins with a digit, and no comma follows another with digits in two places between them: then there
-    # are none in a name or behind a unit, and the forms are all that is left to look at.
+    # Forms do not tell where digits are. But each amount begins with one, and all between two commas stand together, or
+    # there is no list of numbers: so none is in a name or behind a unit.
     if not lists or lists != sum(map(len, groups)) or _NO_DIGIT.search(text):
         return None
     try:

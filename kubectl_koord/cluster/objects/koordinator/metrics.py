@@ -139,6 +139,10 @@ class ListedMetric(Struct, gc=False):
     status: ListedStatus = field(default_factory=ListedStatus)
 
 
+_Numbers: TypeAlias = tuple[list[int] | None, list[int] | None, list[int] | None, list[int] | None]
+"""CPU and memory of the lists of each kind, None or nothing for one that has others."""
+
+
 class _Lists(NamedTuple):
     """Resource lists as they are written: `Amounts`, of a `ListedMetric` JSON; and the pods and times some are of."""
 
@@ -148,6 +152,17 @@ class _Lists(NamedTuple):
     over_time: Sequence[Any]
     pods: Sequence[PodMeasured | ListedPodMeasured]
     times: tuple[Time, ...]
+
+    def groups(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return them together with those that koordlet writes in the same units."""
+        return (*self.whole, *self.system, *self.of_pods), self.over_time
+
+    def numbers(self, of_groups: Sequence[list[int]]) -> _Numbers:
+        """Return CPU and memory of the lists of each kind; `of_groups` are those of `groups`."""
+        now, over_time = of_groups
+        system = len(CPU_AND_MEMORY) * len(self.whole)
+        pods = system + len(CPU_AND_MEMORY) * len(self.system)
+        return now[:system], now[system:pods], now[pods:], over_time
 
 
 _encode = msgspec.json.Encoder().encode
@@ -161,9 +176,9 @@ def metric(written: NodeMetric) -> load.NodeMetric:
         QuantityError: when an amount is no quantity.
 
     """
-    lists = _lists(_measured_only(written.status))
-    every = (lists.whole, lists.system, lists.of_pods, lists.over_time)
-    return _metric(written, lists, _numbers([list(map(_encode, some)) for some in every]))
+    lists = _lists(written.status)
+    numbers = cpu_and_memory(*[list(map(_encode, group)) for group in lists.groups()])
+    return _metric(written, lists, lists.numbers(numbers)) if numbers else _odd_metric(written)
 
 
 def listed_metric(written: ListedMetric) -> load.NodeMetric:
@@ -175,17 +190,21 @@ def listed_metric(written: ListedMetric) -> load.NodeMetric:
 
     """
     lists = _lists(written.status)
-    # In one group those that koordlet writes in the same units.
-    numbers = cpu_and_memory((*lists.whole, *lists.system, *lists.of_pods), lists.over_time)
-    if numbers is None:
-        return metric(_alone.decode(_encode(written)))
-    now, over_time = numbers
-    system = len(CPU_AND_MEMORY) * len(lists.whole)
-    pods = system + len(CPU_AND_MEMORY) * len(lists.system)
-    return _metric(written, lists, (now[:system], now[system:pods], now[pods:], over_time))
+    numbers = cpu_and_memory(*lists.groups())
+    return _metric(written, lists, lists.numbers(numbers)) if numbers else _odd_metric(_alone.decode(_encode(written)))
 
 
-def _metric(written: NodeMetric | ListedMetric, lists: _Lists, numbers: Sequence[list[int] | None]) -> load.NodeMetric:
+def _odd_metric(written: NodeMetric) -> load.NodeMetric:
+    """Return what was measured of a node, whatever is written, and however."""
+    lists = _lists(_measured_only(written.status))
+    whole, system, of_pods, over_time = (
+        found[0] if (found := cpu_and_memory(list(map(_encode, some)))) else None
+        for some in (lists.whole, lists.system, lists.of_pods, lists.over_time)
+    )
+    return _metric(written, lists, (whole, system, of_pods, over_time))
+
+
+def _metric(written: NodeMetric | ListedMetric, lists: _Lists, numbers: _Numbers) -> load.NodeMetric:
     """Return what lists tell; of each kind of them there are CPU and memory as `numbers`, unless it has others."""
     status, policy = written.status, written.spec.metric_collect_policy
     in_whole, in_system, in_pods, in_time = numbers
@@ -248,11 +267,6 @@ def _times(written: tuple[tuple[str, ...], ...]) -> tuple[Time, ...]:
 def _only(written: Measured | ListedMeasured | None) -> Sequence[Any]:
     """Return what was measured: one list, or none."""
     return (written.resources,) if written else ()
-
-
-def _numbers(written: Sequence[Sequence[bytes]]) -> Sequence[list[int] | None]:
-    """Return CPU and memory of all lists of each kind, read together; None for a kind that has others."""
-    return cpu_and_memory(*written) or [found[0] if (found := cpu_and_memory(lists)) else None for lists in written]
 
 
 def _used(written: Sequence[Amounts], numbers: list[int] | None) -> Resources:
