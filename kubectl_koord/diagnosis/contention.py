@@ -3,7 +3,7 @@
 The order and what follows from it is in engine/queue.py; here, of which jobs enough was read to tell where they go.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from kubectl_koord.engine.admission.queue import (
     may_fit_wherever,
     priority,
 )
+from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import Subject
@@ -29,7 +30,15 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.reports.jobs.pending import Contention
-from kubectl_koord.simulation.simulation import Scenario, Simulation, next_attempt, open_outcomes, seats, triggers
+from kubectl_koord.simulation.simulation import (
+    Scenario,
+    Simulation,
+    is_surely_placed,
+    next_attempt,
+    open_outcomes,
+    seats,
+    triggers,
+)
 from kubectl_koord.simulation.subjects import pending_subjects
 
 _MOST_EQUALS = 16
@@ -70,10 +79,23 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
             return self.outcome.placed_at_once
         return _may_fit_wherever(self.simulation, self.ahead) and self.outcome.placed_at_once and self._fits_wherever()
 
+    def surely_places(self, alone: Attempt) -> bool:
+        """Tell whether its outcome surely places the subject, which has no plan: no is no proof of the contrary.
+
+        Looked at are nodes that take a pod of its where it is tried `alone`, and on which jobs ahead take nothing.
+        """
+        return is_surely_placed(self.simulation, self.view, self._untaken(alone))
+
+    def _untaken(self, alone: Attempt) -> Iterator[str]:
+        now, pods = self.simulation.view, in_index_order(self.simulation.subject.pending)
+        for name in offer_slots(now, now.names(), pods, alone.prepared).counts:
+            if self.view.occupants(name) is now.occupants(name):
+                yield name
+
     def _fits_wherever(self) -> bool:
         subject, ahead, after = self.simulation.subject, self.ahead, self.outcome.first
         return (
-            may_fit_wherever(subject, ahead, after.prepared)
+            may_fit_wherever(subject, ahead, (after.prepared,))
             and len(outcomes := open_outcomes(self.simulation, ahead.fixed, preemption=False)) == 1
             and fits_wherever(subject, ahead, outcomes[0].first, self.simulation.multiples)
         )
@@ -81,10 +103,8 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
 
 def _may_fit_wherever(simulation: Simulation, ahead: JobsAhead) -> bool:
     """Tell whether the subject may surely fit whichever of its pods is tried first, before any of them is."""
-    view = ahead.view
-    return any(
-        may_fit_wherever(simulation.subject, ahead, simulation.prepared(pod, view)) for pod in triggers(simulation)
-    )
+    prepared = (simulation.prepared(pod, ahead.view) for pod in triggers(simulation))
+    return may_fit_wherever(simulation.subject, ahead, prepared)
 
 
 @memoised

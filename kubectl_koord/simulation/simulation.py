@@ -3,7 +3,7 @@
 Shared by every explanation, so that all of them, and every proof of a way out, run the same engine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -12,6 +12,7 @@ from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.engine.attempts.attempt import Job
+from kubectl_koord.engine.attempts.surely import surely_placed_beside_all
 from kubectl_koord.engine.attempts.trying import carried_out
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.landings import Landing, landings
@@ -170,20 +171,31 @@ def every_outcome(
     `alone` leaves them out. `most_rounds` is as in `outcomes`.
     """
     snapshot = simulation.snapshot
-    known = rules(snapshot.config.version)
     enabled = preemption and snapshot.config.preemption
     every = _jobs(snapshot, Identity(simulation.subject), Identity(simulation.tree))
     now = view or simulation.view
-    if alone:
-        found: tuple[Landing, ...] = (Landing(now),)
-    elif any(now is landing.view for landing in simulation.landings[:1]):
-        found = simulation.landings
-    else:
-        found = landings(now, priority(simulation.subject), known)
+    found = (Landing(now),) if alone else _landings(simulation, now)
     for landing in found:
         for job in every:
             for outcome in outcomes(job, landing.view, preemption=enabled, most_rounds=most_rounds):
                 yield structs.replace(outcome, landing=landing.nodes) if len(found) > 1 else outcome
+
+
+def _landings(simulation: Simulation, view: View) -> tuple[Landing, ...]:
+    """Return where the reservations that go before the subject may be placed in a variant of the cluster."""
+    if any(view is landing.view for landing in simulation.landings[:1]):
+        return simulation.landings
+    return landings(view, priority(simulation.subject), rules(simulation.snapshot.config.version))
+
+
+def is_surely_placed(simulation: Simulation, view: View, names: Iterable[str]) -> bool:
+    """Tell whether all outcomes without preemption in a variant surely place the subject; no proves nothing.
+
+    Only a few nodes are looked at, the first of those that are named.
+    """
+    every = _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree))
+    found = _landings(simulation, view)
+    return len(found) == 1 and all(surely_placed_beside_all(job, found[0].view, names) for job in every)
 
 
 @recently(_MOST_KEPT)

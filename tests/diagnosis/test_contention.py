@@ -3,13 +3,13 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.diagnosis.contention import contentions
+from kubectl_koord.diagnosis.contention import contentions, left_by_jobs_ahead
 from kubectl_koord.engine.attempts.trying import carried_out
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.reports.jobs.pending import Contention
-from kubectl_koord.simulation.simulation import cluster_of
+from kubectl_koord.simulation.simulation import cluster_of, next_attempt
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import (
     BLOCK,
@@ -82,6 +82,28 @@ def test_a_pod_that_keeps_others_away_leaves_it_open_wherever_there_is_room() ->
     alone = PodTerm("kubernetes.io/hostname", having(app="web"))
     drawing = job(FOUR_NODES, topology=GATHERED).with_pod("high", cpu=1, priority=10, pod_anti_affinity=(alone,))
     assert why_of(drawing).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "placed"),
+    [
+        pytest.param(job(FOUR_NODES), True, id="two nodes are left that nobody takes"),
+        pytest.param(job(FOUR_NODES.cordon("n3", "n4"), 1, 6), False, id="the one that takes it is taken"),
+        pytest.param(job(FOUR_NODES, topology=GATHERED), False, id="a plan is not judged"),
+        pytest.param(
+            job(FOUR_NODES).with_reserve_pod("r", priority=10).with_reserve_pod("s", priority=10),
+            False,
+            id="where reservations land is open",
+        ),
+    ],
+)
+def test_behind_others_a_job_is_surely_placed_on_nodes_that_nobody_takes(drawing: Drawing, *, placed: bool) -> None:
+    drawing = drawing.with_pod("high", cpu=3, priority=10).with_pod("next", cpu=8, priority=9)
+    simulation = cluster_of(drawing).simulation(drawing.subject("job"))
+    left = left_by_jobs_ahead(simulation)
+    assert left is not None
+    assert left.surely_places(next_attempt(simulation)[0].first) is placed
+    assert not placed or left.outcome.placed_at_once
 
 
 def test_what_is_known_of_who_goes_first_is_taken_off_before_what_is_open() -> None:

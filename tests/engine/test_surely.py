@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.attempts.surely import surely_placed
+from kubectl_koord.engine.attempts.surely import surely_placed, surely_placed_beside_all
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
@@ -52,3 +52,26 @@ def test_of_a_domain_nodes_count_on_which_all_who_are_counted_find_their_places(
     assert not surely_placed(jobs_of(ill)[0], of(ill))
     one_ill = with_cards(cluster("s0: b0[n1 n2]"), n1=1, n2=2)
     assert surely_placed(jobs_of(one_ill)[0], of(one_ill))
+
+
+TEAM = (("quota.scheduling.koordinator.sh/name", "team"),)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "names", "placed"),
+    [
+        (TWO_NODES.with_gang("job", 2, 2), ("n2",), True),
+        (TWO_NODES.with_gang("job", 3, 2), ("n2",), False),
+        (TWO_NODES.with_gang("job", 2, 2, must_gather=SPINE), ("n2",), False),
+        (TWO_NODES.with_gang("job", 1, 2).with_pod("job-1", gang="job", cpu=2, priority=1), ("n2",), False),
+        (TWO_NODES.with_gang("job", 2, 2).with_pod("other", nominated="n1"), ("n1", "n2"), True),
+        (TWO_NODES.with_gang("job", 2, 2).with_pod("other", nominated="n2"), ("n2",), False),
+        (TWO_NODES.with_gang("job", 2, 2, labels=TEAM).with_quota("team", cpu=4), ("n2",), True),
+        (TWO_NODES.with_gang("job", 2, 2, labels=TEAM).with_quota("team", cpu=3), ("n2",), False),
+    ],
+)
+def test_a_job_without_a_plan_is_surely_placed_beside_quotas_and_who_is_nominated(
+    drawing: Drawing, names: tuple[str, ...], *, placed: bool
+) -> None:
+    (job,) = jobs_of(drawing)
+    assert surely_placed_beside_all(job, of(drawing), names) is placed

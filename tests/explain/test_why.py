@@ -555,10 +555,13 @@ def test_a_lone_pod_that_is_on_a_node_is_not_missing_there() -> None:
     ]
 
 
+@pytest.mark.parametrize("nodes", ["n1 n2", "n1 n2 n3"])
 @pytest.mark.parametrize("message", ["", "0/2 nodes are available: 2 Insufficient cpu."])
-def test_a_listing_tells_of_a_job_behind_others_what_its_own_page_does(message: str) -> None:
+def test_a_listing_tells_of_a_job_behind_others_what_its_own_page_does(nodes: str, message: str) -> None:
     condition = Condition("Unschedulable", message, "2026-11-20T09:00:00Z") if message else None
-    drawing = cluster("s0: b0[n1 n2]").with_pod("high", cpu=3, priority=10).with_gang("job", 2, 8, condition=condition)
+    keeps_away = PodTerm("kubernetes.io/hostname", having(app="web"))
+    drawing = cluster(f"s0: b0[{nodes}]").with_pod("high", cpu=3, priority=10, pod_anti_affinity=(keeps_away,))
+    drawing = drawing.with_gang("job", 2, 8, condition=condition)
     full, listed = why_of(drawing), why(drawing, drawing.subject("job"), brief=True)
     assert (listed.verdict, listed.cause and listed.cause.code) == ("unknown", "insufficient-capacity")
     assert (listed.cause, listed.scheduler_says, listed.domains) == (full.cause, full.scheduler_says, full.domains)

@@ -1,15 +1,18 @@
 """What a look at a few nodes finds to be surely so is so."""
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
 from kubectl_koord.engine.attempts.attempt import Job
-from kubectl_koord.engine.attempts.surely import surely_placed
+from kubectl_koord.engine.attempts.surely import surely_placed, surely_placed_beside_all
 from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.rounds import outcomes
 from kubectl_koord.engine.view import View, of
 from tests.build import Drawing, card, devices, jobs_of
-from tests.properties.strategies import TINY, clusters
+from tests.properties.strategies import ANY, HELD, ODD, TINY, clusters
 
 _GPU = "nvidia.com/gpu"
 
@@ -42,3 +45,12 @@ def test_a_job_that_is_surely_placed_is_placed(drawing: Drawing, cards: bool, wh
     drawn = with_cards(drawing, which) if cards else drawing
     for job in jobs_of(drawn):
         assert not surely_placed(job, of(drawn)) or is_placed(job, of(drawn))
+
+
+@given(st.one_of([clusters(kind) for kind in (ANY, HELD, ODD, TINY)]), st.randoms(use_true_random=False))
+def test_a_job_that_is_surely_placed_beside_all_is_so_whatever_comes_first(drawing: Drawing, rng: Random) -> None:
+    view = of(drawing)
+    names = rng.sample(sorted(view.names()), rng.randint(0, len(view.names())))
+    for job in jobs_of(drawing):
+        every = outcomes(job, view, preemption=False)
+        assert not surely_placed_beside_all(job, view, names) or all(one.placed_at_once for one in every)

@@ -120,10 +120,15 @@ def _is_determined(step: _Step, subject: Subject, *, is_planned: bool) -> bool:
     return (step.placed is not None and step.placed.certain) or (len(requirements) == 1 and not is_planned)
 
 
-def may_fit_wherever(subject: Subject, ahead: JobsAhead, prepared: Prepared) -> bool:
-    """Tell whether `fits_wherever` can find that it does: it compares pods that are alike, and take room alone."""
-    takes_room_alone = not prepared.books and len({pod.requirements for pod in subject.pending}) == 1
-    return takes_room_alone and not any(pod.requirements.pod_anti_affinity for pod in ahead.undetermined)
+def may_fit_wherever(subject: Subject, ahead: JobsAhead, prepared: Iterable[Prepared]) -> bool:
+    """Tell whether `fits_wherever` can find that it does: it compares pods that are alike, and take room alone.
+
+    One of what is prepared must do; it is asked for last.
+    """
+    are_alike = len({pod.requirements for pod in subject.pending}) == 1
+    if not are_alike or any(pod.requirements.pod_anti_affinity for pod in ahead.undetermined):
+        return False
+    return not all(one.books for one in prepared)
 
 
 def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples: Mapping[str, int]) -> bool:

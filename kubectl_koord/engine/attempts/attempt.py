@@ -116,6 +116,10 @@ class Job(Struct, frozen=True, dict=True):
         nominated = of_other_jobs(self.nominated, self.pods)
         return prepare(trigger, view, self.rules, nominated, self.claims, first, self.pending)
 
+    def gang_by_gang(self, trigger: PendingPod) -> Sequence[PendingPod]:
+        """Return the members that are tried in their turn (`NextPod`): the trigger as the last of its gang."""
+        return sorted(self.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
+
     def over_quota(self, view: View, in_turn: Sequence[PendingPod]) -> Stop | None:
         """Return the first of these members that a quota refuses once those before it are placed, and why."""
         tree = quotas_of(view)

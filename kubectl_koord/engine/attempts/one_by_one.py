@@ -49,7 +49,7 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
         return Attempt(trigger, prepared, None, None, slots, left=job.pods, aborted=aborted)
     if prepared.books:
         slots = _places(view, slots, job.tried, prepared)
-    queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
+    queue = job.gang_by_gang(trigger)
     seats = (name for name, number in _ranked(view, slots, prepared) for _ in range(number))
     order = [*islice(seats, len(queue))]
     stopped = job.over_quota(view, queue[: len(order) + 1])

@@ -3,10 +3,11 @@
 No is no proof of the contrary.
 """
 
+from collections.abc import Iterable
 from itertools import islice
 
 from kubectl_koord.engine.attempts.attempt import Job, JobTopology, are_alike, is_enough, may_abort
-from kubectl_koord.engine.fit import Prepared, rejection_as_is, reserve, room_for
+from kubectl_koord.engine.fit import Prepared, of_other_jobs, rejection_as_is, reserve, room_for
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.placement import start_set
 from kubectl_koord.engine.slots import places
@@ -17,7 +18,23 @@ _MOST_LOOKED_AT = 64
 """So many nodes are looked at, or as many as there are pods."""
 
 
-def surely_placed(job: Job, view: View) -> bool:
+def surely_placed_beside_all(job: Job, view: View, names: Iterable[str]) -> bool:
+    """Tell whether every attempt surely places a job that is not planned, whatever quotas and nominated pods there are.
+
+    Args:
+        job: what is tried.
+        view: the cluster.
+        names: the nodes of which the first are looked at.
+
+    """
+    if job.topology is not None or len(job.triggers) > 1:
+        return False
+    nominated = {pod.nominated for pod in of_other_jobs(job.nominated, job.pods)}
+    free = (name for name in names if name not in nominated)
+    return surely_placed(job, view, free) and job.over_quota(view, job.gang_by_gang(job.triggers[0])) is None
+
+
+def surely_placed(job: Job, view: View, names: Iterable[str] | None = None) -> bool:
     """Tell whether an attempt surely places a job in a cluster without quotas, as if no other pod were nominated.
 
     Members that are alike find their places wherever nodes have room for all of them, whichever they take. A plan
@@ -33,12 +50,13 @@ def surely_placed(job: Job, view: View) -> bool:
         return False
     if job.topology is not None:
         return _has_domain(job.topology, view, len(job.pods), prepared)
-    return not prepared.may_fail_to_reserve and _have_room(view, len(job.tried), prepared)
+    asked = view.names() if names is None else names
+    return not prepared.may_fail_to_reserve and _have_room(view, asked, len(job.tried), prepared)
 
 
-def _have_room(view: View, number: int, prepared: Prepared) -> bool:
+def _have_room(view: View, names: Iterable[str], number: int, prepared: Prepared) -> bool:
     left = number
-    for name in islice(view.names(), max(_MOST_LOOKED_AT, number)):
+    for name in islice(names, max(_MOST_LOOKED_AT, number)):
         left -= _placed_on(view.state(name), left, prepared)[1]
         if left <= 0:
             return True

@@ -174,7 +174,7 @@ def _behind_jobs_ahead(
         warnings,
         verdict=found.verdict,
         cause=found.cause,
-        attempts=(left.outcome.first,) if not brief or _shows_attempts(simulation) else (),
+        attempts=(left.outcome.first,) if not brief or _shows_attempts(simulation, left, found) else (),
         brief=brief,
         funnel=None if brief else evidence.funnel(structs.replace(simulation, view=left.view), left.outcome.first),
         unblock=ways.ways,
@@ -182,6 +182,11 @@ def _behind_jobs_ahead(
     )
 
 
-def _shows_attempts(simulation: Simulation) -> bool:
-    """Tell whether a brief report says anything of attempts: slots, or whether what the scheduler said still holds."""
-    return simulation.has_topology or any(pod.condition is not None for pod in simulation.subject.pending)
+def _shows_attempts(simulation: Simulation, left: LeftByJobsAhead, found: Decided) -> bool:
+    """Tell whether a brief report says anything of attempts: slots, or whether what the scheduler said still holds.
+
+    Of an attempt without a plan that places the subject it says nothing.
+    """
+    if simulation.has_topology or all(pod.condition is None for pod in simulation.subject.pending):
+        return simulation.has_topology
+    return not left.surely_places(found.outcomes[0].first)

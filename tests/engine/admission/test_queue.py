@@ -126,4 +126,4 @@ def test_what_pods_ahead_may_take_is_compared_for_pods_alike_that_take_room_alon
     view, subject = of(drawing), drawing.subject("job")
     ahead = JobsAhead(("default/high",), view, drawing.subject("high").pending, view)
     (job,) = jobs(subject, drawing, rules("1.8"), build(drawing.topologies, drawing.nodes))
-    assert may_fit_wherever(subject, ahead, job.prepared(subject.pending[0], view)) is may
+    assert may_fit_wherever(subject, ahead, (job.prepared(subject.pending[0], view),)) is may
