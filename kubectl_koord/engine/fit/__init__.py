@@ -37,10 +37,14 @@ from kubectl_koord.engine.reservations import drawable, nodes_with
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
-from kubectl_koord.model.pods import PendingPod, Resources
+from kubectl_koord.model.load import ExpectedUse
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
+from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.storage import Claim
+from kubectl_koord.model.values.memo import memoised
 
 Prepare: TypeAlias = Callable[[PendingPod, Cluster], Check | PreFilterRefusal | None]
+_Kind: TypeAlias = tuple[Rules, PodRequirements, tuple[ExpectedUse, ...]]
 
 FILTERS: tuple[Prepare, ...] = (
     reservation.prepare_nodes,  # PreFilter leaves no other nodes
@@ -70,7 +74,29 @@ Each returns None where it has nothing to say of this trigger, or why PreFilter 
 """
 
 
+_BY_REQUIREMENTS: frozenset[Prepare] = frozenset(
+    (
+        cordon.prepare,
+        taints.prepare,
+        node_affinity.prepare,
+        sidecars.prepare,
+        ports.prepare,
+        resources.prepare,
+        load_aware.prepare,
+        settings.prepare,
+        amplified.prepare,
+        placing.prepare,
+        device_share.prepare,
+    )
+)
+"""Those that look at nothing of a trigger but its requirements and the reservations that match it.
+
+Of the cluster they look at the snapshot and at these reservations alone.
+"""
+
 _REFUSALS = frozenset(get_args(PreFilterRefusal))
+_MOST_KINDS = 16
+"""Of so many kinds of pods a snapshot keeps what is prepared by their requirements."""
 
 
 class Prepared(Struct, frozen=True):
@@ -156,11 +182,32 @@ def prepare(
     for pod in nominated:
         by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
     cluster = Cluster(view, rules, claims or {}, first, pending)
-    found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
+    mine = drawable(view, trigger)
+    shared = {} if mine.uids else _by_requirements(trigger, cluster)
+    every = (shared[one] if one in shared else one(trigger, cluster) for one in FILTERS)
+    found = [one for one in every if one is not None]
     checks = tuple([one for one in found if _is_check(one)])
     refusing = (one for one in found if isinstance(one, PreFilterRefusal))
     refusal = next(refusing, None) if len(checks) < len(found) else None
-    return Prepared(trigger, checks, by_node, refusal, drawable(view, trigger).uids)
+    return Prepared(trigger, checks, by_node, refusal, mine.uids)
+
+
+def _by_requirements(trigger: PendingPod, cluster: Cluster) -> Mapping[Prepare, Check | PreFilterRefusal | None]:
+    """Return what is prepared by the requirements of a trigger that no reservation matches: pods alike share it."""
+    first = cluster.first or trigger
+    key = (cluster.rules, trigger.requirements, first.requirements.expected)
+    known = _known(cluster.view.snapshot)
+    if key not in known:
+        if len(known) == _MOST_KINDS:
+            del known[next(iter(known))]
+        known[key] = {one: one(trigger, cluster) for one in _BY_REQUIREMENTS}
+    return known[key]
+
+
+@memoised
+def _known(_snapshot: Snapshot) -> dict[_Kind, dict[Prepare, Check | PreFilterRefusal | None]]:
+    """Return where it is kept what is prepared of kinds of pods: none at first."""
+    return {}
 
 
 def _is_check(found: Check | PreFilterRefusal) -> TypeGuard[Check]:

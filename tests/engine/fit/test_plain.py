@@ -15,6 +15,7 @@ from kubectl_koord.engine.reasons.nodes import (
 )
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
+from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PendingPod
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Taint, Toleration
 from tests.build import Drawing, cluster, cpus, pending
@@ -164,3 +165,18 @@ def test_a_nominated_pod_of_the_same_job_does_not_count() -> None:
 def test_a_node_with_room_is_not_refused_for_want_of_room() -> None:
     view, pod = of(ONE), pending("p", 8)
     assert room_rejection(pod, view.state("n1"), prepare(pod, view, rules("1.8"))) is None
+
+
+def test_pods_alike_share_what_is_prepared_by_their_requirements() -> None:
+    view = of(cluster("s0: b0[n1]"))
+    pods = (pending("a", 2), pending("b", 2), pending("c", 3))
+    first, same, other = [prepare(pod, view, rules("1.8")).checks for pod in pods]
+    assert [one is another for one, another in zip(first, same, strict=True)] == [True] * len(first)
+    assert [one is another for one, another in zip(first, other, strict=True)] == [False] * len(first)
+
+
+def test_of_many_kinds_of_pods_each_is_prepared_as_if_it_were_alone() -> None:
+    drawing = cluster("s0: b0[n1]").change("n1", metric=NodeMetric((("cpu", 10),)))
+    view, pods = of(drawing), [pending(f"p-{number}", number) for number in range(40)]
+    shared = [prepare(pod, view, rules("1.8")) for pod in pods]
+    assert shared == [prepare(pod, of(drawing.but()), rules("1.8")) for pod in pods]
