@@ -133,6 +133,16 @@ def test_prod_pods_are_held_against_what_prod_pods_use(pod: PendingPod, reason: 
     assert refusal(with_thresholds(drawing, prod=(("cpu", 50),)), pod) == reason
 
 
+def test_prod_pods_are_held_against_what_they_use_on_a_node_with_thresholds_of_its_own_for_them() -> None:
+    own = Thresholds(prod=(("cpu", 50),))
+    drawing = cluster("s0: b0[n1:8 n2:8]").change("n1", metric=NodeMetric(cpu(7000), NOW))
+    drawing = drawing.change("n2", metric=NodeMetric(cpu(7000), NOW, thresholds=own))
+    view, pods = of(drawing), (pending("high", expected=use(0)), pending("low", expected=use(0), is_prod=False))
+    found = [offer_slots(view, view.names(), [pod], prepare(pod, view, rules("1.8"))) for pod in pods]
+    above = NodeSlots(0, Overloaded("cpu", 88, 65))
+    assert found == [{"n1": above, "n2": NodeSlots(1, None)}, {"n1": above, "n2": above}]
+
+
 def test_what_the_system_uses_may_count_among_prod_pods() -> None:
     drawing = measured(8000, system=cpu(4000), pods=(PodUsage("default", "new", cpu(400), is_prod=True),))
     drawing = drawing.with_running("new", on="n1", expected=use(1000), scheduled=NOW)

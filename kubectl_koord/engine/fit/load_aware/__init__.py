@@ -5,7 +5,7 @@ are only put on a node to count slots add nothing, and victims that preemption t
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import compress
 from typing import ClassVar
 
@@ -43,13 +43,15 @@ __all__ = ["LoadAware", "estimate", "prepare"]
 class LoadAware(Stateless, Struct, frozen=True):
     """The filter: the plugin's arguments, the moment, and what is added for a member.
 
-    `incoming` is the estimate that the round began with, which upstream keeps for all of its members.
+    `incoming` is the estimate that the round began with, which upstream keeps for all of its members. `tells_prod` is
+    whether prod pods have thresholds of their own on any node.
     """
 
     depends_on: ClassVar[DependsOn] = "books"
     settings: LoadSettings
     moment: str
     incoming: Resources
+    tells_prod: bool = True
 
     def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the estimate would lift the node's usage above a threshold (`Filter`)."""
@@ -116,7 +118,7 @@ class LoadAware(Stateless, Struct, frozen=True):
                 left &= ~(same | first)
 
     def _limits(self, pod: PendingPod) -> Limits:
-        return Limits(self.settings, self.moment, pod.requirements.is_prod)
+        return Limits(self.settings, self.moment, self.tells_prod and pod.requirements.is_prod)
 
     def _incoming(self, resource: str) -> int:
         return dict(self.incoming).get(resource, 0)
@@ -141,15 +143,22 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> LoadAware | None:
     if not _limited(snapshot):
         return None
     first = cluster.first or trigger
-    return LoadAware(settings, snapshot.moment, estimate(first.requirements.expected, settings.factors))
+    incoming = estimate(first.requirements.expected, settings.factors)
+    tells_prod = any(is_set(one.prod) for one in _thresholds(snapshot))
+    return LoadAware(settings, snapshot.moment, incoming, tells_prod)
 
 
 @memoised
 def _limited(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the resources of which any node is measured against a threshold."""
-    configured = snapshot.config.load.thresholds
+    return tuple(sorted({resource for one in _thresholds(snapshot) for resource in _resources(one)}))
+
+
+@memoised
+def _thresholds(snapshot: Snapshot) -> Collection[Thresholds]:
+    """Return the thresholds that nodes are measured against, each once."""
     own = {node.metric.thresholds for node in snapshot.nodes.values() if node.metric is not None}
-    return tuple(sorted({resource for one in own for resource in _resources(one.over(configured))}))
+    return [one.over(snapshot.config.load.thresholds) for one in own]
 
 
 def _resources(thresholds: Thresholds) -> Iterable[str]:
