@@ -1,7 +1,8 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import getitem
 
 from msgspec import Struct, structs
 
@@ -123,22 +124,40 @@ def _bare_rows(
     snapshot: Snapshot, tree: Identity[Tree], start: tuple[int, ...], offered: tuple[int, ...], desired: int
 ) -> tuple[SlotRow, ...]:
     """Return the slots of the start set; gangs that are offered the same share them, and all gangs equal rows."""
-    domains, every = tree.value.domains, _rows(snapshot, tree)
-    numbers = {slots: (slots, max(0, desired - slots)) for slots in set(offered)}
-    found = []
-    for index, slots in zip(start, offered, strict=True):
-        known, both = every[index], numbers[slots]
-        row = known.get(both)
-        if row is None:
-            row = known[both] = SlotRow(domains[index].layer, domains[index].name, *both)
-        found.append(row)
-    return tuple(found)
+    rows = _rows(snapshot, tree)
+    by_slots = {slots: rows[slots, max(0, desired - slots)] for slots in set(offered)}
+    return tuple(map(getitem, map(by_slots.__getitem__, offered), start))
+
+
+class _Rows(dict[int, SlotRow]):
+    """The rows of the domains of a tree that are offered so many slots, made when they are asked for, by domain."""
+
+    def __init__(self, tree: Tree, slots: int, short: int) -> None:
+        super().__init__()
+        self._tree, self._slots, self._short = tree, slots, short
+
+    def __missing__(self, index: int) -> SlotRow:
+        domain = self._tree.domains[index]
+        row = self[index] = SlotRow(domain.layer, domain.name, self._slots, self._short)
+        return row
+
+
+class _Tables(dict[tuple[int, int], _Rows]):
+    """These rows by slots and how many are missing."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__()
+        self._tree = tree
+
+    def __missing__(self, numbers: tuple[int, int]) -> _Rows:
+        rows = self[numbers] = _Rows(self._tree, *numbers)
+        return rows
 
 
 @memoised
-def _rows(_snapshot: Snapshot, _tree: Identity[Tree]) -> defaultdict[int, dict[tuple[int, int], SlotRow]]:
-    """Return where the rows of the domains of a tree are kept, by slots and how many are missing: none at first."""
-    return defaultdict(dict)
+def _rows(_snapshot: Snapshot, tree: Identity[Tree]) -> _Tables:
+    """Return where the rows of the domains of a tree are kept: none at first."""
+    return _Tables(tree.value)
 
 
 def is_multiple(simulation: Simulation, tree: Tree) -> bool:
