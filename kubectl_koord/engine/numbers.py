@@ -35,7 +35,7 @@ _MOST_AMOUNTS = 32
 """Of so many amounts it is kept which ranked nodes have as much."""
 _MANY = 2 / 3
 """From such a share of the nodes on all are asked."""
-_MOST_PASSES = 8
+_MOST_PASSES = 4
 """So often each node is looked at: to rank them takes about as long."""
 
 
