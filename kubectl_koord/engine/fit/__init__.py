@@ -82,6 +82,8 @@ _BY_REQUIREMENTS: frozenset[Prepare] = frozenset(
         sidecars.prepare,
         ports.prepare,
         resources.prepare,
+        reservation.prepare_fit,
+        reservation.prepare_booking,
         load_aware.prepare,
         settings.prepare,
         amplified.prepare,
