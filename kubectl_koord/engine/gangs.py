@@ -107,7 +107,7 @@ class GangGroup(Struct, frozen=True, dict=True):
         """Pods with a node, of the gangs that are tried as one."""
         return sum(gang.bound for gang in self.tried)
 
-    @property
+    @cached_property
     def specs(self) -> tuple[Spec, ...]:
         """The distinct topology specs within the group, in id order of their gangs."""
         return tuple(dict.fromkeys(gang.topology for gang in self.tried if gang.pending))
@@ -118,6 +118,10 @@ class GangGroup(Struct, frozen=True, dict=True):
         Mirrors `isGangOnceResourceSatisfied`; the flag itself is in no object, a bound member
         stands for it. Gangs with the same list share the flag, whether the list names them or not.
         """
+        return self._is_satisfied
+
+    @cached_property
+    def _is_satisfied(self) -> bool:
         sharing = (gang for gang in self.members if set(gang.group) == set(self.own.group))
         return self.own.match_policy == ONCE_SATISFIED and (self.bound > 0 or any(gang.bound for gang in sharing))
 
