@@ -19,6 +19,7 @@ from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, too_large_object
 from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.reading.apart import Apart
 from kubectl_koord.cluster.reading.list_head import FIRST_KEY, ListHead, Opening, Rejoined, Source, beginning
+from kubectl_koord.cluster.reading.managed_fields import Slice, TakeSlice, WithoutManagedFields
 
 SLICE = 1 << 17
 """Bytes to decode at once: what a socket holds, so that its sender goes on meanwhile, and a processor's cache, too."""
@@ -35,10 +36,6 @@ _REST = b'{"items":'
 _COUNTS = Struct("<II")  # how many items, and how many bytes they were
 _SHARE = 4  # of the memory that reading may take, what a process that keeps nothing may take besides
 _head = msgspec.msgpack.Decoder(ListHead)
-
-Slice: TypeAlias = bytes | memoryview
-TakeSlice: TypeAlias = Callable[[Slice], None]
-"""Takes a JSON array of whole items, of which it keeps nothing; with a `DecodeError` it has taken no item of it."""
 
 
 class _Whole(ListHead, frozen=True):
@@ -94,11 +91,18 @@ def read_page(
     head, found = beginning(source, counted.bounds)
     if found is not None:
         slices = _Slices(Rejoined(head, source), found, size, counted.bounds)
+        lean = WithoutManagedFields()
+
+        def rest(take: TakeSlice) -> ListHead:
+            return slices.rest(lean.handed_to(take))
+
         told = None
         if apart:
-            is_short = slices.hand_on(taken, AT_FIRST)
-            told = None if is_short else _read_apart(apart, slices.rest, items, counted)
-        return told or slices.rest(taken)
+            is_short = slices.hand_on(lean.handed_to(taken), AT_FIRST)
+            told = (
+                None if is_short else _read_apart(apart, lambda take: slices.rest(lean.handed_to(take)), items, counted)
+            )
+        return told or slices.rest(lean.handed_to(taken))
     whole: _Whole = _WHOLE.decode(head)
     taken(whole.array)
     return whole

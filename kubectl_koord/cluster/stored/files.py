@@ -15,8 +15,9 @@ from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
 from kubectl_koord.cluster.reading.list_head import LONGEST_HEAD, Rejoined, Source, beginning
+from kubectl_koord.cluster.reading.managed_fields import Slice
 from kubectl_koord.cluster.reading.opening import opened, unpacked
-from kubectl_koord.cluster.reading.stream import SLICE, Slice, read_slices
+from kubectl_koord.cluster.reading.stream import SLICE, read_slices
 from kubectl_koord.errors import KoordError
 
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
