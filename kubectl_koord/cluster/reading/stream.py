@@ -99,10 +99,8 @@ def read_page(
         told = None
         if apart:
             is_short = slices.hand_on(lean.handed_to(taken), AT_FIRST)
-            told = (
-                None if is_short else _read_apart(apart, lambda take: slices.rest(lean.handed_to(take)), items, counted)
-            )
-        return told or slices.rest(lean.handed_to(taken))
+            told = None if is_short else _read_apart(apart, rest, items, counted)
+        return told or rest(taken)
     whole: _Whole = _WHOLE.decode(head)
     taken(whole.array)
     return whole
