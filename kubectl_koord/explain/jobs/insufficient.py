@@ -24,7 +24,8 @@ from kubectl_koord.reports.jobs.pending import Cause, Lack, PlanFailure
 from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.answers import pending as sentences
-from kubectl_koord.wording.refusals.claims import claim_obstacle, not_allocated
+from kubectl_koord.wording.refusals.claims import not_allocated
+from kubectl_koord.wording.refusals.nodes import obstacles
 from kubectl_koord.wording.refusals.prefilter import lacking
 
 _MOST_PLANS = 8
@@ -89,17 +90,11 @@ def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
 
 def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
     """Return which resource claims nodes cannot serve that would take the pod otherwise, None for none."""
-    found: Counter[str] = Counter()
-    for one in first.refused if any(pod.resource_claims for pod in simulation.subject.pending) else ():
-        if isinstance(one.reason, ClaimReason):
-            found[claim_obstacle(one.reason)] += one.nodes
-    if not found:
+    claiming = tuple(pod for pod in simulation.subject.pending if pod.resource_claims)
+    lost = obstacles(one for one in first.refused if isinstance(one.reason, ClaimReason)) if claiming else ()
+    if not lost:
         return None
-    lost = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    message = not_allocated(lost, len(simulation.view.names()))
-    return about_pods(
-        "claims-unallocated", message, tuple(pod for pod in simulation.subject.pending if pod.resource_claims)
-    )
+    return about_pods("claims-unallocated", not_allocated(lost, len(simulation.view.names())), claiming)
 
 
 def _without_room(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
