@@ -168,6 +168,31 @@ def test_pods_whose_end_would_violate_a_budget_are_put_back_before_others() -> N
     assert victims(of_quota(drawing.with_budget("all", None).with_budget("x/keep", having(app="a")))) == ["a"]
 
 
+def test_a_budget_keeps_a_node_from_being_chosen_only_where_its_pods_are_in_the_way() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:8]").with_pod("job", cpu=4, labels=TEAM, priority=9)
+    drawing = drawing.with_budget("keep", having(app="a"))
+    kept, full = (("app", "a"), *TEAM), drawing.with_running("x", on="n1", cpu=4, labels=OTHER)
+    full = full.with_running("y", on="n2", cpu=4, labels=OTHER)
+
+    def chosen(usual: Drawing, quota: int) -> list[str]:
+        usual = usual.with_running("a", on="n1", cpu=4, labels=kept, priority=1)
+        usual = usual.with_running("b", on="n2", cpu=4, labels=TEAM, priority=5)
+        return victims(of_quota(usual.with_quota("team", cpu=quota)))
+
+    assert chosen(drawing, 8) == ["a"]
+    assert chosen(full, 12) == ["b"]
+
+
+def test_the_first_victim_of_a_node_passes_for_its_most_important_one() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:8]").with_quota("team", cpu=2).with_budget("keep", having(app="a"))
+    drawing = drawing.with_pod("job", cpu=2, labels=TEAM, priority=9)
+    drawing = drawing.with_running("a", on="n1", cpu=1, labels=(("app", "a"), *TEAM), priority=1)
+    drawing = drawing.with_running("b", on="n1", cpu=1, labels=TEAM, priority=5)
+    drawing = drawing.with_running("c", on="n2", cpu=1, labels=TEAM, priority=3)
+
+    assert victims(of_quota(drawing)) == ["a", "b"]
+
+
 def test_a_pod_that_does_not_fit_all_the_same_preempts_nobody_there() -> None:
     drawing = ONE.with_running("a", on="n1", cpu=2, labels=TEAM).with_running("b", on="n1", cpu=5, labels=OTHER)
     assert of_quota(drawing) is None

@@ -28,7 +28,7 @@ _MOST_KEPT = 8
 
 
 class _Candidate(Struct, frozen=True):
-    """A node, and whom the pod would have to take the place of there; `violating` of them against a budget."""
+    """A node, and whom the pod would have to take the place of there; `violating` of them count as against a budget."""
 
     node: str
     victims: tuple[RunningPod, ...]
@@ -108,6 +108,7 @@ def _on_node(
 
     Pods are put back one by one, and stay where the pod still fits, and its quota still holds it. Both is checked for
     each, so that one who may stay for neither reason is removed twice, which is an error (`SelectVictimsOnNode`).
+    Against a budget goes only who has to make room: not who goes for the quota alone.
     """
     trigger, name = failed.trigger, state.tree.name_of(failed.trigger)
     asked, limit = dict(trigger.requirements.requests), state.limit(name)
@@ -119,6 +120,7 @@ def _on_node(
     if rejection(trigger, there, failed.prepared) is not None:
         return None
     victims: list[RunningPod] = []
+    number_violating = 0
     violating, others = _by_budget(possible, view.snapshot.budgets)
     for pod in (*violating, *others):
         own = requested(pod, name, state.tree)
@@ -133,7 +135,8 @@ def _on_node(
             continue
         there.remove(pod)
         victims.append(pod)
-    return _Candidate(node, tuple(victims), sum(pod in violating for pod in victims))
+        number_violating += not fits and pod in violating
+    return _Candidate(node, tuple(victims), number_violating)
 
 
 def _by_budget(
@@ -164,13 +167,16 @@ def _start(pod: RunningPod) -> str:
 
 
 def _cost(candidate: _Candidate) -> tuple[int, int, int, int, tuple[int, ...], str]:
-    """Return what makes one candidate better than another (`pickOneNodeForPreemption`): the least is chosen."""
+    """Return what makes one candidate better than another (`pickOneNodeForPreemption`): the least is chosen.
+
+    The first victim passes for the most important one, though those that a budget protects come before the others.
+    """
     victims = candidate.victims
     top = max(victim.priority for victim in victims)
     earliest = min(_start(victim) for victim in victims if victim.priority == top)
     return (
         candidate.violating,
-        top,
+        victims[0].priority,
         sum(victim.priority + _OFFSET for victim in victims),
         len(victims),
         tuple(-ord(letter) for letter in earliest),
