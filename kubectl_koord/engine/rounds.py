@@ -175,13 +175,14 @@ def follow(
     After each round any kind of trigger may come next: one that places the job ends the outcome,
     those that preempt branch it.
     """
-    preemption = _post_filter(view, Identity(job), Identity(first), victim_order)
-    if preemption.reason is not None or not preemption.gone:
-        yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
-        return
-    for rounds, last, end in _continued(job, _after(view, preemption.gone), victim_order, member_order, most_rounds):
-        runs = _runs(job, end) if end is not None else None
-        yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end is not None and end.plan_fails)
+    for preemption in _post_filter(view, Identity(job), Identity(first), victim_order):
+        if preemption.reason is not None or not preemption.gone:
+            yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
+            continue
+        then = _after(view, preemption.gone)
+        for rounds, last, end in _continued(job, then, victim_order, member_order, most_rounds):
+            runs = _runs(job, end) if end is not None else None
+            yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end is not None and end.plan_fails)
 
 
 def _runs(job: Job, end: Attempt) -> bool | None:
@@ -196,12 +197,17 @@ def _attempt(view: View, job: Identity[Job], trigger: Identity[PendingPod], memb
 
 
 @recently(_MOST_KEPT)
-def _post_filter(view: View, job: Identity[Job], failed: Identity[Attempt], victim_order: VictimOrder) -> Preemption:
-    """Return what PostFilter plugins do after a failed attempt: the first that nominates a node is the last to run."""
+def _post_filter(
+    view: View, job: Identity[Job], failed: Identity[Attempt], victim_order: VictimOrder
+) -> tuple[Preemption, ...]:
+    """Return what PostFilter plugins may do after a failed attempt: the first that nominates a node is the last to run.
+
+    There is more than one where it is open which node ElasticQuota takes.
+    """
     found = preempt(job.value, view, failed.value, victim_order)
     if found.reason is None:
-        return found
-    return preempt_within_quota(job.value, view, failed.value) or found
+        return (found,)
+    return preempt_within_quota(job.value, view, failed.value) or (found,)
 
 
 def _after(view: View, gone: Collection[RunningPod]) -> View:
@@ -226,7 +232,7 @@ def _continued(
     if placed is not None:
         yield (), None, placed
         return
-    preemptions = [_post_filter(view, Identity(job), Identity(one), victim_order) for one in tried]
+    preemptions = [found for one in tried for found in _post_filter(view, Identity(job), Identity(one), victim_order)]
     effective = [one for one in preemptions if one.reason is None and one.gone]
     if not effective:
         yield (), preemptions[0], next((one for one in tried if one.plan_fails), tried[0])

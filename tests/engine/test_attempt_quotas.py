@@ -22,9 +22,14 @@ def seen(one: Attempt) -> tuple[str, list[str], list[str]]:
     return one.trigger.name, waiting, [pod.name for pod in one.left]
 
 
-def of_quota(drawing: Drawing, name: str = "job", trigger: str = "") -> Preemption | None:
-    job = jobs_of(drawing, name)[0]
-    return preempt_within_quota(job, of(drawing), attempt_of(drawing, name, trigger))
+def all_of_quota(drawing: Drawing) -> tuple[Preemption, ...]:
+    return preempt_within_quota(jobs_of(drawing)[0], of(drawing), attempt_of(drawing))
+
+
+def of_quota(drawing: Drawing) -> Preemption | None:
+    found = all_of_quota(drawing)
+    assert len(found) <= 1
+    return found[0] if found else None
 
 
 def victims(found: Preemption | None) -> list[str]:
@@ -131,7 +136,8 @@ def test_nobody_is_preempted_who_is_protected_more_important_or_of_the_default_q
     default = MEAN.change_pods(labels=()).but(running={}).with_running("mine", on="n2", cpu=8)
     assert of_quota(default.with_running("too", on="n1", cpu=8)) is None
     allowed = default.configured(quotas=QuotaSettings(spares_default=False, by_runtime=False))
-    assert victims(of_quota(allowed.with_running("too", on="n1", cpu=8))) == ["too"]
+    found = all_of_quota(allowed.with_running("too", on="n1", cpu=8))
+    assert [victims(one) for one in found] == [["too"], ["mine"]]
     assert of_quota(MEAN.configured(quotas=QuotaSettings(no_default=True)).change_pods(labels=())) is None
     assert of_quota(MEAN.with_quota("x/team")) is None
 
@@ -216,6 +222,19 @@ def test_the_node_is_chosen_where_the_least_important_pods_go() -> None:
 
     assert victims(of_quota(drawing)) == ["c"]
     assert DEFAULT not in {quota.name for quota in drawing.quotas}
+
+
+def test_of_nodes_that_cost_the_same_any_may_be_chosen() -> None:
+    dearer = MEAN.with_running("more", on="n1", cpu=1, labels=TEAM, priority=2)
+    drawing = MEAN.with_running("more", on="n1", cpu=1, labels=TEAM, priority=1)
+
+    assert [victims(found) for found in all_of_quota(dearer)] == [["mine"]]
+    assert [(victims(found), short(found.nominations)) for found in all_of_quota(drawing)] == [
+        (["more"], {"job-1": "n1"}),
+        (["mine"], {"job-1": "n2"}),
+    ]
+    found = outcomes(jobs_of(drawing)[0], of(drawing))
+    assert [sorted(victim.name for victim in outcome.killed) for outcome in found] == [["mine", "more"]] * 2
 
 
 def test_members_that_wait_for_one_that_a_quota_refuses_keep_what_is_booked_for_them() -> None:

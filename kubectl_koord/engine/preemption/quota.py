@@ -18,7 +18,7 @@ from kubectl_koord.engine.quota.sums import is_fixed, requested
 from kubectl_koord.engine.quota.tree import QuotaTree, quotas_of
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Budget
-from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.quotas import DEFAULT
 from kubectl_koord.model.values.memo import Identity, recently
 from kubectl_koord.model.values.selectors import matches
@@ -35,8 +35,10 @@ class _Candidate(Struct, frozen=True):
     violating: int
 
 
-def preempt_within_quota(job: Job, view: View, failed: Attempt) -> Preemption | None:
-    """Return whom the pod that failed preempts in its quota, None where nobody; the same one for the same attempt.
+def preempt_within_quota(job: Job, view: View, failed: Attempt) -> tuple[Preemption, ...]:
+    """Return whom the pod that failed preempts in its quota, nothing where nobody; the same for the same attempt.
+
+    Of nodes that cost the same upstream takes any (`pickOneNodeForPreemption` walks over a map): there is one for each.
 
     Args:
         job: what was tried.
@@ -48,29 +50,32 @@ def preempt_within_quota(job: Job, view: View, failed: Attempt) -> Preemption | 
 
 
 @recently(_MOST_KEPT)
-def _within_quota(view: View, tried: Identity[Job], attempt: Identity[Attempt]) -> Preemption | None:
+def _within_quota(view: View, tried: Identity[Job], attempt: Identity[Attempt]) -> tuple[Preemption, ...]:
     job, failed = tried.value, attempt.value
     now = view.with_pods(failed.waiting) if failed.waiting else view
     tree = quotas_of(now)
     trigger, name = failed.trigger, tree.name_of(failed.trigger)
     spared = name == DEFAULT and tree.settings.spares_default
     if not name or spared or name in tree.faults or trigger.never_preempts or _waits(now, tree, failed):
-        return None
+        return ()
     by_node = _possible(now, tree, failed, _considered(now, failed))
     if not by_node:
-        return None
+        return ()
     state = quota_state(now, job.rules, job.pending)
     found = [
         candidate
         for node, possible in by_node.items()
         if (candidate := _on_node(now, state, failed, node, possible)) is not None and candidate.victims
     ]
-    if not found:
-        return None
-    chosen = min(found, key=_cost)
-    killed = tuple(victim for victim in chosen.victims if not victim.terminating)
-    nominations = {trigger.key: chosen.node}
-    return Preemption(eligible=True, reason=None, victims=killed, gone=chosen.victims, nominations=nominations)
+    least = min(map(_cost, found), default=None)
+    chosen = sorted((one for one in found if _cost(one) == least), key=lambda one: one.node)
+    return tuple(_chosen(one, trigger) for one in chosen)
+
+
+def _chosen(candidate: _Candidate, trigger: PendingPod) -> Preemption:
+    killed = tuple(victim for victim in candidate.victims if not victim.terminating)
+    nominations = {trigger.key: candidate.node}
+    return Preemption(eligible=True, reason=None, victims=killed, gone=candidate.victims, nominations=nominations)
 
 
 def _considered(view: View, failed: Attempt) -> Collection[str]:
@@ -166,7 +171,7 @@ def _start(pod: RunningPod) -> str:
     return pod.scheduled or pod.created
 
 
-def _cost(candidate: _Candidate) -> tuple[int, int, int, int, tuple[int, ...], str]:
+def _cost(candidate: _Candidate) -> tuple[int, int, int, int, tuple[int, ...]]:
     """Return what makes one candidate better than another (`pickOneNodeForPreemption`): the least is chosen.
 
     The first victim passes for the most important one, though those that a budget protects come before the others.
@@ -180,5 +185,4 @@ def _cost(candidate: _Candidate) -> tuple[int, int, int, int, tuple[int, ...], s
         sum(victim.priority + _OFFSET for victim in victims),
         len(victims),
         tuple(-ord(letter) for letter in earliest),
-        candidate.node,
     )
