@@ -1,5 +1,7 @@
 """Attempts that a quota ends: which member fails, who waits by then, and what preemption does after it."""
 
+import pytest
+
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.preemption.quota import preempt_within_quota
@@ -140,6 +142,20 @@ def test_nobody_is_preempted_who_is_protected_more_important_or_of_the_default_q
     assert [victims(one) for one in found] == [["too"], ["mine"]]
     assert of_quota(MEAN.configured(quotas=QuotaSettings(no_default=True)).change_pods(labels=())) is None
     assert of_quota(MEAN.with_quota("x/team")) is None
+
+
+@pytest.mark.parametrize("by_runtime", [True, False])
+def test_without_a_default_quota_pods_that_have_none_preempt_each_other(by_runtime: bool) -> None:  # noqa: FBT001
+    drawing = cluster("s0: b0[n1:4]").with_quota("team", cpu=2).with_gang("job", 2, 3, priority=5)
+    drawing = drawing.with_running("own", on="n1", cpu=2, labels=TEAM)
+    drawing = drawing.with_running("none", on="n1", cpu=2).with_running("fixed", on="n1", cpu=0, labels=FIXED[1:])
+    settings = QuotaSettings(no_default=True, by_runtime=by_runtime)
+
+    assert all_of_quota(drawing) == ()
+    assert of_quota(drawing.configured(quotas=settings)) is None
+    assert victims(
+        of_quota(drawing.but(running={}).with_running("none", on="n1", cpu=2).configured(quotas=settings))
+    ) == ["none"]
 
 
 def test_it_waits_for_one_that_terminates_on_the_nominated_node() -> None:

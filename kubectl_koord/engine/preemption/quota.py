@@ -56,7 +56,7 @@ def _within_quota(view: View, tried: Identity[Job], attempt: Identity[Attempt]) 
     tree = quotas_of(now)
     trigger, name = failed.trigger, tree.name_of(failed.trigger)
     spared = name == DEFAULT and tree.settings.spares_default
-    if not name or spared or name in tree.faults or trigger.never_preempts or _waits(now, tree, failed):
+    if spared or name in tree.faults or trigger.never_preempts or _waits(now, tree, failed):
         return ()
     by_node = _possible(now, tree, failed, _considered(now, failed))
     if not by_node:
@@ -97,7 +97,10 @@ def _waits(view: View, tree: QuotaTree, failed: Attempt) -> bool:
 def _possible(
     view: View, tree: QuotaTree, failed: Attempt, nodes: Collection[str], *, fixed_too: bool = False
 ) -> Mapping[str, Sequence[RunningPod]]:
-    """Return by node the pods of its quota there that the pod may preempt (`canPreempt`)."""
+    """Return by node the pods of its quota there that the pod may preempt (`canPreempt`).
+
+    Where there is no default quota, those without one are as good as of one quota.
+    """
     name, least = tree.name_of(failed.trigger), failed.trigger.priority
     found: dict[str, list[RunningPod]] = {}
     for pod in running_in({name}, view, tree).get(name, ()):
@@ -116,19 +119,19 @@ def _on_node(
     Against a budget goes only who has to make room: not who goes for the quota alone.
     """
     trigger, name = failed.trigger, state.tree.name_of(failed.trigger)
-    asked, limit = dict(trigger.requirements.requests), state.limit(name)
+    asked, limit = dict(trigger.requirements.requests), state.limit(name) if name else {}
     used = dict(state.used(name))
     there = view.state(node).copy()
     for pod in possible:
         there.remove(pod)
-        add(used, requested(pod, name, state.tree).items(), -1)
+        add(used, _counted(pod, name, state.tree).items(), -1)
     if rejection(trigger, there, failed.prepared) is not None:
         return None
     victims: list[RunningPod] = []
     number_violating = 0
     violating, others = _by_budget(possible, view.snapshot.budgets)
     for pod in (*violating, *others):
-        own = requested(pod, name, state.tree)
+        own = _counted(pod, name, state.tree)
         there.add(pod)
         fits = rejection(trigger, there, failed.prepared) is None
         with_it = {resource: used.get(resource, 0) + own.get(resource, 0) + need for resource, need in asked.items()}
@@ -142,6 +145,11 @@ def _on_node(
         victims.append(pod)
         number_violating += not fits and pod in violating
     return _Candidate(node, tuple(victims), number_violating)
+
+
+def _counted(pod: RunningPod, name: str, tree: QuotaTree) -> Mapping[str, int]:
+    """Return what a pod counts with in its quota; nothing where it has none."""
+    return requested(pod, name, tree) if name else {}
 
 
 def _by_budget(
