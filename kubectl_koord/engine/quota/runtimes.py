@@ -58,14 +58,13 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
         return quota.lends and not self.tree.settings.guarantees
 
     def guaranteed(self, name: str) -> Amounts:
-        """Return what is kept for a quota where what is used is guaranteed."""
-        below = self._below(name)
-        allocated = self.used(name)
-        if below:
-            total: dict[str, int] = {}
-            for child in below:
-                add(total, self.guaranteed(child.name).items())
-            allocated = total
+        """Return what is kept for a quota where what is used is guaranteed.
+
+        Of a parent that is what its own pods use, and what is kept for each quota below it.
+        """
+        allocated = dict(self.own.get(name, _NONE).used)
+        for child in self._below(name):
+            add(allocated, self.guaranteed(child.name).items())
         return at_least(allocated, dict(self.tree.quotas[name].min))
 
     def total(self, tree: str) -> Amounts:

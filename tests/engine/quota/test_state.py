@@ -267,6 +267,15 @@ def test_where_usage_is_guaranteed_nobody_lends_and_what_is_used_is_kept() -> No
     assert found.after(drawing.pending[0]).runtime("b") == {CPU: 90_000}  # and so is what is placed now
 
 
+def test_what_a_parents_own_pods_use_is_guaranteed_beside_what_is_kept_below_it() -> None:
+    drawing = quota(quota(quota(sized(100), "p"), "a", parent="p"), "b")
+    drawing = asking(asking(using(using(drawing, "p", 40), "a", 10), "p", 50), "b", 100)
+    drawing = drawing.configured(quotas=QuotaSettings(guarantees=True))
+
+    assert state(drawing).guaranteed("p") == {CPU: 50_000}
+    assert runtimes(drawing, "p a b") == [75, 10, 25]
+
+
 def test_trees_share_a_total_of_their_own_and_leave_the_rest() -> None:
     head = {"tree": "A", "heads_tree": True, "total": cpus(200)}
     drawing = quota(quota(sized(300), "headA", 0, 1000, **head), "q", 0, 1000)
