@@ -169,6 +169,20 @@ def test_it_waits_for_one_that_terminates_on_the_nominated_node() -> None:
     assert ([pod.name for pod in gone.gone], gone.victims) == (["mine"], ())
 
 
+def test_it_waits_for_nobody_on_a_nominated_node_that_is_lost_to_it() -> None:
+    room = cluster("s0: b0[n1:4 n2:4]").configured(quotas=QuotaSettings(by_runtime=False))
+    room = room.with_running("dying", on="n1", cpu=4, labels=TEAM, terminating=True)
+    room = room.with_running("low", on="n2", cpu=4, labels=TEAM)
+    wide, narrow = room.with_quota("team", cpu=100), room.with_quota("team", cpu=8)
+
+    def after(drawing: Drawing, must_gather: str = "") -> list[list[str]]:
+        drawing = drawing.with_gang("job", 2, 3, must_gather=must_gather, priority=5, labels=TEAM)
+        return [victims(found) for found in all_of_quota(drawing.change_pods(nominated="n1"))]
+
+    assert (after(wide), after(wide.cordon("n1"))) == ([], [["low"]])
+    assert after(narrow.cordon("n1")) == after(wide.cordon("n1"), SPINE) == []  # then all nodes refuse alike
+
+
 ONE = cluster("s0: b0[n1:8]").with_quota("team", cpu=6).with_pod("job", cpu=4, labels=TEAM, priority=9)
 
 

@@ -80,15 +80,23 @@ def _chosen(candidate: _Candidate, trigger: PendingPod) -> Preemption:
 
 def _considered(view: View, failed: Attempt) -> Collection[str]:
     """Return the nodes that are looked at: where a plan was not found all refuse, and none for good."""
-    if failed.plan is not None and failed.failed_seat is None:
-        return view.names()
-    return failed.considered(view)
+    return view.names() if _lacks_plan(failed) else failed.considered(view)
+
+
+def _lacks_plan(failed: Attempt) -> bool:
+    return failed.plan is not None and failed.failed_seat is None
 
 
 def _waits(view: View, tree: QuotaTree, failed: Attempt) -> bool:
-    """Tell whether the pod has to wait for one that terminates on its nominated node (`PodEligibleToPreemptOthers`)."""
+    """Tell whether the pod has to wait for one that terminates on its nominated node (`PodEligibleToPreemptOthers`).
+
+    It need not where that node refuses it for good.
+    """
     node = failed.trigger.nominated
     if node not in view.names():
+        return False
+    reason = None if _lacks_plan(failed) or failed.over_quota is not None else failed.worded.get(node)
+    if reason is not None and reason.unresolvable:
         return False
     possible = _possible(view, tree, failed, (node,), fixed_too=True)
     return any(pod.terminating for pods in possible.values() for pod in pods)
