@@ -6,11 +6,13 @@ from kubectl_koord.engine.fit.device_share import PodDeviceRequest, request_of
 from kubectl_koord.engine.fit.resource_claims import readiness
 from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses_claims
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.quota.counting import all_running
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.hardware.numa import NO_NUMA
 from kubectl_koord.model.pods import PendingPod, claim_names
+from kubectl_koord.model.quotas import IGNORE_TERMINATING
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
     OpenQuota,
@@ -196,4 +198,13 @@ def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Uneval
             yield OpenQuota(tree.name_of(pod), fault)
     if limited:
         yield from (QuotaSetting("hook-plugin", key) for key in settings.hooks)
-        yield from (QuotaSetting("feature-gate", gate) for gate in settings.open_gates)
+        yield from (QuotaSetting("feature-gate", gate) for gate in settings.open_gates if _decides(gate, snapshot))
+
+
+def _decides(gate: str, snapshot: Snapshot) -> bool:
+    """Tell whether a gate has a say in what quotas count: that for pods that terminate only where any does."""
+    if gate != IGNORE_TERMINATING:
+        return True
+    return any(pod.terminating for pod in snapshot.pending) or any(
+        pod.terminating for alike in all_running(snapshot).values() for pod in alike.pods
+    )

@@ -16,6 +16,8 @@ BUILT_IN = frozenset((ROOT, SYSTEM, DEFAULT))
 NAME_LABEL = "quota.scheduling.koordinator.sh/name"
 PREEMPTIBLE_LABEL = "quota.scheduling.koordinator.sh/preemptible"
 QUOTA_LABELS = (NAME_LABEL, PREEMPTIBLE_LABEL)
+IGNORE_TERMINATING = "ElasticQuotaIgnoreTerminatingPod"
+"""The gate with which pods that terminate count until their grace period has passed, and then at their next event."""
 QuotaLabels: TypeAlias = tuple[str | None, ...]
 """The values of `QUOTA_LABELS`, None for each that is missing."""
 QuotaKind: TypeAlias = tuple[QuotaLabels, str]

@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
 from kubectl_koord.explain.capacity.topo import topo
 from kubectl_koord.model.hardware.numa import NodeNUMA, PodNUMA
-from kubectl_koord.model.quotas import QuotaSettings
+from kubectl_koord.model.quotas import IGNORE_TERMINATING, QuotaSettings
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
     NodeSetting,
@@ -26,6 +26,8 @@ NPU = (("huawei.com/npu-core", 4), ("koordinator.sh/gpu-memory-ratio", 50))
 HINT = PodSetting("scheduling-hint")
 CLAIMING = FREE.with_members(("job-0",), "job", claims=("data",))
 HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
+OF_GATE = f"feature gate {IGNORE_TERMINATING} of the scheduler's quotas"
+PASSING = FREE.with_quota("default").configured(quotas=QuotaSettings(open_gates=(IGNORE_TERMINATING,)))
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,9 @@ HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
             FREE.with_quota("default").configured(quotas=HOOKED),
             "hook plugin mine of the scheduler's quotas and feature gate G of the scheduler's quotas",
         ),
+        (PASSING, ""),
+        (PASSING.with_running("dying", on="n1", terminating=True), OF_GATE),
+        (PASSING.with_pod("dying", terminating=True), OF_GATE),
         (FREE.with_gap("ElasticQuota"), "quotas (ElasticQuota objects could not be read)"),
         (FREE.with_gap("ElasticQuota", "not-in-input"), ""),
         (FREE.with_gap("NodeMetric"), "the measured load of the nodes (NodeMetric objects could not be read)"),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kubectl_koord.cluster.objects.fields.quota_settings import settings
-from kubectl_koord.model.quotas import ROOT, UNLIMITED, Quota, QuotaSettings
+from kubectl_koord.model.quotas import IGNORE_TERMINATING, ROOT, UNLIMITED, Quota, QuotaSettings
 from tests.cluster.objects.wire import read, thing
 
 PREFIX = "quota.scheduling.koordinator.sh/"
@@ -94,6 +94,7 @@ def test_the_plugin_is_configured_by_arguments_and_gates() -> None:
             "ElasticQuotaGuaranteeUsage",
             "ElasticQuotaImmediateIgnoreTerminatingPod",
             "ElasticQuotaIgnorePodOverhead",
+            IGNORE_TERMINATING,
         ),
         True,
     )
@@ -114,6 +115,13 @@ def test_the_plugin_is_configured_by_arguments_and_gates() -> None:
         ignores_terminating=True,
         open_gates=("ElasticQuotaIgnorePodOverhead",),
     )
+
+
+def test_a_gate_about_pods_that_terminate_is_open_unless_another_leaves_them_all_out() -> None:
+    gates = {IGNORE_TERMINATING: True}
+
+    assert settings({}, gates).open_gates == (IGNORE_TERMINATING,)
+    assert settings({}, {**gates, "ElasticQuotaImmediateIgnoreTerminatingPod": True}).open_gates == ()
 
 
 @pytest.mark.parametrize(

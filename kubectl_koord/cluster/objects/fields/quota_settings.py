@@ -9,13 +9,15 @@ from kubectl_koord.cluster.objects.fields.amounts import Amounts, limits
 from kubectl_koord.model import quotas
 from kubectl_koord.model.values import quantity
 
-_OPEN_GATES = ("ElasticQuotaIgnorePodOverhead", "ElasticQuotaIgnoreTerminatingPod")
+_OPEN_GATES = ("ElasticQuotaIgnorePodOverhead", quotas.IGNORE_TERMINATING)
 
 
 def settings(arguments: Mapping[str, Any], gates: Mapping[str, bool]) -> quotas.QuotaSettings:
     """Return how the plugin is configured: what is not written, or is not readable, is as by default."""
     usual = quotas.QuotaSettings()
     hooks = arguments.get("hookPlugins")
+    ignores_terminating = gates.get("ElasticQuotaImmediateIgnoreTerminatingPod", False)
+    decided = {quotas.IGNORE_TERMINATING} if ignores_terminating else frozenset[str]()
     return quotas.QuotaSettings(
         by_runtime=_flag(arguments, "enableRuntimeQuota", default=usual.by_runtime),
         check_parents=_flag(arguments, "enableCheckParentQuota", default=usual.check_parents),
@@ -31,8 +33,8 @@ def settings(arguments: Mapping[str, Any], gates: Mapping[str, bool]) -> quotas.
         trees=gates.get("MultiQuotaTree", False),
         no_default=gates.get("DisableDefaultQuota", False),
         guarantees=gates.get("ElasticQuotaGuaranteeUsage", False),
-        ignores_terminating=gates.get("ElasticQuotaImmediateIgnoreTerminatingPod", False),
-        open_gates=tuple(gate for gate in _OPEN_GATES if gates.get(gate)),
+        ignores_terminating=ignores_terminating,
+        open_gates=tuple(gate for gate in _OPEN_GATES if gates.get(gate) and gate not in decided),
     )
 
 
