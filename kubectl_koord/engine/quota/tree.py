@@ -158,7 +158,8 @@ class QuotaTree(Struct, frozen=True, dict=True):
         labels = quota_labels(pod.labels)
         name = self.name_by(labels, pod.namespace)
         listing = self._by_namespace.get(pod.namespace, ())
-        if len(listing) > 1 and name == listing[0] and labels[0] is None:
+        is_told = labels[0] or self.settings.no_default or (pod.namespace, pod.namespace) in self._homes
+        if len(listing) > 1 and not is_told:
             return "same-namespace"
         return self.faults.get(name)
 

@@ -79,4 +79,12 @@ def test_a_label_leaves_it_not_open_which_of_two_quotas_counts() -> None:
     drawing = EMPTY.with_quota("a", "default").with_quota("b", "default")
 
     assert tree(drawing).fault_of(pending("p")) == "same-namespace"
+    assert tree(drawing).fault_of(pending("p", labels=((NAME_LABEL, ""),))) == "same-namespace"
     assert tree(drawing).fault_of(pending("p", labels=((NAME_LABEL, "a"),))) is None
+
+
+def test_nor_does_a_quota_named_like_the_namespace() -> None:
+    drawing = EMPTY.with_quota("b", "default").with_quota("default", "default")
+
+    assert tree(drawing).name_of(pending("p")) == "default"
+    assert tree(drawing).fault_of(pending("p")) is None
