@@ -155,6 +155,18 @@ def test_a_computed_refusal_is_a_no_with_its_arithmetic(drawing: Drawing, words:
     assert report.also_wrong == ()
 
 
+@pytest.mark.parametrize("must_gather", ["", SPINE])
+def test_a_gang_runs_where_the_quota_has_room_for_as_many_as_it_needs_at_once(must_gather: str) -> None:
+    drawing = EMPTY.with_quota("q", cpu=2).with_gang("job", 3, minimum=2, must_gather=must_gather, labels=labelled("q"))
+    report = why_of(drawing)
+
+    assert (report.verdict, report.cause, report.also_wrong) == ("yes", None, ())
+    assert [notice.code for notice in report.warnings if notice.code == "surplus-pods"] == ["surplus-pods"]
+    nowhere = why_of(drawing.cordon("n1", "n2"))
+    assert nowhere.cause is not None
+    assert "quota" not in (nowhere.cause.code, *nowhere.also_wrong)
+
+
 def test_what_nodes_might_offer_besides_opens_no_quota() -> None:
     drawing = EMPTY.with_quota("q", cpu=0.5).with_gang("job", 1, labels=labelled("q")).with_gap("Reservation")
     wider = drawing.change_pods(requirements=PodRequirements(cpus(1), unevaluated=(WIDENING,)))

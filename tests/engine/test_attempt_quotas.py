@@ -3,6 +3,8 @@
 import pytest
 
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.attempts.choosing import MemberOrder
+from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.preemption.quota import preempt_within_quota
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
@@ -86,6 +88,47 @@ def test_a_plan_stops_at_the_member_that_the_quota_refuses() -> None:
         "job-0",
         "job-1",
     }
+
+
+def test_a_round_ends_before_the_quota_refuses_those_who_are_more_than_enough() -> None:
+    drawing = ROOM.with_gang("job", 6, 1, minimum=4, must_gather=SPINE, labels=TEAM)
+    placed = attempt_of(drawing)
+
+    assert (placed.placement is not None, placed.late) == (True, ("default/job-4", "default/job-5"))
+    failed = attempt_of(ROOM.with_gang("job", 6, 1, minimum=5, must_gather=SPINE, labels=TEAM))
+    assert (failed.placement, failed.failed_seat and failed.failed_seat.pod) == (None, "default/job-4")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "minimum", "expected"),
+    [
+        (
+            (1, 1, 4, 1, 4),
+            3,
+            {"0": [False, True], "2": [False, True]},
+        ),  # with 1 + 4 + 4 it fails, and with 1 + 4 + 1 not
+        ((1, 1, 4, 1, 4), 2, {"0": [True, True], "2": [False, True]}),
+        ((1, 1, 4, 1, 4), 4, {"0": [False, False], "2": [False, False]}),
+        ((1, 1, 1, 1, 2), 3, {"0": [True, True], "4": [True, True]}),
+    ],
+)
+def test_who_is_tried_before_enough_have_a_place_decides_whether_the_quota_refuses_one(
+    sizes: tuple[float, ...], minimum: int, expected: dict[str, list[bool]]
+) -> None:
+    drawing = cluster("s0: b0[n1:16]").with_quota("team", cpu=6)
+    drawing = drawing.with_gang("job", 0, minimum=minimum, must_gather=SPINE)
+    for number, cpu in enumerate(sizes):
+        drawing = drawing.with_pod(f"job-{number}", gang="job", cpu=cpu, labels=TEAM)
+    (job,) = jobs_of(drawing)
+    found = {
+        trigger.name[-1]: [
+            attempt(job, of(drawing), trigger, MemberOrder(failing_last=last)).placement is not None
+            for last in (False, True)
+        ]
+        for trigger in job.triggers
+    }
+
+    assert found == expected
 
 
 def test_a_seat_that_fails_before_is_what_the_plan_fails_for() -> None:

@@ -62,6 +62,6 @@ def refusal(simulation: Simulation, state: QuotaState, pods: Sequence[PendingPod
 
 def _wanted_at_once(simulation: Simulation, pods: int) -> int:
     subject = simulation.subject
-    if isinstance(subject, PodSubject) or simulation.has_topology or subject.group.is_satisfied():
+    if isinstance(subject, PodSubject) or subject.group.is_satisfied():
         return pods
     return sum(needed(subject.group).values())

@@ -23,6 +23,7 @@ from kubectl_koord.engine.attempts.filling import Filling, fillings
 from kubectl_koord.engine.attempts.one_by_one import pod_by_pod
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.placement import gather
+from kubectl_koord.engine.quota.state import counted_as, runs
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
@@ -80,7 +81,7 @@ def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, me
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
     if plan.assignments is None:
         return Attempt(trigger, prepared, plan, None, slots, left=job.pods)
-    in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
+    in_turn = _in_turn(job, view, trigger, member_order)
     stopped = job.over_quota(view, in_turn)
     admitted = in_turn[: stopped[0]] if stopped else in_turn
     seated = _seated(job, view, prepared, plan.assignments, admitted)
@@ -90,12 +91,47 @@ def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, me
             return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=found)
         enough = {pod.key: plan.assignments[pod.key] for pod in job.tried}
         return Attempt(trigger, prepared, plan, enough, slots, left=job.pods, late=found)
-    if stopped is not None:
+    if stopped is not None and not is_enough(job, (pod.key for pod in admitted)):
         failing, refusal = in_turn[stopped[0]], stopped[1]
         seat = FailedSeat(failing.key, plan.assignments[failing.key], refusal)
         return _stopped(job, view, Attempt(failing, prepared, plan, None, slots, seated, failed_seat=seat))
     tried = {pod.key: plan.assignments[pod.key] for pod in job.tried}
-    return Attempt(trigger, prepared, plan, tried if is_enough(job, tried) else None, slots, left=job.pods)
+    late = tuple(pod.key for pod in in_turn[len(admitted) :])
+    return Attempt(trigger, prepared, plan, tried if is_enough(job, tried) else None, slots, left=job.pods, late=late)
+
+
+def _in_turn(job: Job, view: View, trigger: PendingPod, member_order: MemberOrder) -> Sequence[PendingPod]:
+    """Return the members in the order in which they are tried: the trigger first, the others as they come from a map.
+
+    The round ends with the member that makes them enough. Where they are not alike for quotas, it is an order in which
+    one refuses a member before that; with those that fail as the last, an order in which none does.
+    """
+    others = sorted((pod for pod in job.tried if pod.key != trigger.key), key=lambda pod: pod.key)
+    usual = [trigger, *others]
+    if not job.has_surplus or len(list(runs(usual))) == 1 or job.over_quota(view, usual) is None:
+        return usual
+    last = member_order.failing_last
+    for some in _orders(job, view, usual, failing_last=last):
+        stopped = job.over_quota(view, some)
+        if (stopped is None or is_enough(job, (pod.key for pod in some[: stopped[0]]))) == last:
+            return some
+    return usual
+
+
+def _orders(job: Job, view: View, usual: Sequence[PendingPod], *, failing_last: bool) -> Iterator[Sequence[PendingPod]]:
+    """Yield orders in which quotas refuse a member as early as they can, or as late."""
+    passing, refused = list(usual), []
+    while (stopped := job.over_quota(view, passing)) is not None:
+        before, others = passing[: stopped[0]], passing[stopped[0] :]
+        kind = counted_as(others[0])  # what is used only grows: all of them are refused
+        passing = before + [pod for pod in others if counted_as(pod) != kind]
+        refused += [pod for pod in others if counted_as(pod) == kind]
+    trigger, others = usual[0], list(usual[1:])
+    yield [*passing, *refused] if failing_last else [trigger, *refused, *passing[1:]]
+    sizes = {pod.key: dict(pod.requirements.requests) for pod in others}
+    for resource in sorted({resource for size in sizes.values() for resource in size}):
+        by_size = sorted(others, key=lambda pod: sizes[pod.key].get(resource, 0), reverse=not failing_last)
+        yield [trigger, *by_size]
 
 
 def _failing(

@@ -216,8 +216,13 @@ def _placed(pod: Pod, name: str, tree: QuotaTree) -> Sums:
 
 def runs(pods: Sequence[P]) -> Iterator[tuple[P, ...]]:
     """Yield neighbours that count alike together."""
-    for _, run in groupby(pods, key=lambda pod: (pod.namespace, quota_labels(pod.labels), pod.requirements)):
+    for _, run in groupby(pods, key=counted_as):
         yield tuple(run)
+
+
+def counted_as(pod: Pod) -> object:
+    """Return what is equal for pods that count alike."""
+    return pod.namespace, quota_labels(pod.labels), pod.requirements
 
 
 def quota_state(view: View, rules: Rules, pending: tuple[PendingPod, ...] | None = None) -> QuotaState:
