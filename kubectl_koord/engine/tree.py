@@ -228,7 +228,7 @@ def build(topologies: Mapping[str, NetworkTopology], nodes: Mapping[str, Node]) 
                 if domain is None:
                     domain = index[key] = parent.children[key[1]] = _Growing(key, virtual=virtual)
                 parent = domain
-            if not parent.virtual:
+            if not any(virtual for _, virtual in path):
                 known[values] = parent
         parent.nodes.append(name)
     merged = tuple(Merged(*key, tuple(above)) for key, above in sorted(parents.items()) if len(above) > 1)

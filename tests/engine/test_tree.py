@@ -95,6 +95,18 @@ def test_a_node_without_the_lowest_label_gets_a_domain_of_its_own() -> None:
     assert [domain for domain in tree.domains if domain.virtual] == [made_up]
 
 
+def test_nodes_without_the_lowest_label_stay_apart_though_a_domain_has_the_name_of_one() -> None:
+    assert drawn(tree_of(cluster("s0: n2[n1] -[n2 n3]"))) == [
+        "ClusterTopologyLayer/: 3",
+        "  SpineLayer/s0: 3",
+        "    BlockLayer/n2: 2",
+        "      NodeTopologyLayer/n1: 1",
+        "      NodeTopologyLayer/n2: 1",
+        "    BlockLayer/n3: 1",
+        "      NodeTopologyLayer/n3: 1",
+    ]
+
+
 def test_a_node_without_a_higher_label_is_left_out() -> None:
     tree = tree_of(cluster("s0: b0[n1]; -: b1[n2] -[n3]"))
     assert tree.outside == (Outside("n2", (SPINE_KEY,)), Outside("n3", (SPINE_KEY,)))
