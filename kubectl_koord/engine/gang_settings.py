@@ -31,27 +31,36 @@ def listed_ids(written: str | None, own: str) -> tuple[tuple[str, ...], str]:
     return tuple(sorted(listed or [])) or (own,), ""
 
 
-def gather_rules(written: str | None) -> tuple[Spec, str]:
+def gather_rules(written: str | None, *, with_multiples: bool = True) -> tuple[Spec, str]:
     """Return the rules of a topology spec, and `network-topology-spec` when it does not parse.
 
     Upstream logs such a spec and schedules the gang without topology. Keys match whatever their
     case, as Go's JSON decoder does. Mirrors `GetNetworkTopologySpec`.
+
+    Args:
+        written: the annotation.
+        with_multiples: whether the version decodes `podCountMultiple`: one that does not takes whatever is written.
+
     """
     if not written:
         return None, ""
     try:
         spec: Any = json.loads(written)
-        return tuple(_rule(rule) for rule in _field(spec, "gatherStrategy", list, [])), ""
+        found = tuple(_rule(rule, with_multiples=with_multiples) for rule in _field(spec, "gatherStrategy", list, []))
     except (ValueError, TypeError, RecursionError):
         return None, "network-topology-spec"
+    return found, ""
 
 
-def _rule(rule: Any) -> GatherRule:  # noqa: ANN401
-    return GatherRule(
-        layer=_field(rule, "layer", str, ""),
-        strategy=_field(rule, "strategy", str, ""),
-        multiple=_field(rule, "podCountMultiple", int, 0),
-    )
+def _rule(rule: Any, *, with_multiples: bool) -> GatherRule:  # noqa: ANN401
+    layer, strategy = _field(rule, "layer", str, ""), _field(rule, "strategy", str, "")
+    try:
+        multiple = _field(rule, "podCountMultiple", int, 0)
+    except TypeError:
+        if with_multiples:
+            raise
+        multiple = 0
+    return GatherRule(layer, strategy, multiple)
 
 
 def _field(value: Any, name: str, wanted: type, default: Any) -> Any:  # noqa: ANN401

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kubectl_koord.engine.gang_settings import GatherRule, Spec, gather_rules, listed_ids
 from kubectl_koord.engine.placement import TopologyRequirements
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
@@ -162,7 +163,8 @@ def _gang(
     group = snapshot.pod_groups.get(key)
     definition = _defined_by_group(group) if group else _defined_by_pods(pending)
     listed, groups_fault = listed_ids(definition.groups, key)
-    rules, topology_fault = gather_rules(definition.topology)
+    known = rules(snapshot.config.version)
+    spec, topology_fault = gather_rules(definition.topology, with_multiples=known.pod_count_multiple)
     return Gang(
         key=key,
         defined_by=definition.defined_by,
@@ -170,7 +172,7 @@ def _gang(
         match_policy=_policy(definition.match_policy, snapshot.config),
         mode="NonStrict" if definition.mode == "NonStrict" else "Strict",
         group=listed,
-        topology=rules,
+        topology=spec,
         unreadable=tuple(name for name in (groups_fault, topology_fault) if name),
         pending=pending,
         running=running,
@@ -222,7 +224,7 @@ def _policy(written: str, config: SchedulerConfig) -> str:
     return written if written in _POLICIES else config.default_match_policy
 
 
-def topology_requirements(rules: Iterable[GatherRule], tree: Tree | NoTree) -> TopologyRequirements:
+def topology_requirements(spec: Iterable[GatherRule], tree: Tree | NoTree) -> TopologyRequirements:
     """Return what a spec asks of this tree: the hard layer and the multiples.
 
     The sort is upstream's: its comparison puts the layer nearest to the nodes first, treats
@@ -231,7 +233,7 @@ def topology_requirements(rules: Iterable[GatherRule], tree: Tree | NoTree) -> T
     """
     rank = {layer: position for position, layer in enumerate(tree.layers)}
     ordered: list[GatherRule] = []
-    written = tuple(rules)
+    written = tuple(spec)
     for rule in written:
         at = len(ordered)
         while at and rank.get(rule.layer, 0) >= rank.get(ordered[at - 1].layer, 0):

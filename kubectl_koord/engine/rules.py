@@ -9,7 +9,7 @@ from msgspec import Struct
 class Rules(Struct, frozen=True):
     """The behaviour of one version.
 
-    pod_count_multiple: `podCountMultiple` is honoured (koordinator#2799).
+    pod_count_multiple: `podCountMultiple` is decoded and honoured (koordinator#2799).
     compares_ancestors: domains compare by pods of the same selector and by slots along all their
         ancestors (koordinator#2797, #2798).
     oversized_is_unresolvable: NodeResourcesFit answers UnschedulableAndUnresolvable when a missing

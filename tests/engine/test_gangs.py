@@ -205,6 +205,16 @@ def test_a_topology_spec_is_read_as_gos_decoder_reads_it(
 
 
 @pytest.mark.parametrize(
+    ("version", "found"),
+    [("1.7", ((GatherRule(SPINE, "MustGather"),), ())), ("1.8", (None, ("network-topology-spec",)))],
+)
+def test_a_version_without_multiples_takes_whatever_is_written_for_one(version: str, found: object) -> None:
+    written = f'{{"gatherStrategy": [{{"layer": "{SPINE}", "strategy": "MustGather", "podCountMultiple": "2"}}]}}'
+    asked = gang(EMPTY.with_gang("job", topology=written).version(version))
+    assert (asked.topology, asked.unreadable) == found
+
+
+@pytest.mark.parametrize(
     ("written", "wanted"),
     [
         (rules(), TopologyRequirements()),
