@@ -16,8 +16,9 @@ _BUDGET = "PodDisruptionBudget"
 
 
 def budget_hit(budgets: Iterable[Budget], pod: RunningPod, spent: dict[str, int]) -> BudgetHit | None:
-    """Return the budget that covers a victim; each victim before it has used up one disruption."""
-    return next((_spend(budget, spent) for budget in _covering(budgets, pod)), None)
+    """Return the budget that covers a victim, of several one that is violated; each before has used up a disruption."""
+    hits = [_spend(budget, spent) for budget in _covering(budgets, pod)]
+    return next((hit for hit in hits if hit.violated), next(iter(hits), None))
 
 
 def broken_gangs(snapshot: Snapshot, ending: Iterable[RunningPod]) -> tuple[BrokenGang, ...]:

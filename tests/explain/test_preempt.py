@@ -199,6 +199,20 @@ def test_a_budget_that_is_kept_is_still_ignored() -> None:
     assert report.warnings == (Notice("ignores-budgets", "job preemption ignores PodDisruptionBudgets (default/all)."),)
 
 
+def test_of_several_budgets_one_that_would_be_violated_is_shown() -> None:
+    report = preempt_of(TAKEN.with_budget("all", having(), 5).with_budget("strict", having()))
+    assert [victim.pod_disruption_budget for victim in report.victims] == [BudgetHit("default/strict", violated=True)]
+
+
+def test_victims_of_which_only_some_can_come_use_up_a_budget_apart() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, priority=9)
+    drawing = drawing.with_running("a", on="n1", cpu=4, priority=1).with_running("b", on="n1", cpu=4, priority=3)
+    drawing = drawing.with_running("c", on="n2", cpu=8, priority=2)
+    assert len(preempt_of(drawing).alternatives) == 2
+    report = preempt_of(drawing.with_budget("all", having(), 2))
+    assert report.warnings == (Notice("ignores-budgets", "job preemption ignores PodDisruptionBudgets (default/all)."),)
+
+
 def test_running_gangs_that_stay_whole_are_not_broken() -> None:
     drawing = LOW_5.with_running("low-6", on="node-0", cpu=0, gang="default/old")
     assert preempt_of(drawing).broken_gangs == ()

@@ -206,13 +206,12 @@ def _age(moment: str, created: str) -> int | None:
 
 
 def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable[Notice]:
-    killed = {victim.key: victim for outcome in outcomes for victim in outcome.killed}
-    spent: dict[str, int] = {}
-    covered = {
-        hit.name: hit.violated
-        for victim in killed.values()
-        if (hit := disruption.budget_hit(simulation.snapshot.budgets, victim, spent)) is not None
-    }
+    covered: dict[str, bool] = {}
+    for outcome in outcomes:
+        spent: dict[str, int] = {}
+        hits = (disruption.budget_hit(simulation.snapshot.budgets, victim, spent) for victim in outcome.killed)
+        for hit in filter(None, hits):
+            covered[hit.name] = covered.get(hit.name, False) or hit.violated
     if covered:
         broken = [name for name, violated in covered.items() if violated]
         yield Notice("ignores-budgets", sentences.ignores_budgets(list(covered), broken))
