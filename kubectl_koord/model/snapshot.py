@@ -138,8 +138,12 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
 
     @cached_property
     def nominated(self) -> tuple[PendingPod, ...]:
-        """The pending pods that are nominated to a node: preemption made room for them there."""
-        return tuple(pod for pod in self.pending if pod.nominated)
+        """The pending pods that are nominated to a node: preemption made room for them there.
+
+        Those of another scheduler are not in the queue, and the scheduler leaves no room for them
+        (`responsibleForPod` in kube-scheduler's eventhandlers.go).
+        """
+        return tuple(pod for pod in self.pending if pod.nominated and pod.scheduler in self.config.profiles)
 
     def holds(self, namespace: str) -> bool:
         """Tell whether any object of a namespace was read."""

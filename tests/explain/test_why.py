@@ -129,9 +129,16 @@ def test_a_multiple_that_rounding_leaves_too_little_for_on_empty_nodes_never_fit
 
 @pytest.mark.parametrize(("cpu", "code"), [(3, "no-feasible-node"), (4, "never-fits")])
 def test_who_is_nominated_takes_no_room_of_the_empty_cluster(cpu: int, code: str) -> None:
-    drawing = cluster("s0: b0[n1]").with_pod("other", cpu=8, priority=9, nominated="n1", scheduler="x")
+    drawing = cluster("s0: b0[n1]").with_pod("other", cpu=8, priority=9, nominated="n1")
     drawing = drawing.with_running("low", on="n1", cpu=4)
     assert code_of(drawing.with_gang("job", 1, 5, minimum=2).with_pod("job-1", "job", cpu=cpu)) == ("no", code)
+
+
+@pytest.mark.parametrize(("scheduler", "code"), [("koord-scheduler", "no"), ("default-scheduler", "yes")])
+def test_pods_that_another_scheduler_has_nominated_keep_no_room(scheduler: str, code: str) -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("other", cpu=8, priority=9, nominated="n1", scheduler=scheduler)
+    assert code_of(drawing.with_gang("job", 1, 8))[0] == code
+    assert code_of(drawing.with_gang("job", 1, 8, must_gather=SPINE))[0] == code
 
 
 def test_the_multiple_of_a_layer_above_the_hard_one_divides_nothing() -> None:

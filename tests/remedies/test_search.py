@@ -196,7 +196,7 @@ def messages(drawing: Drawing, name: str = "job") -> list[str]:
 
 def test_room_that_a_nominated_pod_will_take_is_not_room_that_a_change_must_bring() -> None:
     drawing = cluster("s0: b0[n1]").with_running("low", "n1", 4)
-    drawing = drawing.with_pod("other", cpu=4, priority=9, nominated="n1", scheduler="x")
+    drawing = drawing.with_pod("other", cpu=4, priority=9, nominated="n1", terminating=True)
     assert messages(drawing.with_pod("job", cpu=4, priority=5, never_preempts=True)) == LOW_ALONE
 
 
@@ -216,7 +216,8 @@ def test_room_that_jobs_ahead_take_is_not_room_that_a_change_must_bring() -> Non
 
 def test_a_pod_is_not_moved_to_where_another_is_nominated() -> None:
     drawing = cluster("s0: b0[n1 n2 n3]").with_running("full", "n3", 7, terminating=True)
-    drawing = drawing.with_running("low", "n1", 8).with_pod("other", cpu=8, priority=9, nominated="n2", scheduler="x")
+    drawing = drawing.with_pod("other", cpu=8, priority=9, nominated="n2", terminating=True)
+    drawing = drawing.with_running("low", "n1", 8)
     drawing = drawing.with_gang("job", 1, 8, priority=5, never_preempts=True)
     assert "move-pod" not in actions(drawing)
 
