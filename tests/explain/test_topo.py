@@ -215,6 +215,13 @@ def test_a_status_that_differs_is_stale(status: tuple[tuple[str, str, int], ...]
     assert warned(DRAWN.with_status(*status)) == (stale,)
 
 
+@pytest.mark.parametrize(("blocks", "codes"), [(2, []), (3, ["stale-status"])])
+def test_a_status_with_a_merged_domain_below_another_parent_is_not_stale(blocks: int, codes: list[str]) -> None:
+    merged = cluster("s0: b0[n1]; s1: b0[n2]")
+    written = ((ROOT, "", 2), (SPINE, "s0", 0), (SPINE, "s1", blocks), (BLOCK, "b0", blocks))
+    assert [notice.code for notice in warned(merged.with_status(*written))] == ["merged-domains", *codes]
+
+
 def test_the_keys_of_the_drawing_are_those_of_the_layers() -> None:
     assert (LAYERS[0].label_keys, LAYERS[1].label_keys) == ((SPINE_KEY,), (BLOCK_KEY,))
 
