@@ -94,10 +94,9 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
 
     def _fits_wherever(self) -> bool:
         subject, ahead, after = self.simulation.subject, self.ahead, self.outcome.first
-        return (
-            may_fit_wherever(subject, ahead, (after.prepared,))
-            and len(outcomes := open_outcomes(self.simulation, ahead.fixed, preemption=False)) == 1
-            and fits_wherever(subject, ahead, outcomes[0].first, self.simulation.multiples)
+        return may_fit_wherever(subject, ahead, (after.prepared,)) and all(
+            fits_wherever(subject, ahead, outcome.first, self.simulation.multiples)
+            for outcome in open_outcomes(self.simulation, ahead.fixed, preemption=False)
         )
 
 

@@ -61,6 +61,11 @@ def test_a_pod_that_may_go_to_the_only_place_of_a_gang_leaves_it_open() -> None:
             "unknown",
             id="a multiple is lost and nothing can be spared",
         ),
+        pytest.param(
+            job(cluster("s0: b0[n1 n2] bx[n3]; s1: bx[n4] b1[n5 n6]"), topology=GATHERED),
+            "yes",
+            id="a slot can be spared whichever parent a domain is below",
+        ),
         pytest.param(job(cluster("s0: b0[n1 n2 n3]")), "yes", id="a plain gang with a slot to spare"),
         pytest.param(cluster("s0: b0[n1 n2]").with_pod("job", cpu=8), "yes", id="a lone pod with a slot to spare"),
         pytest.param(job(cluster("s0: b0[n1 n2:12]"), cpu=4), "yes", id="a plain gang of small pods"),
