@@ -169,6 +169,8 @@ def test_a_reservation_has_the_priority_of_its_template_or_its_label(spec: Json,
         {"status": {"nodeName": "gone"}},
         {"expires": "2026-11-20T09:59:59Z"},
         {"ttl": "1h0m0s", "meta": {"creationTimestamp": "2026-11-20T08:59:59Z"}},
+        {"ttl": "24h0m0s", "expires": "2999-01-01T00:00:00Z", "meta": {"creationTimestamp": "2026-11-19T09:59:59Z"}},
+        {"ttl": "24h0m0s", "expires": "2026-11-20T09:59:59Z", "meta": {"creationTimestamp": "2026-11-20T09:00:00Z"}},
     ],
 )
 def test_a_reservation_that_holds_no_room_is_none(fields: Json) -> None:
@@ -183,7 +185,9 @@ def test_a_reservation_that_holds_no_room_is_none(fields: Json) -> None:
         {"expires": "never"},
         {"ttl": "1h0m0.5s", "meta": {"creationTimestamp": "2026-11-20T09:00:00Z"}},
         {"ttl": "0s", "meta": {"creationTimestamp": "2020-11-20T09:00:00Z"}},
+        {"ttl": "0s", "expires": "2026-11-20T09:59:59Z"},
         {"ttl": "1m"},
+        {"ttl": "1m", "expires": "2999-01-01T00:00:00", "meta": {"creationTimestamp": "2020-11-20T09:00:00Z"}},
     ],
 )
 def test_a_reservation_holds_room_until_it_expires(fields: Json) -> None:
@@ -196,6 +200,7 @@ def test_a_reservation_holds_room_until_it_expires(fields: Json) -> None:
         ({"expires": "2999-01-01T01:00:00+01:00"}, "2999-01-01T01:00:00+01:00"),
         ({"ttl": "24h", "meta": {"creationTimestamp": "2998-12-31T00:00:00Z"}}, "2999-01-01T00:00:00Z"),
         ({"ttl": "0s", "meta": {"creationTimestamp": "2998-12-31T00:00:00Z"}}, ""),
+        ({"ttl": "0s", "expires": "2999-01-01T00:00:00Z"}, ""),
         ({"ttl": "24h"}, ""),
         ({"expires": "soon"}, ""),
     ],

@@ -258,14 +258,20 @@ def _is_over(written: Reservation, moment: str) -> bool:
 
 
 def _expires(written: Reservation) -> str:
-    """Return when a Reservation expires, empty for never, or where what is written is no time."""
+    """Return when a Reservation expires, empty for never, or where what is written is no time.
+
+    It does so by what comes first of its time and its life, and by neither where its life is set to nothing.
+    """
     spec, created = written.spec, written.metadata.creation_timestamp
+    life = _duration(spec.ttl or "")
+    if spec.ttl and not life:
+        return ""
     try:
-        if spec.expires:
-            return _utc(datetime.fromisoformat(spec.expires))
-        life = _duration(spec.ttl or "")
-        return _utc(datetime.fromisoformat(created) + timedelta(seconds=life)) if life and created else ""
-    except (ValueError, OverflowError):  # no time, or beyond the calendar
+        ends = [datetime.fromisoformat(spec.expires)] if spec.expires else []
+        if life and created:
+            ends.append(datetime.fromisoformat(created) + timedelta(seconds=life))
+        return _utc(min(ends)) if ends else ""
+    except (ValueError, OverflowError, TypeError):  # no time, beyond the calendar, or one of them without a zone
         return ""
 
 
