@@ -278,7 +278,7 @@ class Drawing(Snapshot, frozen=True):
 
     def with_reserve_pod(self, name: str, cpu: float = 1, app: str = "job", **fields: object) -> "Drawing":
         """Let a Reservation wait for a place; its fields are those of the pod that stands for it."""
-        size = cpus(cpu)
+        size = _split(cpu, fields)[0].requests
         names = tuple(resource for resource, _ in size)
         reserves = Reservation(name, name, "", size, (of_app(app),), "Aligned", once=False, resources=names)
         own: dict[str, object] = {"priority": 2**31 - 1, "reserves": reserves}

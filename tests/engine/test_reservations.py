@@ -86,6 +86,16 @@ def test_only_what_is_reserved_is_drawn_from_it() -> None:
     assert of(drawing).state("n1").free == {"cpu": 4000, "nvidia.com/gpu": -3}
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_a_reservation_takes_beyond_its_size_is_not_in_it_to_give(version: str) -> None:
+    drawing = ONE.with_reservation("r", "n1", size=cpus(0, memory=1), resources=("memory",))
+    (room,) = drawing.reserved
+    drawing = drawing.but(reserved=(replace(room, requirements=PodRequirements(cpus(6, memory=1))),))
+    assert refusal(drawing, pending("stranger", 4), version=version) == Insufficient((("cpu", 4000, 2000),))
+    expected = None if version == "1.7" else BeyondReservation((("cpu", 4000, 2000),))
+    assert refusal(drawing, asking(4), version=version) == expected
+
+
 def test_a_victim_that_owns_the_reservation_of_a_stranger_frees_nothing() -> None:
     drawing = ONE.with_reservation("r", "n1", 8, app="other").with_owner("low", "n1", of="r", cpu=8)
     drawing = drawing.with_gang("job", 1, 8, priority=9, labels=MINE)

@@ -72,8 +72,8 @@ def _with_rest(one: Reservation, state: NodeState, once: frozenset[str]) -> dict
 
 def _left(one: Reservation, state: NodeState) -> dict[str, int]:
     """Return what a reservation still gives: less than it has left where some is kept back (`GetAvailable`)."""
-    kept = dict(one.kept_back)
-    return {resource: max(0, amount - kept.get(resource, 0)) for resource, amount in state.rest(one.uid).items()}
+    kept, rest = dict(one.kept_back), state.rest(one.uid)
+    return {resource: max(0, rest.get(resource, 0) - kept.get(resource, 0)) for resource, _ in one.size}
 
 
 def _short_of_reservation(one: Reservation, state: NodeState, asked: Resources) -> tuple[_Short, bool]:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, CPUAllocation
-from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PodRequirements, PodTerm, ReservedRoom
+from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PodRequirements, PodTerm, ReservedRoom, Resources
 from kubectl_koord.model.reservations import (
     OwnerController,
     OwnerObject,
@@ -106,6 +106,22 @@ def test_a_reservation_is_read_as_a_whole() -> None:
         labels=tuple(sorted({**meta["labels"], "x": "y"}.items())),
     )
     assert (found.reservations, found.reserved) == ((reservation,), (room,))
+
+
+@pytest.mark.parametrize(
+    ("allocatable", "size", "taken"),
+    [
+        (None, (), (("cpu", 3000),)),
+        ({"memory": "1Ki"}, (("memory", 1024),), (("cpu", 3000), ("memory", 1024))),
+        ({"cpu": "5"}, (("cpu", 5000),), (("cpu", 5000),)),
+    ],
+)
+def test_what_a_template_requests_is_taken_though_the_status_does_not_say_so(
+    allocatable: Json | None, size: Resources, taken: Resources
+) -> None:
+    found = held(status={"allocatable": allocatable}, template=template())
+    assert (found.reservations[0].size, found.reserved[0].requirements.requests) == (size, taken)
+    assert found.reserved[0].resources == tuple(name for name, _ in size)
 
 
 def test_the_cpus_and_zones_of_a_reservation_are_those_of_its_own_annotation() -> None:

@@ -120,11 +120,15 @@ def _reservation(written: Reservation, node: str, size: pods.Resources) -> reser
 
 
 def room(written: Reservation, reservation: reservations.Reservation, pool: PodPool) -> pods.ReservedRoom:
-    """Return what a Reservation takes up on its node."""
+    """Return what a Reservation takes up on its node.
+
+    It is its size, and what its template requests besides (`UpdateReservePodWithAllocatable`).
+    """
     template = written.spec.template or PodTemplate()
     labels = _labels(written)
     shared = pool.pod_labels(labels)
-    requests_of = tuple((name, n) for name, n in reservation.size if name != "pods")
+    taken = {**dict(requests(template.spec)), **dict(reservation.size)}
+    requests_of = tuple(sorted((name, n) for name, n in taken.items() if name != "pods"))
     return pods.ReservedRoom(
         name=reservation.name,
         node=reservation.node,
