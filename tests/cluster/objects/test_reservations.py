@@ -340,6 +340,7 @@ def test_what_a_pod_says_about_reservations_is_read() -> None:
     ("text", "wanted"),
     [
         ("{}", ReservationUse(ReservationAffinity())),
+        ("", ReservationUse(ReservationAffinity())),
         ("{", ReservationUse(unreadable=SCHEDULING + "reservation-affinity")),
         ('{"name": 5}', ReservationUse(unreadable=SCHEDULING + "reservation-affinity")),
         (

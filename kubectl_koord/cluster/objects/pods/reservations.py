@@ -21,8 +21,8 @@ ALLOCATED = _SCHEDULING + "reservation-allocated"
 _OWNERS = _SCHEDULING + "reservation-owners"
 
 Written: TypeAlias = Mapping[str, str | None] | None
-Use: TypeAlias = tuple[str, str, bool]
-_NO_USE: Use = ("", "", False)
+Use: TypeAlias = tuple[str | None, str, bool]
+_NO_USE: Use = (None, "", False)
 
 
 class _Required(msgspec.Struct, gc=False, rename="camel"):
@@ -48,16 +48,17 @@ def read_of(annotations: Written, labels: Written) -> Use:
     """Return what is said about using reservations, as written: equal texts mean the same."""
     ignores = labels is not None and labels.get(_IGNORED) == "true"
     if not annotations:
-        return ("", "", True) if ignores else _NO_USE
-    return annotations.get(_AFFINITY) or "", annotations.get(_EXACT) or "", ignores
+        return (None, "", True) if ignores else _NO_USE
+    return annotations.get(_AFFINITY), annotations.get(_EXACT) or "", ignores
 
 
 def use(read: Use) -> reservations.ReservationUse | None:
-    """Return what is said about using reservations, None for nothing."""
+    """Return what is said about using reservations, None for nothing; an affinity that is empty requires just one."""
     if read == _NO_USE:
         return None
     affinity, exact, ignores = read
-    wanted, names = _decoded(affinity, _Affinity), _decoded(exact, _Exact)
+    wanted = None if affinity is None else _decoded(affinity or "{}", _Affinity)
+    names = _decoded(exact, _Exact)
     unreadable = [
         key for key, text, said in ((_AFFINITY, affinity, wanted), (_EXACT, exact, names)) if text and not said
     ]
