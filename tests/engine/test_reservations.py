@@ -381,6 +381,21 @@ def test_what_the_first_owner_leaves_is_there_for_the_second_but_in_1_7(must_gat
         assert failed.plan_fails
 
 
+@pytest.mark.parametrize("must_gather", ["", "SpineLayer"])
+@pytest.mark.parametrize("unlike", [0, 1])
+def test_before_1_8_who_must_use_a_reservation_uses_none_that_another_member_has(must_gather: str, unlike: int) -> None:
+    drawing = cluster("s0: b0[n1:32]").with_reservation("r", "n1", 4, once=True)
+    fields: dict[str, Any] = {"labels": MINE, "reservation": MUST}
+    drawing = drawing.with_gang("job", 1, 4, must_gather=must_gather, minimum=2, **fields)
+    drawing = drawing.with_members(["other"], "job", 4 - unlike, **fields)
+    assert short(attempt_of(drawing).placement) == {"job-0": "n1", "other": "n1"}
+    failed = attempt_of(drawing.version("1.7"))
+    assert failed.placement is None
+    if must_gather:
+        assert failed.failed_seat is not None
+        assert failed.failed_seat.reason == NotReserved()
+
+
 def test_members_that_match_otherwise_are_other_triggers() -> None:
     drawing = TWO.with_reservation("r", "n1", 8, owners=(ReservationOwner(OwnerObject("job-1")),))
     drawing = drawing.with_gang("job", 2, 8, must_gather="SpineLayer")

@@ -99,7 +99,7 @@ class ReservationFit(Stateless, Struct, frozen=True):
     def reject(self, _pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
         """Return a reason when no reservation of the node holds the pod (`filterWithReservations`)."""
         if not self.of.on(state):
-            return None
+            return NotReserved() if self.of.must_draw else None
         of_node: dict[str, tuple[int, int]] = {}
         of_reservation: dict[str, tuple[int, int]] = {}
         full = False
@@ -130,7 +130,7 @@ class ReservationFit(Stateless, Struct, frozen=True):
     def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
         """Return how many pods the best reservation takes together with the node, or the node alone."""
         if not self.of.on(state):
-            return None
+            return 0 if self.of.must_draw else None
         asked = trigger.requests
         giving = [
             one for one in _looked_at(self.of, state, asked) if _short_of_reservation(one, state, asked) == ((), False)
