@@ -396,6 +396,22 @@ def test_before_1_8_who_must_use_a_reservation_uses_none_that_another_member_has
         assert failed.failed_seat.reason == NotReserved()
 
 
+@pytest.mark.parametrize("must_gather", ["", "SpineLayer"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_who_must_use_a_reservation_takes_none_of_several_that_others_have(must_gather: str, version: str) -> None:
+    drawing = cluster("s0: b0[n1:32]").with_reservation("r", "n1", 4, once=True).version(version)
+    drawing = drawing.with_reservation("s", "n1", 4, once=True)
+    three: dict[str, Any] = {"pods": 3, "cpu": 4, "must_gather": must_gather, "labels": MINE}
+    failed = attempt_of(drawing.with_gang("job", reservation=MUST, **three))
+    assert failed.placement is None
+    if version != "1.7":
+        assert failed.failed_seat is not None
+        assert failed.failed_seat.reason == BeyondReservation(())
+    shared = drawing.but(reservations=tuple(replace(one, once=False) for one in drawing.reservations))
+    assert attempt_of(shared.with_gang("job", reservation=MUST, **three)).placement is not None
+    assert attempt_of(drawing.with_gang("job", **three)).placement is not None
+
+
 def test_members_that_match_otherwise_are_other_triggers() -> None:
     drawing = TWO.with_reservation("r", "n1", 8, owners=(ReservationOwner(OwnerObject("job-1")),))
     drawing = drawing.with_gang("job", 2, 8, must_gather="SpineLayer")

@@ -191,15 +191,17 @@ class Booking(Stateless, Struct, frozen=True):
         return 0
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Book the reservation that is taken, if any; one that is being deleted takes nobody."""
+        """Book the reservation that is taken, if any; one that is being deleted takes nobody (`Reserve`)."""
         taken = self._taken(pod, state)
-        if taken is not None and taken.terminating:
+        if self.of.must_draw if taken is None else taken.terminating:
             return BeyondReservation(())
         return structs.replace(booked, reservation=taken.uid) if taken else booked
 
     def may_fail_to_reserve(self) -> bool:
-        """Tell whether one that is being deleted may be taken."""
-        return any(one.terminating for held in self.of.drawable.by_node.values() for one in held)
+        """Tell whether one that is being deleted may be taken, or none of several by a pod that must use one."""
+        every = self.of.drawable.by_node.values()
+        several = self.of.must_draw and any(len(held) > 1 for held in every)
+        return several or any(one.terminating for held in every for one in held)
 
     def preference(self, state: NodeState) -> tuple[int, int]:
         """Prefer the reservation of the lowest order, then the one that is used up most (`PreScore`, `Score`)."""
