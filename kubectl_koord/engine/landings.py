@@ -3,7 +3,7 @@
 Which of the nodes that take one it lands on is decided by scores, and is in no object: several are tried.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -24,7 +24,10 @@ _MOST_NODES = 8
 
 
 class Landing(Struct, frozen=True):
-    """The cluster once pending reservations are placed: `nodes` says where each is, by name."""
+    """The cluster once pending reservations are placed.
+
+    `nodes` says where each is, by name: empty where that is over running pods.
+    """
 
     view: View
     nodes: tuple[tuple[str, str], ...] = ()
@@ -47,7 +50,19 @@ def landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
 
 @memoised
 def _landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
+    """Return the same; those that are placed over running pods, which become their owners, take no room besides."""
     waiting = _before(view, own)
+    found = _places(waiting, view, rules)
+    over = [pod.reserves.name for pod in waiting if pod.reserves is not None and pod.reserves.pre_allocates]
+    if over:
+        others = [pod for pod in waiting if pod.reserves is None or not pod.reserves.pre_allocates]
+        where = tuple((name, "") for name in over)
+        beside = (Landing(one.view, (*where, *one.nodes)) for one in _places(others, view, rules))
+        found = (*found, *beside)
+    return tuple({landing.nodes: landing for landing in reversed(found)}.values())[::-1]
+
+
+def _places(waiting: Sequence[PendingPod], view: View, rules: Rules) -> tuple[Landing, ...]:
     if len(waiting) == 1:
         taking = _taking(waiting[0], view, rules)
         first = _chosen(waiting[0], taking, view, emptiest)
@@ -61,7 +76,7 @@ def _landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
             node = _chosen(pod, taking, landing.view, choose)
             landing = _landed(landing, taking.get(node, pod), node)
         found.append(landing)
-    return tuple({landing.nodes: landing for landing in reversed(found)}.values())[::-1]
+    return tuple(found)
 
 
 def _before(view: View, own: int) -> list[PendingPod]:
@@ -71,7 +86,10 @@ def _before(view: View, own: int) -> list[PendingPod]:
 
 @memoised
 def _waiting(snapshot: Snapshot) -> tuple[PendingPod, ...]:
-    """Return the same of any priority. Those of gangs are placed with their gangs."""
+    """Return the same of any priority. Those of gangs are placed with their gangs.
+
+    One that pre-allocates is never placed but with the policy Restricted (`prepareMatchReservationStateForReservePod`).
+    """
     placed = {one.uid for one in snapshot.reservations}
     waiting = (
         pod
@@ -80,6 +98,7 @@ def _waiting(snapshot: Snapshot) -> tuple[PendingPod, ...]:
         and pod.reserves.uid not in placed
         and not pod.gang
         and not pod.terminating
+        and (pod.reserves.policy == "Restricted" or not pod.reserves.pre_allocates)
         and pod.scheduler in snapshot.config.profiles
     )
     return tuple(sorted(waiting, key=lambda pod: (-pod.priority, pod.created, pod.name)))
@@ -109,9 +128,12 @@ def _landed(landing: Landing, pod: PendingPod, node: str) -> Landing:
 
 
 def preempting(view: View, own: int, rules: Rules) -> Iterator[Preempting]:
-    """Yield the reservations before a priority that find no room, and whom each would preempt as things are."""
+    """Yield the reservations before a priority that find no room, and whom each would preempt as things are.
+
+    Those that may be placed over running pods are left out.
+    """
     for pod in _before(view, own):
-        if _taking(pod, view, rules) or pod.reserves is None:
+        if _taking(pod, view, rules) or pod.reserves is None or pod.reserves.pre_allocates:
             continue
         job = _job(pod, view, rules)
         victims = preempt(job, view, attempt(job, view, pod)).victims

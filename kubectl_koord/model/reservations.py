@@ -72,6 +72,7 @@ class Reservation(Struct, frozen=True, gc=False):
     `size` is what it holds, of which `kept_back` is for nobody; `resources` are those that its owners draw from
     it. A pod that is itself a reservation (operating mode) is one, too: `is_pod`. `order` is the lowest first, 0
     for none. `expires` is when it ends by itself, RFC 3339; empty for never, or where that is not known.
+    One that `pre_allocates` may be placed over running pods, which become its owners.
     """
 
     uid: str
@@ -90,6 +91,7 @@ class Reservation(Struct, frozen=True, gc=False):
     is_pod: bool = False
     expires: str = ""
     terminating: bool = False
+    pre_allocates: bool = False
 
 
 class ReservationTerm(Struct, frozen=True, gc=False):

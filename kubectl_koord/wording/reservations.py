@@ -12,7 +12,10 @@ def once_placed(landing: Sequence[tuple[str, str]], case: str) -> str:
     """Return a case with where pending reservations are placed before."""
     if not landing:
         return case
-    placed = [f"reservation {name} is placed on {node}" for name, node in landing[:_MOST_NAMED]]
+    placed = [
+        f"reservation {name} is placed {f'on {node}' if node else 'over running pods'}"
+        for name, node in landing[:_MOST_NAMED]
+    ]
     more = [f"{len(landing) - _MOST_NAMED} more on other nodes"] if len(landing) > _MOST_NAMED else []
     return f"{', '.join([*placed, *more])}, and {case}"
 

@@ -73,6 +73,35 @@ def test_default_goes_with_no_other_policy(policy: str, lands: list[str]) -> Non
     assert sorted(where["r"] for where in nodes(drawing.but(reserve_pods=(changed,)))) == lands
 
 
+def pre_allocating(drawing: Drawing, policy: str = "Restricted") -> Drawing:
+    pod, *others = drawing.reserve_pods
+    assert pod.reserves is not None
+    changed = replace(pod, reserves=replace(pod.reserves, policy=policy, pre_allocates=True))
+    return drawing.but(reserve_pods=(changed, *others))
+
+
+def test_one_that_takes_running_pods_into_it_may_take_no_room() -> None:
+    drawing = pre_allocating(TWO.with_running("x", "n1", 1).with_reserve_pod("r", 8))
+    assert nodes(drawing) == [{"r": "n2"}, {"r": ""}]
+    several = pre_allocating(drawing.with_reserve_pod("s", 7))
+    assert nodes(several) == [{"r": "n2", "s": "n1"}, {"r": "", "s": "n2"}, {"r": "", "s": "n1"}]
+    assert list(preempting(of(pre_allocating(TWO.with_running("x", "n1", 1).with_reserve_pod("r", 9))), 0, RULES)) == []
+
+
+def test_whether_it_is_placed_over_running_pods_decides() -> None:
+    drawing = TWO.with_running("x", "n1", 8).with_reserve_pod("r", 8, app="other").with_gang("job", 1, 8)
+    report = why_of(pre_allocating(drawing))
+    assert (report.verdict, [one.when.partition(",")[0] for one in report.alternatives]) == (
+        "unknown",
+        ["reservation r is placed on n2", "reservation r is placed over running pods"],
+    )
+
+
+@pytest.mark.parametrize("policy", ["Default", "Aligned"])
+def test_one_that_would_do_so_is_placed_nowhere_but_with_the_policy_restricted(policy: str) -> None:
+    assert nodes(pre_allocating(TWO.with_reserve_pod("r", 8), policy)) == [{}]
+
+
 def test_a_gang_finds_what_a_pending_reservation_leaves() -> None:
     drawing = TWO.with_gang("job", 2, 8, must_gather="SpineLayer").with_reserve_pod("r", 8, app="other")
     report = why_of(drawing)

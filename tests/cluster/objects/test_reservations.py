@@ -135,7 +135,8 @@ def test_the_cpus_and_zones_of_a_reservation_are_those_of_its_own_annotation() -
     ("fields", "expected"),
     [
         ({}, {"policy": "Default", "once": True, "resources": ("cpu", "memory", "pods"), "order": 0}),
-        ({"allocatePolicy": "Aligned"}, {"policy": "Aligned"}),
+        ({"allocatePolicy": "Aligned"}, {"policy": "Aligned", "pre_allocates": False}),
+        ({"preAllocation": True}, {"pre_allocates": True}),
         ({"meta": {"deletionTimestamp": "2026-11-20T09:00:00Z"}}, {"unschedulable": True}),
         ({"meta": {"labels": {SCHEDULING + "reservation-order": "x"}}}, {"order": 0}),
         *(

@@ -48,6 +48,7 @@ class ReservationSpec(Struct, gc=False, rename="camel"):
     owners: list[ReservationOwner] | None = None
     ttl: str | None = None
     expires: str | None = None
+    pre_allocation: bool | None = None
     allocate_once: bool | None = None
     allocate_policy: str | None = None
     unschedulable: bool | None = None
@@ -116,6 +117,7 @@ def _reservation(written: Reservation, node: str, size: pods.Resources) -> reser
         order=_whole(labels.get(_ORDER, "")) or 0,
         expires=_expires(written),
         terminating=meta.deletion_timestamp is not None,
+        pre_allocates=bool(spec.pre_allocation),
     )
 
 
