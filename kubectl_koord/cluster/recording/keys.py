@@ -53,6 +53,7 @@ READ = PRESENT | {
             *("device-allocated", "device-allocate-hint", "device-joint-allocate", "gpu-partition-spec"),
             *("gpu-partitions", "exact-match-reservation", "operating-mode", "reservation-affinity"),
             *("reservation-allocated", "reservation-ignored", "reservation-order", "reservation-owners"),
+            "reservation-current-owner",
             *("reservation-restricted-options", "network-topology-selector", "numa-topology-spec"),
             *("resource-spec", "resource-status", "usage-thresholds", "disable-preemptible", "questioned-object-key"),
         )

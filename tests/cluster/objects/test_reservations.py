@@ -392,6 +392,20 @@ def test_one_that_is_not_ready_is_none(status: Json) -> None:
     assert read(NODE, operating(**status)).reservations == ()
 
 
+@pytest.mark.parametrize(("text", "is_one"), [('{"uid": "u"}', False), ("{}", False), ("", True), ("{", True)])
+def test_one_that_says_who_owns_it_is_none(text: str, *, is_one: bool) -> None:
+    owned = operating()
+    owned["metadata"]["annotations"][SCHEDULING + "reservation-current-owner"] = text
+    assert bool(read(NODE, owned).reservations) == is_one
+
+
+def test_one_that_is_being_deleted_is_unschedulable() -> None:
+    leaving = operating()
+    leaving["metadata"]["deletionTimestamp"] = "2026-11-20T09:00:00Z"
+    (own,) = read(NODE, leaving).reservations
+    assert (own.unschedulable, own.terminating) == (True, True)
+
+
 def test_a_pod_that_is_a_reservation_no_more_is_forgotten() -> None:
     collector = collect(NODE, operating(), pod("x", nodeName="n1"))
     later = collect(operating(conditions=[]))

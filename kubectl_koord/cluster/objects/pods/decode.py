@@ -55,7 +55,7 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
         said = pool.pod_labels(written.metadata.labels)
         priority = pool.priority(written.spec.priority or 0)
         found = alike(written.metadata, said, priority, pool.requirements(written, said.qos))
-        is_offer = found.offers and reservations.offers(written.status)
+        is_offer = found.offers and reservations.offers(written)
         offers = (written.metadata.uid or written.metadata.name) if is_offer else ""
         return running(bound(written, written.metadata.annotations), found, pool, offers)
     return pending(written, pool)

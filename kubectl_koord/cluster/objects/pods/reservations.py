@@ -19,6 +19,7 @@ _EXACT = _SCHEDULING + "exact-match-reservation"
 _IGNORED = _SCHEDULING + "reservation-ignored"
 ALLOCATED = _SCHEDULING + "reservation-allocated"
 _OWNERS = _SCHEDULING + "reservation-owners"
+_CURRENT_OWNER = _SCHEDULING + "reservation-current-owner"
 
 Written: TypeAlias = Mapping[str, str | None] | None
 Use: TypeAlias = tuple[str | None, str, bool]
@@ -42,6 +43,10 @@ class _Exact(msgspec.Struct, gc=False, rename="camel"):
 
 class _Allocated(msgspec.Struct, gc=False):
     uid: str = ""
+
+
+class _CurrentOwner(msgspec.Struct, gc=False):
+    """An object reference: that it is one counts."""
 
 
 def read_of(annotations: Written, labels: Written) -> Use:
@@ -109,11 +114,11 @@ def may_offer(labels: Written) -> bool:
     return labels is not None and labels.get(reservations.OPERATING_MODE) == "Reservation"
 
 
-def offers(status: fields.PodStatus) -> bool:
-    """Tell whether a pod that says so is one: it runs, and is ready (`IsReservationOperatingMode`)."""
-    return status.phase == "Running" and any(
-        one.type == "Ready" and one.status == "True" for one in status.conditions or ()
-    )
+def offers(written: fields.Pod) -> bool:
+    """Tell whether a pod that says so is one: it runs, is ready, and does not name its owner yet (`IsMatchable`)."""
+    status, owner = written.status, (written.metadata.annotations or {}).get(_CURRENT_OWNER)
+    is_ready = any(one.type == "Ready" and one.status == "True" for one in status.conditions or ())
+    return status.phase == "Running" and is_ready and _decoded(owner or "", _CurrentOwner) is None
 
 
 def operating(written: fields.Pod, pod: pods.RunningPod) -> reservations.Reservation:
@@ -126,9 +131,11 @@ def operating(written: fields.Pod, pod: pods.RunningPod) -> reservations.Reserva
         size=size,
         owners=_operating_owners(written.metadata.annotations),
         policy="Aligned",
+        unschedulable=pod.terminating,
         labels=tuple(sorted(strings(written.metadata.labels).items())),
         resources=tuple(resource for resource, _ in size),
         is_pod=True,
+        terminating=pod.terminating,
     )
 
 
