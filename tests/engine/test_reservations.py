@@ -455,3 +455,12 @@ def test_a_running_pod_that_is_a_reservation_gives_its_room_to_its_owners() -> N
     drawing = drawing.but(reservations=held)
     assert refusal(drawing, asking(8)) is None
     assert (booked(drawing, asking(8)), refusal(drawing, pending("p", 1))) == ("h", Insufficient((("cpu", 1000, 0),)))
+
+
+def test_before_1_8_a_pod_that_is_a_reservation_counts_beside_its_owner() -> None:
+    drawing = ONE.with_running("holder", "n1", 6, offers="h").with_owner("a", "n1", of="h", cpu=6)
+    held = ONE.with_reservation("holder", "n1", 6, uid="h", is_pod=True, once=True).reservations
+    drawing = drawing.but(reservations=held)
+    assert refusal(drawing, pending("p", 2)) is None
+    short = Insufficient((("cpu", 2000, -4000),))
+    assert refusal(drawing, pending("p", 2), version="1.7") == refusal(drawing, asking(2), version="1.7") == short

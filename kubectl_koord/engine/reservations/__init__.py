@@ -103,7 +103,7 @@ def for_one_owner(snapshot: Snapshot) -> frozenset[str]:
 
 @memoised
 def nodes_used_up(view: View, once: frozenset[str]) -> NodeSet:
-    """Return the nodes with reservations for one owner only whose owner has its place, and is not bound yet."""
+    """Return the nodes with reservations for one owner only whose owner has its place."""
     return which(view, lambda name: used_up(view.state(name), once), reserved_nodes(view)) if once else 0
 
 
@@ -256,10 +256,14 @@ def matched(view: View, pod: PendingPod, once: frozenset[str]) -> Matched:
 
 
 def used_up(state: NodeState, once: Collection[str]) -> frozenset[str]:
-    """Return those of the reservations for one owner only whose owner has its place, and is not bound yet."""
+    """Return those of the reservations for one owner only whose owner has its place.
+
+    A Reservation ends once that is bound; a pod that is one stays.
+    """
     if not once or not state.rooms:
         return frozenset()
-    drawn = (pod.allocations.reservation for pod in state.occupants if isinstance(pod, PendingPod) and pod.allocations)
+    pods = (pod for pod in state.occupants if not isinstance(pod, ReservedRoom))
+    drawn = (pod.allocations.reservation for pod in pods if pod.allocations)
     return frozenset(uid for uid in drawn if uid in once and uid in state.rooms)
 
 
