@@ -259,6 +259,13 @@ def test_a_volume_may_be_in_a_zone(labels: tuple[tuple[str, str], ...], reached:
     assert [name for name, reason in found.items() if reason is None] == reached
 
 
+def test_the_zone_of_an_ephemeral_volume_does_not_count() -> None:
+    claim = Claim("default/p-data", "pv", known=True, labels=((ZONE, "a"),), owner=("", "p"))
+    drawing = with_storage(TWO, claim)
+    assert answers(drawing, pending("p", ephemeral=("data",))) == {"n1": None, "n2": None}
+    assert answers(drawing, pending("x", claims=("p-data",)))["n2"] == VolumeElsewhere("default/p-data")
+
+
 def test_a_node_without_zone_or_region_takes_volumes_of_every_zone() -> None:
     claim = Claim(DATA, "pv", labels=((REGION, "r"), (ZONE, "a")))
     assert refusals(cluster("s0: b0[n1]"), claim) == {"n1": None}

@@ -41,13 +41,15 @@ _ZONES = {*_NEWER, *_NEWER.values()}
 class Volumes(Stateless, Struct, frozen=True):
     """The filter.
 
-    `bound` and `unbound` are the trigger's claims; `held` says how often those of one pod only are held, by node;
-    `taken` are the free volumes that placed members get; `newer` are names of zone labels that stand for older ones.
+    `bound` and `unbound` are the trigger's claims, `zoned` those that its volumes name: of no others the zones count.
+    `held` says how often those of one pod only are held, by node; `taken` are the free volumes that placed members get;
+    `newer` are names of zone labels that stand for older ones.
     """
 
     depends_on: ClassVar[DependsOn] = "pods"
     bound: tuple[Claim, ...]
     unbound: tuple[Claim, ...]
+    zoned: frozenset[str]
     held: Mapping[str, int]
     taken: frozenset[str]
     limits: Limits
@@ -103,8 +105,12 @@ class Volumes(Stateless, Struct, frozen=True):
 
     def _labels_of_bound(self) -> Iterator[str]:
         yield from keys_of(term.labels for claim in self.bound for term in claim.terms or ())
-        if any(key in _ZONES for claim in self.bound for key, _ in claim.labels):
+        if any(key in _ZONES for claim in self._of_zones for key, _ in claim.labels):
             yield from _ZONES
+
+    @property
+    def _of_zones(self) -> Iterator[Claim]:
+        return (claim for claim in self.bound if claim.name in self.zoned)
 
     def _unreachable(self, node: Node) -> Reason | None:
         for claim in self.bound:
@@ -113,7 +119,7 @@ class Volumes(Stateless, Struct, frozen=True):
         found = bindings(self.unbound, self.storage, self.taken, node)
         if not isinstance(found, Mapping):
             return found
-        elsewhere = (claim for claim in self.bound if not _in_zone(claim, node, self.newer))
+        elsewhere = (claim for claim in self._of_zones if not _in_zone(claim, node, self.newer))
         return next((VolumeElsewhere(claim.name) for claim in elsewhere), None)
 
     def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
@@ -142,6 +148,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Volumes | VolumesUnbound |
     return Volumes(
         bound=tuple(claim for claim in own if claim.volume),
         unbound=tuple(claim for claim in own if not claim.volume and claim.class_name in storage.classes),
+        zoned=frozenset(f"{trigger.namespace}/{one}" for one in trigger.requirements.claims),
         held={node: count for node, count in held.items() if count},
         taken=frozenset(volume for volume, _ in assumed.values() if volume),
         limits=Limits(
