@@ -88,7 +88,8 @@ def test_only_what_is_reserved_is_drawn_from_it() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_a_reservation_takes_beyond_its_size_is_not_in_it_to_give(version: str) -> None:
-    drawing = ONE.with_reservation("r", "n1", size=cpus(0, memory=1), resources=("memory",))
+    drawing = ONE.change("n1", allocatable=cpus(8, memory=1, pods=110))
+    drawing = drawing.with_reservation("r", "n1", size=cpus(0, memory=1), resources=("memory",))
     (room,) = drawing.reserved
     drawing = drawing.but(reserved=(replace(room, requirements=PodRequirements(cpus(6, memory=1))),))
     assert refusal(drawing, pending("stranger", 4), version=version) == Insufficient((("cpu", 4000, 2000),))
@@ -239,7 +240,8 @@ def test_a_pod_that_is_to_be_a_reservation_goes_with_no_default_one() -> None:
 
 
 def test_a_reservation_of_nothing_that_a_pod_asks_for_is_not_taken() -> None:
-    drawing = ONE.with_reservation("r", "n1", size=(("memory", 8),), resources=("memory",))
+    drawing = ONE.change("n1", allocatable=cpus(8, memory=8, pods=110))
+    drawing = drawing.with_reservation("r", "n1", size=(("memory", 8),), resources=("memory",))
     assert booked(drawing, asking(1)) == ""
     assert booked(drawing, asking(1, MUST)) == "r"
 
@@ -329,6 +331,23 @@ def test_one_of_other_resources_has_no_say_unless_it_must_be_used() -> None:
     narrow = drawing.with_reservation("s", "n1", 8).with_running("x", "n1", 7)
     assert refusal(drawing.with_running("x", "n1", 8), asking(1)) == Insufficient((("cpu", 1000, 0),))
     assert refusal(narrow, asking(1)) is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_overcommitted_cpu_refuses_those_too_who_ask_for_memory_alone(version: str) -> None:
+    drawing = ONE.change("n1", allocatable=cpus(8, memory=8, pods=110)).with_running("x", "n1", 8)
+    drawing = drawing.with_reservation("r", "n1", size=cpus(4, memory=2), resources=("cpu", "memory"))
+    drawing = drawing.with_reservation("s", "n1", 4).version(version)
+    job = drawing.with_gang("job", 2, requests=(("memory", 2),), must_gather="SpineLayer", labels=MINE)
+    asked = replace(job.pending[0], gang="")
+    must = replace(asked, requirements=replace(asked.requirements, reservation=MUST))
+    short = BeyondReservation((("cpu", 0, -4000),))
+    assert refusal(drawing, must, version=version) == short
+    assert refusal(drawing, asked, version=version) == (None if version == "1.7" else short)
+    assert refusal(drawing, pending("p", requests=()), version=version) is None
+    tried = attempt_of(job)
+    assert tried.plan is not None
+    assert tried.plan.offered == ((2,) if version == "1.7" else (0,))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -4,7 +4,7 @@ What they give back of a node is counted by NodeResourcesFit, all of them at onc
 Members that are put on a node to count slots are charged to the node, not to a reservation.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from msgspec import Struct, structs
@@ -39,6 +39,7 @@ from kubectl_koord.model.reservations import OPERATING_MODE, Reservation
 
 _Short = tuple[tuple[str, int, int], ...]
 _MOST = 1 << 62
+_NATIVE = ("cpu", "ephemeral-storage", "memory")
 
 
 class OnlyReserved(Stateless, Struct, frozen=True):
@@ -57,10 +58,20 @@ class _Reservations(Matched, frozen=True):
 
     def short_of_node(self, one: Reservation, state: NodeState, asked: Resources) -> _Short:
         """Return what the rest of the reservation and the node have too little of together (`fitsNode`)."""
-        free = _with_rest(one, state, self.once)
-        return tuple(
-            (resource, amount, free.get(resource, 0)) for resource, amount in asked if amount > free.get(resource, 0)
-        )
+        return _short(asked, _with_rest(one, state, self.once))
+
+
+def _short(asked: Resources, free: Mapping[str, int]) -> _Short:
+    return tuple((name, n, left) for name, n in _checked(asked) if n > (left := free.get(name, 0)))
+
+
+def _checked(asked: Resources) -> Resources:
+    """Return what there must be room for: a pod that asks for anything finds no place where CPU, say, is overcommitted.
+
+    NodeResourcesFit looks at nothing but what is asked for, `fitsNode` at CPU, memory and disk of every such pod.
+    """
+    named = {resource for resource, _ in asked}
+    return (*asked, *((resource, 0) for resource in _NATIVE if resource not in named)) if asked else ()
 
 
 def _with_rest(one: Reservation, state: NodeState, once: frozenset[str]) -> dict[str, int]:
@@ -114,8 +125,7 @@ class ReservationFit(Stateless, Struct, frozen=True):
         if self.of.use.affinity is not None:
             return BeyondReservation(_listed(of_node), _listed(of_reservation), full)
         if not of_node:
-            free = room_for_strangers(state, used_up(state, self.of.once))
-            _keep_most(of_node, ((name, n, free.get(name, 0)) for name, n in trigger.requests if n > free.get(name, 0)))
+            _keep_most(of_node, _short(trigger.requests, room_for_strangers(state, used_up(state, self.of.once))))
         return BeyondReservation(_listed(of_node)) if of_node else None
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
@@ -136,9 +146,9 @@ class ReservationFit(Stateless, Struct, frozen=True):
             one for one in _looked_at(self.of, state, asked) if _short_of_reservation(one, state, asked) == ((), False)
         ]
         if giving or self.of.use.affinity is not None:
-            counts = (how_many(asked, each, _with_rest(one, state, self.of.once), _MOST) for one in giving)
+            counts = (how_many(_checked(asked), each, _with_rest(one, state, self.of.once), _MOST) for one in giving)
             return max(counts, default=0)
-        return how_many(asked, each, room_for_strangers(state, used_up(state, self.of.once)), _MOST)
+        return how_many(_checked(asked), each, room_for_strangers(state, used_up(state, self.of.once)), _MOST)
 
 
 def _looked_at(of: _Reservations, state: NodeState, requests: Resources) -> list[Reservation]:
