@@ -26,7 +26,7 @@ class Claim(Struct, frozen=True, gc=False):
     `terms` are the volume's required node affinity (None: any node), `labels` its zone labels, `driver` and `handle`
     what attaches it, and calls it so. `single_pod` is ReadWriteOncePod; `known` tells whether the volume itself was
     read, `is_read` whether the claim was. `class_name` is its StorageClass; `selected` the node for which its volume is
-    being made; `owner` the pod that owns it, by uid and name (empty for none).
+    being made; `owner` the pod that owns it, by uid and name (empty for none); `uid` its own.
     """
 
     name: str
@@ -44,10 +44,14 @@ class Claim(Struct, frozen=True, gc=False):
     selected: str = ""
     terminating: bool = False
     owner: tuple[str, str] = ("", "")
+    uid: str = ""
 
 
 class Volume(Struct, frozen=True, gc=False):
-    """One PersistentVolume that no claim is bound to; `promised` is the one claim that may have it, empty for any."""
+    """One PersistentVolume that no claim is bound to.
+
+    `promised` is the one claim that may have it, empty for any; only with that `promised_uid`, where it is told.
+    """
 
     name: str
     class_name: str
@@ -57,6 +61,7 @@ class Volume(Struct, frozen=True, gc=False):
     labels: Labels = ()
     terms: tuple[NodeTerm, ...] | None = None
     promised: str = ""
+    promised_uid: str = ""
 
 
 class StorageClass(Struct, frozen=True, gc=False):

@@ -105,19 +105,26 @@ def free(name: str, size: str, **fields: object) -> Json:
 
 
 def test_free_volumes_come_smallest_first() -> None:
+    by_name = {"namespace": "default", "name": "c"}
+    by_uid = {**by_name, "uid": "u"}
     found = read(
         free("b", "2Gi", nodeAffinity={"required": {"nodeSelectorTerms": ANY_HOST}}, volumeMode="Block"),
-        free("a", "2Gi", claimRef={"namespace": "default", "name": "c"}),
+        free("a", "2Gi", claimRef=by_name),
         free("c", "1Gi"),
-        free("bound", "1Gi", claimRef={"namespace": "default", "name": "c", "uid": "u"}),
+        free("begun", "1Gi", claimRef=by_uid),
+        free("bound", "1Gi", claimRef=by_uid) | {"status": {"phase": "Bound"}},
+        free("new", "3Gi", claimRef=by_name) | {"status": {}},
+        free("nobodys", "3Gi") | {"status": {}},
         thing("PersistentVolume", "released", status={"phase": "Released"}),
         thing("PersistentVolume", "dying", status={"phase": "Available"}, deletionTimestamp="2026-11-20T10:00:00Z"),
     )
     once = ("ReadWriteOnce",)
     assert found.storage.volumes == (
+        Volume("begun", "manual", 1 << 30, once, promised="default/c", promised_uid="u"),
         Volume("c", "manual", 1 << 30, once),
         Volume("a", "manual", 2 << 30, once, promised="default/c"),
         Volume("b", "manual", 2 << 30, once, is_block=True, terms=(NodeTerm((Requirement("host", "Exists"),)),)),
+        Volume("new", "manual", 3 << 30, once, promised="default/c"),
     )
 
 

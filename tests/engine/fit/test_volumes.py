@@ -192,6 +192,13 @@ def test_a_volume_that_is_promised_to_the_claim_goes_first() -> None:
     assert answers(with_storage(TWO, *claims, volumes=volumes), pending("p", claims=("a", "b")))["n1"] is None
 
 
+@pytest.mark.parametrize(("uid", "promised", "is_mine"), [("u", "u", True), ("u", "v", False), ("", "v", True)])
+def test_a_volume_that_is_promised_by_uid_is_for_that_claim_alone(uid: str, promised: str, *, is_mine: bool) -> None:
+    mine = volume("mine", 20, promised=DATA, promised_uid=promised)
+    found = answers(with_storage(TWO, unbound(kind="manual", uid=uid), volumes=(mine,)))
+    assert found["n1"] == (None if is_mine else NoVolumeToBind(DATA))
+
+
 IN_B = Selector((Requirement(ZONE, "In", ("b",)),))
 
 

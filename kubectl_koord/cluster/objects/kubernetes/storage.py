@@ -18,6 +18,8 @@ from kubectl_koord.model.values.selectors import Labels, NodeTerm
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _BOUND = "pv.kubernetes.io/bind-completed"
+_FREE = {"Available"}
+_PROMISED = {*_FREE, "Pending", "", None}
 _MOST = 1 << 12
 
 
@@ -174,6 +176,7 @@ def claim(written: PersistentVolumeClaim) -> storage.Claim:
         selected=annotations.get(_SELECTED_NODE) or "",
         terminating=meta.deletion_timestamp is not None,
         owner=(owner.uid, owner.name) if owner else ("", ""),
+        uid=meta.uid or "",
     )
 
 
@@ -208,10 +211,13 @@ def volume(written: PersistentVolume) -> ClusterVolume:
 
 
 def _free(written: PersistentVolume, labels: Labels, terms: tuple[NodeTerm, ...] | None) -> storage.Volume | None:
-    """Return the volume if a claim may still be bound to it, else None (`FindMatchingVolume`)."""
+    """Return the volume if a claim may still be bound to it, else None (`FindMatchingVolume`).
+
+    One that is promised to a claim need not be available yet.
+    """
     meta, spec = written.metadata, written.spec
-    promised = spec.claim_ref
-    if meta.deletion_timestamp is not None or (promised and promised.uid) or written.status.phase != "Available":
+    promised, phase = spec.claim_ref, written.status.phase
+    if meta.deletion_timestamp is not None or phase not in (_FREE if promised is None else _PROMISED):
         return None
     return storage.Volume(
         name=meta.name,
@@ -222,6 +228,7 @@ def _free(written: PersistentVolume, labels: Labels, terms: tuple[NodeTerm, ...]
         labels=labels,
         terms=terms,
         promised=f"{promised.namespace}/{promised.name}" if promised else "",
+        promised_uid=(promised.uid or "") if promised else "",
     )
 
 

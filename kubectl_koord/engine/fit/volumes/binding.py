@@ -71,10 +71,15 @@ def _smallest(claim: Claim, volumes: Iterable[Volume], used: Collection[str], no
     reach it.
     """
     large = [one for one in volumes if one.name not in used and _is_large_enough(one, claim)]
-    promised = next((one for one in large if one.promised == claim.name), None)
+    promised = next((one for one in large if _is_promised(one, claim)), None)
     if promised is not None:
         return promised if reaches(promised.terms, node) else None
     return next((one for one in large if _serves(one, claim) and reaches(one.terms, node)), None)
+
+
+def _is_promised(volume: Volume, claim: Claim) -> bool:
+    """Tell whether a volume is promised to a claim (`IsVolumeBoundToClaim`), by its name where it has no uid."""
+    return volume.promised == claim.name and (not claim.uid or volume.promised_uid in {"", claim.uid})
 
 
 def _is_large_enough(volume: Volume, claim: Claim) -> bool:
