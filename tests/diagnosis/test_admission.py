@@ -469,6 +469,12 @@ def test_a_topology_spec_without_awareness_places_no_second_member() -> None:
     assert stopped(drawing) == no("no-topology", message)
 
 
+def test_without_awareness_members_that_need_not_wait_are_placed_where_they_fit() -> None:
+    drawing = FREE.with_gang("job", 2, minimum=1, must_gather=SPINE).configured(aware_of_topology=False)
+    report = why_of(drawing)
+    assert (report.verdict, "topology-not-aware" in {notice.code for notice in report.warnings}) == ("yes", True)
+
+
 def test_a_partner_whose_pods_all_run_is_not_missing() -> None:
     drawing = FREE.with_gang("job", 1, groups=BOTH).with_running("peer-0", on="n1", gang="default/peer")
     assert why_of(drawing).cause is None

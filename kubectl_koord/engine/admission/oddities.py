@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from kubectl_koord.engine.admission.before_trying import is_enough_without, keys, of_other_schedulers
 from kubectl_koord.engine.admission.blockers import Keys
+from kubectl_koord.engine.admission.prefilter import waits_for_members
 from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -106,7 +107,7 @@ class SatisfiedByEarlierPods(Struct, frozen=True):
 
 
 class SpecWithoutEffect(Struct, frozen=True):
-    """awareNetworkTopology is off, and a single pod is placed without the topology that its gang asks for."""
+    """awareNetworkTopology is off, and pods are placed alone, without the topology that their gang asks for."""
 
     code: ClassVar[Literal["topology-not-aware"]] = "topology-not-aware"
 
@@ -222,7 +223,7 @@ def _of_pod_group(gang: Gang, snapshot: Snapshot) -> Iterator[Oddity]:
 def _has_spec_without_effect(group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> bool:
     has_spec = any(spec is not None for spec in group.specs)
     is_aware = snapshot.config.aware_of_topology
-    return has_spec and isinstance(tree, Tree) and not is_aware and len(group.pending) == 1
+    return has_spec and isinstance(tree, Tree) and not is_aware and not waits_for_members(group)
 
 
 def _index_order(group: GangGroup) -> Iterator[Oddity]:

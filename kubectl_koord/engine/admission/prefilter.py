@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
+from kubectl_koord.engine.attempts.attempt import needed
 from kubectl_koord.engine.gang_settings import Spec
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import TopologyRequirements
@@ -26,13 +27,18 @@ class UnknownLayer(Struct, frozen=True):
 def prefilter_refusal(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> PreFilterRefusal | None:
     """Return how a topology spec keeps the group from its nodes: no tree to plan on, or planning switched off.
 
-    A single pod is placed without the plan where planning is off.
+    Where planning is off, pods that need not wait for each other are placed without the plan.
     """
     if spec is None:
         return None
     if isinstance(tree, NoTree):
         return NoTopologyTree(tree.fault)
-    return TopologyNotAware() if not snapshot.config.aware_of_topology and len(group.pending) > 1 else None
+    return TopologyNotAware() if not snapshot.config.aware_of_topology and waits_for_members(group) else None
+
+
+def waits_for_members(group: GangGroup) -> bool:
+    """Tell whether the first pod that finds a node waits for more: else its round ends with it (`Permit`)."""
+    return len(group.pending) > 1 and sum(needed(group).values()) > 1
 
 
 def unknown_layer(requirements: TopologyRequirements, tree: Tree) -> UnknownLayer | None:

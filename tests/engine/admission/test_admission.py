@@ -106,6 +106,7 @@ def test_what_blocks_a_gang_or_a_pod_is_returned_with_its_facts(drawing: Drawing
         FREE.with_gang("job", 1).but(leases=(Lease("koord-scheduler", "a", renewed=MOMENT),)),
         FREE.with_gang("job", 1, must_gather=SPINE),
         FREE.with_gang("job", 1, must_gather=SPINE).configured(aware_of_topology=False),
+        FREE.with_gang("job", 3, minimum=1, must_gather=SPINE).configured(aware_of_topology=False),
         FREE.with_gang("job", 1, must_gather="Rack").configured(aware_of_topology=False),
         FREE.with_gang("job", 1, must_gather=SPINE).but(topologies={}).with_gap("ClusterNetworkTopology"),
         FREE.with_gang("job", 1, minimum=2).with_gap("Pod"),
