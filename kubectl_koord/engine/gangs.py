@@ -114,17 +114,29 @@ class GangGroup(Struct, frozen=True, dict=True):
         return tuple(dict.fromkeys(gang.topology for gang in self.tried if gang.pending))
 
     def is_satisfied(self) -> bool:
-        """Tell whether members are scheduled one by one: once satisfied, and a member was bound.
+        """Tell whether members are scheduled one by one: once satisfied, and a member was bound."""
+        return self.has_run(self.own)
+
+    def has_run(self, gang: Gang) -> bool:
+        """Tell whether one of the gangs is once satisfied, and was: it needs no pods that wait any more.
 
         Mirrors `isGangOnceResourceSatisfied`; the flag itself is in no object, a bound member
         stands for it. Gangs with the same list share the flag, whether the list names them or not.
         """
-        return self._is_satisfied
+        return gang.match_policy == ONCE_SATISFIED and self._list_of(gang) in self._lists_with_bound
+
+    def differs(self, gang: Gang) -> bool:
+        """Tell whether one of the gangs has another list than that which was asked for."""
+        return self._list_of(gang) != frozenset(self.own.group)
 
     @cached_property
-    def _is_satisfied(self) -> bool:
-        sharing = (gang for gang in self.members if set(gang.group) == set(self.own.group))
-        return self.own.match_policy == ONCE_SATISFIED and (self.bound > 0 or any(gang.bound for gang in sharing))
+    def _lists_with_bound(self) -> frozenset[frozenset[str]]:
+        return frozenset(self._list_of(gang) for gang in self.everyone if gang.bound)
+
+    def _list_of(self, gang: Gang) -> frozenset[str]:
+        """Return the list of a gang: what pods that run say of theirs is not kept, and counts as this one."""
+        is_told = gang.defined_by != "pods" or gang.pending
+        return frozenset(gang.group if is_told else self.own.group)
 
     def with_each(self, change: Callable[[Gang], Gang]) -> "GangGroup":
         """Return the group with each of its gangs changed."""

@@ -64,9 +64,10 @@ def may_be_forgotten(group: GangGroup, snapshot: Snapshot) -> bool:
     A scheduler that has restarted may have forgotten, which is in no object; then the new pods wait
     for as many as the minimum. One that leads for longer than some member is bound remembers.
     """
-    if not group.is_satisfied() or has_bound(group, snapshot):
+    if not any(group.has_run(gang) for gang in group.everyone) or has_bound(group, snapshot):
         return False
-    return any(len(gang.pending) < needed(group)[gang.key] for gang in group.members)
+    forgotten = needed(group, remembered=False)
+    return any(len(gang.pending) < forgotten[gang.key] for gang in group.members)
 
 
 def late_code(group: GangGroup) -> LateCode:

@@ -195,7 +195,13 @@ def test_gangs_that_name_different_groups_do_not_come_together() -> None:
 
 def test_a_satisfied_group_is_not_held_up() -> None:
     drawing = FREE.with_gang("job", 1, minimum=4, groups=BOTH).with_running("job-9", on="n1", gang="default/job")
-    assert why_of(drawing).verdict == "yes"
+    assert why_of(drawing.with_group("peer", 4, groups=BOTH)).verdict == "yes"
+
+
+def test_a_satisfied_group_waits_for_a_gang_that_is_gone() -> None:
+    drawing = FREE.with_gang("job", 1, minimum=4, groups=BOTH).with_running("job-9", on="n1", gang="default/job")
+    message = "gang default/peer of its group does not exist."
+    assert stopped(drawing) == no("group-member-missing", message, "peer")
 
 
 def test_what_comes_of_a_gang_that_its_own_list_leaves_out_is_not_known() -> None:

@@ -171,10 +171,30 @@ def test_a_once_satisfied_group_is_satisfied_by_any_bound_member(policy: str, *,
     assert answers == [False, satisfied]
 
 
-@pytest.mark.parametrize(("policy", "left"), [("only-waiting", 3), ("waiting-and-running", 2), ("once-satisfied", 3)])
-def test_bound_members_count_for_waiting_and_running_only(policy: str, left: int) -> None:
+@pytest.mark.parametrize(
+    ("policy", "left", "forgotten"), [("only-waiting", 3, 3), ("waiting-and-running", 2, 2), ("once-satisfied", 0, 3)]
+)
+def test_bound_members_count_for_waiting_and_running_and_once_they_satisfied_the_gang(
+    policy: str, left: int, forgotten: int
+) -> None:
     drawing = EMPTY.with_gang("job", 2, minimum=3, match_policy=policy).with_finished("job-9", "job")
-    assert needed(group_of(all_gangs(drawing), "default/job")) == {"default/job": left}
+    group = group_of(all_gangs(drawing), "default/job")
+    assert needed(group) == {"default/job": left}
+    assert needed(group, remembered=False) == {"default/job": forgotten}
+
+
+def test_gangs_share_what_has_run_with_those_of_the_same_list_alone() -> None:
+    ids = '["default/job", "default/peer"]'
+    drawing = EMPTY.with_gang("job", 2, groups=ids).with_running("peer-r", on="n1", gang="default/peer")
+    for own, of_peer in ((ids, True), (None, False)):
+        group = group_of(all_gangs(drawing.with_group("peer", 2, groups=own)), "default/job")
+        assert (group.is_satisfied(), needed(group)["default/peer"]) == (of_peer, 0)
+
+
+def test_what_running_pods_say_of_their_list_is_not_kept_and_counts_as_the_same() -> None:
+    drawing = EMPTY.with_gang("job", 2, groups='["default/job", "default/peer"]')
+    group = group_of(all_gangs(drawing.with_running("peer-r", on="n1", gang="default/peer")), "default/job")
+    assert group.is_satisfied()
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,9 @@ ROWS = (
     *(Row(f"3 min-available {good!r}", light(good), "yes", None, None) for good in ("1", "+1", "0001", "-1")),
     Row(
         "4 once satisfied skips 5 to 8",
-        gang(1, minimum=4, groups=BOTH).with_running("job-9", on="n1", gang="default/job"),
+        gang(1, minimum=4, groups=BOTH)
+        .with_running("job-9", on="n1", gang="default/job")
+        .with_group("peer", 4, groups=BOTH),
         "yes",
         None,
         None,

@@ -116,6 +116,7 @@ def _of_group(group: GangGroup, snapshot: Snapshot) -> Iterator[Blocker]:
         return
     yield from _of_definition(own, snapshot, own=True)
     if group.is_satisfied():
+        yield from _of_others_that_wait(group, snapshot)
         return
     if not group.omits_itself:
         yield from _of_size(own, snapshot, own=True)
@@ -127,6 +128,18 @@ def _of_group(group: GangGroup, snapshot: Snapshot) -> Iterator[Blocker]:
     if not group.omits_itself:
         yield from _of_waiting(group)
     yield from _of_other_lists(group)
+
+
+def _of_others_that_wait(group: GangGroup, snapshot: Snapshot) -> Iterator[Blocker]:
+    """Yield for which other gangs the pods of a satisfied one would wait in vain: `Permit` looks at every one."""
+    yield from _of_list(group, snapshot)
+    wanted = needed(group)
+    for member in group.members:
+        if member.key != group.own.key:
+            yield from _of_definition(member, snapshot, own=False)
+            if wanted[member.key]:
+                yield from _of_size(member, snapshot, own=False)
+    yield from _of_waiting(group)
 
 
 def _of_definition(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Blocker]:
@@ -163,7 +176,7 @@ def _of_waiting(group: GangGroup) -> Iterator[Blocker]:
     wanted = needed(group)
     for gang in group.members:
         number = wanted[gang.key]
-        if gang.minimum is None or not len(gang.pending) < number <= gang.children:
+        if gang.minimum is None or gang.children < gang.minimum or len(gang.pending) >= number:
             continue
         if not gang.bound:
             yield FinishedNeverWait(gang.key, keys(gang.pending), number, len(gang.finished))
@@ -175,7 +188,11 @@ def _of_waiting(group: GangGroup) -> Iterator[Blocker]:
 def _of_other_lists(group: GangGroup) -> Iterator[Blocker]:
     """Yield what blocks where a gang's own list leaves it out, or the gangs of a group have different lists."""
     own = group.own
-    differing = tuple(member.key for member in group.members if set(member.group) != set(own.group))
+    differing = tuple(
+        member.key
+        for member in group.members
+        if group.differs(member) and (member.pending or not group.has_run(member))
+    )
     if group.omits_itself:
         yield OmitsItself(own.key, tuple(group.gangs))
     elif differing:

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.columns import every_node
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.fit.interpod_affinity.repelling import keys_looked_at
-from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.engine.node_names import NodeNames, with_names
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
@@ -300,12 +300,14 @@ def is_enough(job: Job, placed: Iterable[str]) -> bool:
     return all(by_gang.get(gang, 0) >= needed for gang, needed in job.needed.items()) and bool(keys)
 
 
-def needed(group: GangGroup) -> dict[str, int]:
+def needed(group: GangGroup, *, remembered: bool = True) -> dict[str, int]:
     """Return how many members of each gang must be placed at once, by gang id.
 
-    `waiting-and-running` counts bound members, the other policies only those that wait.
+    `waiting-and-running` counts bound members, the other policies only those that wait; a gang that is once satisfied
+    needs none, if the scheduler has it `remembered`.
     """
-    return {
-        gang.key: max(0, (gang.minimum or 0) - (gang.bound if gang.match_policy == "waiting-and-running" else 0))
-        for gang in group.members
-    }
+    return {gang.key: 0 if remembered and group.has_run(gang) else _at_once(gang) for gang in group.members}
+
+
+def _at_once(gang: Gang) -> int:
+    return max(0, (gang.minimum or 0) - (gang.bound if gang.match_policy == "waiting-and-running" else 0))

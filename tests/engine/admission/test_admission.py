@@ -34,6 +34,7 @@ ONE, TWO = ("default/job-0",), ("default/job-0", "default/job-1")
 OLD = Lease("koord-scheduler", "a", renewed="2026-11-20T09:00:00Z")
 MIXED = FREE.with_gang("job", 2).change_pods("job-1", scheduler="volcano")
 OF_PEER = FREE.with_gang("job", 1, groups=BOTH)
+RAN = FREE.with_gang("job", 1, minimum=4, groups=BOTH).with_running("job-9", on="n1", gang="default/job")
 
 
 def blockers(drawing: Drawing, name: str = "job") -> tuple[Blocker, ...]:
@@ -102,7 +103,11 @@ def test_what_blocks_a_gang_or_a_pod_is_returned_with_its_facts(drawing: Drawing
         FREE.with_group("job", 4),
         FREE.with_gang("job", 2, minimum=1).change_pods("job-1", scheduler="volcano"),
         FREE.with_gang("job", 2, minimum=1).change_pods("job-1", terminating=True),
-        FREE.with_gang("job", 1, minimum=4, groups=BOTH).with_running("job-9", on="n1", gang="default/job"),
+        RAN.with_group("peer", 4, groups=BOTH),
+        RAN.with_group("peer", 2, groups=BOTH, match_policy="waiting-and-running")
+        .with_running("peer-0", on="n1", gang="default/peer")
+        .with_running("peer-1", on="n1", gang="default/peer"),
+        OF_PEER.with_group("peer", 1).with_running("peer-0", on="n1", gang="default/peer"),
         FREE.with_gang("job", 1).but(leases=(Lease("koord-scheduler", "a", renewed=MOMENT),)),
         FREE.with_gang("job", 1, must_gather=SPINE),
         FREE.with_gang("job", 1, must_gather=SPINE).configured(aware_of_topology=False),
@@ -117,6 +122,29 @@ def test_what_blocks_a_gang_or_a_pod_is_returned_with_its_facts(drawing: Drawing
 )
 def test_nothing_blocks_where_it_is_enough_or_was_not_read(drawing: Drawing) -> None:
     assert blockers(drawing) == ()
+
+
+@pytest.mark.parametrize(
+    ("drawing", "blocker"),
+    [
+        (RAN, NoSuchGangs(("default/peer",))),
+        (RAN.with_members(("peer-0",), "peer"), NoPodGroup("default/peer", ("default/peer-0",), own=False)),
+        (
+            RAN.with_group("peer", 2, groups=BOTH, match_policy="waiting-and-running").with_running(
+                "peer-0", on="n1", gang="default/peer"
+            ),
+            TooFewPods("default/peer", (), own=False, children=1, minimum=2),
+        ),
+        (
+            RAN.with_group("peer", 1, groups=BOTH, match_policy="only-waiting").with_running(
+                "peer-0", on="n1", gang="default/peer"
+            ),
+            BoundDoNotCount("default/peer", (), 1, bound=1, match_policy="only-waiting", complete=False),
+        ),
+    ],
+)
+def test_pods_of_a_satisfied_gang_wait_for_every_other_gang_of_the_group(drawing: Drawing, blocker: Blocker) -> None:
+    assert blockers(drawing) == (blocker,)
 
 
 def test_a_gang_of_the_group_whose_pod_group_is_missing_has_no_list_either() -> None:
