@@ -90,4 +90,5 @@ def _retry(root: ParsedMessage) -> str:
     """Return when the scheduler tries again: what Coscheduling alone refused is not woken by freed room."""
     if root.topology is not None or (root.phrase is not None and root.phrase.code.startswith(_OF_COSCHEDULING)):
         return scheduler.RETRIES_SELDOM
-    return scheduler.RETRIES_SOON if root.counts or root.quota is not None else ""
+    is_of_nodes = bool(root.counts) and root.phrase is None
+    return scheduler.RETRIES_SOON if is_of_nodes or root.quota is not None else ""

@@ -73,8 +73,9 @@ class ParsedMessage(Struct, frozen=True):
     """One message, taken apart.
 
     nodes: the number in `0/N nodes are available`, None without.
-    counts: `(number, reason)` by node. Of phrase, topology, rejected, quota and permit (the text
-    of a pod that waited in Permit, where that is a message itself) at most one is set.
+    counts: `(number, reason)` by node, and by reservation, which may follow a phrase or quota. Of
+    phrase, topology, rejected, quota and permit (the text of a pod that waited in Permit, where
+    that is a message itself) at most one is set.
     preemption: what follows `preemption:`, one entry per plugin.
     text: what was not understood, as it is. cut: whether the end is missing, as in long events.
     """

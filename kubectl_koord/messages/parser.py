@@ -46,9 +46,10 @@ _MULTIPLE = re.compile(rf"([^=,\s]+)=({_NUMBER})")
 _ITEM = re.compile(rf"({_NUMBER}) (.*)", re.DOTALL)
 _ITEM_BORDER = re.compile(r"[,.] (?=\d+ )")
 _QUOTA = re.compile(
-    r"Insufficient (?:non-preemptible )?quotas, quotaName(?:Topo)?: (\[[^\]]*\]|[^,]*), (runtime|min): (\S*),"
+    r"(?:\d+ )?Insufficient (?:non-preemptible )?quotas, quotaName(?:Topo)?: (\[[^\]]*\]|[^,]*), (runtime|min): (\S*),"
     r" (?:used|nonPreemptibleUsed): (\S*), pod's request: (\S*), exceedDimensions: \[([^\]]*)\]"
 )
+_OF_RESERVATIONS = re.compile(r"\. (?=\d+ Reservation\(s\) )")
 _AMOUNT = re.compile(r"([^:,]+):([^:,]+)")
 _ATTEMPTED = re.compile(r"preemption already attempted by (\S+) with message ")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
@@ -132,14 +133,17 @@ def _body(body: str, depth: int, *, has_prefix: bool, is_cut: bool) -> ParsedMes
     plan = _PLAN.match(body)
     if plan and not (is_cut and plan.end() == len(body)):
         return ParsedMessage(topology=_topology(int(plan[1]), body[plan.end() :], depth, is_cut=is_cut))
-    quota = _QUOTA.fullmatch(body)
+    # What PreFilter refuses may be followed by what plugin Reservation counts in PostFilter.
+    front, *behind = _OF_RESERVATIONS.split(body, 1)
+    counted = _histogram(behind[0], is_cut=is_cut) if behind else ParsedMessage()
+    quota = _QUOTA.fullmatch(front)
     if quota:
-        return ParsedMessage(quota=_quota(quota))
+        return structs.replace(counted, quota=_quota(quota))
     # A pod rejected while it waits in Permit gets the bare text in 1.7, and `1 TEXT` since 1.8.
     one = _ITEM.fullmatch(body) if has_prefix else None
-    found = phrase(one[2] if one else body) if not is_cut else None
+    found = phrase(one[2] if one else front) if behind or not is_cut else None
     if found is not None and (one is None or one[1] == "1" or found.code not in _OF_NODES_TOO):
-        return ParsedMessage(phrase=found)
+        return structs.replace(counted, phrase=found)
     if one and _NODES.match(one[2]):
         return ParsedMessage(permit=_nested(one[2], depth, is_cut=is_cut))
     return _histogram(body, is_cut=is_cut) if has_prefix else ParsedMessage(text=body)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.messages.parsed import (
@@ -189,6 +190,20 @@ def test_go_quoting_is_undone_and_what_is_none_left_as_it_is(written: str, meant
 )
 def test_a_quota_refusal_becomes_a_value(text: str, quota: QuotaMessage) -> None:
     assert read(f"0/3 nodes are available: {text}.") == ParsedMessage(nodes=3, quota=quota)
+    assert read(f"0/3 nodes are available: 3 {text}.") == ParsedMessage(nodes=3, quota=quota)  # as others quote it
+
+
+def test_what_reservations_add_behind_a_refusal_before_any_node_is_counted_beside_it() -> None:
+    quota = "Insufficient quotas, quotaName: q, runtime: cpu:1, used: , pod's request: cpu:2, exceedDimensions: [cpu]"
+    claim = "pod has unbound immediate PersistentVolumeClaims"
+    counts = ((1, "Reservation(s) x, y"), (1, "Reservation(s) matched owner total"))
+    for refusal in (quota, claim):
+        alone = read(f"0/3 nodes are available: {refusal}.")
+        behind = "1 Reservation(s) x, y, 1 Reservation(s) matched owner total, preemption: no pending pods."
+        words = read(f"0/3 nodes are available: {refusal}. {behind}")
+        assert structs.replace(words, preemption=()) == structs.replace(alone, counts=counts)
+        cut = read(f"0/3 nodes are available: {refusal}. 1 Reservation(s) x ...")
+        assert cut == structs.replace(alone, text="1 Reservation(s) x", cut=True)
 
 
 PHRASES = [
