@@ -19,16 +19,20 @@ Spec: TypeAlias = tuple[GatherRule, ...] | None
 
 
 def listed_ids(written: str | None, own: str) -> tuple[tuple[str, ...], str]:
-    """Return the ids of the group, sorted, and `groups` when the JSON is broken (own id stands in)."""
+    """Return the ids of the group, sorted, and `groups` when the JSON is no list (own id stands in).
+
+    Whatever is no string in a list is an empty id: Go's decoder goes on behind it, and what it has decoded counts.
+    Mirrors `StringToGangGroupSlice`.
+    """
     if not written:
         return (own,), ""
     try:
         listed: Any = json.loads(written)
     except (ValueError, RecursionError):
         return (own,), "groups"
-    if listed is not None and not (isinstance(listed, list) and all(isinstance(item, str) for item in listed)):
+    if listed is not None and not isinstance(listed, list):
         return (own,), "groups"
-    return tuple(sorted(listed or [])) or (own,), ""
+    return tuple(sorted(item if isinstance(item, str) else "" for item in listed or ())) or (own,), ""
 
 
 def gather_rules(written: str | None, *, with_multiples: bool = True) -> tuple[Spec, str]:

@@ -239,6 +239,7 @@ def test_a_gang_that_its_own_list_leaves_out_is_satisfied_with_those_of_the_same
     [
         ('["ghost"]', "gang ghost of its group does not exist (ids must be NAMESPACE/NAME).", ("ghost",)),
         ('["default/zz"]', "gang default/zz of its group does not exist.", ("default/zz",)),
+        ("[null]", "gang '' of its group does not exist (ids must be NAMESPACE/NAME).", ("",)),
         (
             '["default/job", "default/b", "other/c"]',
             "gangs default/b and other/c of its group do not exist.",

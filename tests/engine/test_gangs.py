@@ -135,7 +135,8 @@ def test_an_unknown_match_policy_is_the_configured_default() -> None:
         ('["b", "default/a"]', ("b", "default/a"), ()),
         ("default/a", ("default/job",), ("groups",)),
         ('{"a": 1}', ("default/job",), ("groups",)),
-        ("[1]", ("default/job",), ("groups",)),
+        ("[1]", ("",), ()),
+        ('["default/job", null, ["default/a"], true]', ("", "", "", "default/job"), ()),
         ("[" * 100_000, ("default/job",), ("groups",)),
     ],
 )

@@ -43,7 +43,7 @@ class ForeignGangMarker(Struct, frozen=True):
 
 
 class GroupsUnreadable(Struct, frozen=True):
-    """The groups annotation is not a JSON list of strings: the gang stands alone."""
+    """The groups annotation is not a JSON list: the gang stands alone."""
 
     gang: str
     code: ClassVar[Literal["groups-unreadable"]] = "groups-unreadable"

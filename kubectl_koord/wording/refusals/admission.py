@@ -48,7 +48,7 @@ def blocker_sentence(blocker: Blocker) -> str:
         case blockers.NoSuchGangs(gangs):
             where = "" if all("/" in key for key in gangs) else " (ids must be NAMESPACE/NAME)"
             noun, verb = ("gang", "does") if len(gangs) == 1 else ("gangs", "do")
-            return f"{noun} {listed(gangs)} of its group {verb} not exist{where}."
+            return f"{noun} {listed([key or repr(key) for key in gangs])} of its group {verb} not exist{where}."
         case blockers.FinishedNeverWait(finished=finished):
             return f"{_too_few_waiting(blocker)}: finished pods ({finished}) count as members but never wait."
         case blockers.BoundDoNotCount(bound=bound, match_policy=policy):
