@@ -52,8 +52,9 @@ def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
     if isinstance(subject, PodSubject) or verdict != "yes":
         return
     group = subject.group
-    if not group.is_satisfied() and 0 < group.minimum < len(group.pending):
-        yield Notice("surplus-pods", sentences.some_bound_later(group.minimum, group.pending))
+    at_once = max(1, sum(needed(group).values()))
+    if not group.is_satisfied() and group.minimum > 0 and at_once < len(group.pending):
+        yield Notice("surplus-pods", sentences.some_bound_later(at_once, group.pending))
     elif may_be_forgotten(group, simulation.snapshot):
         yield Notice("replacement-waits", sentences.FORGOTTEN_IF_STILL_PENDING)
 

@@ -379,6 +379,15 @@ def test_more_pods_than_the_minimum_are_not_all_certain() -> None:
     assert [notice.code for notice in report.warnings] == ["surplus-pods"]
 
 
+@pytest.mark.parametrize(("ran", "codes"), [(1, []), (2, ["surplus-pods"]), (4, ["surplus-pods"])])
+def test_more_pods_than_are_needed_beside_those_that_run_are_not_all_certain(ran: int, codes: list[str]) -> None:
+    drawing = WORKED.with_gang("job", 3, minimum=4, match_policy="waiting-and-running")
+    for number in range(ran):
+        drawing = drawing.with_running(f"old-{number}", on="node-1", gang="default/job")
+    report = why_of(drawing)
+    assert (report.verdict, [notice.code for notice in report.warnings]) == ("yes", codes)
+
+
 def test_a_replacement_pod_goes_alone_unless_the_scheduler_has_forgotten() -> None:
     drawing = WORKED.with_gang("job", 1, 8, minimum=4, must_gather=SPINE)
     for number in range(1, 4):
