@@ -233,7 +233,8 @@ def _int32(written: str | None) -> int | None:
 
 
 def _policy(written: str, config: SchedulerConfig) -> str:
-    return written if written in _POLICIES else config.default_match_policy
+    default = config.default_match_policy if rules(config.version).configures_match_policy else ONCE_SATISFIED
+    return written if written in _POLICIES else default
 
 
 def topology_requirements(spec: Iterable[GatherRule], tree: Tree | NoTree) -> TopologyRequirements:

@@ -38,6 +38,7 @@ class Rules(Struct, frozen=True):
     finds_newer_zones: a volume's zone label of the older name is held against the newer one of a node, too
         (Kubernetes 1.35).
     looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
+    configures_match_policy: the match policy of gangs that name none is a setting (`defaultMatchPolicy`).
     """
 
     pod_count_multiple: bool
@@ -59,6 +60,7 @@ class Rules(Struct, frozen=True):
     counts_attachments: bool
     finds_newer_zones: bool
     tolerates_unschedulable: bool
+    configures_match_policy: bool
 
 
 _RULES = {
@@ -82,6 +84,7 @@ _RULES = {
         counts_attachments=False,
         finds_newer_zones=False,
         tolerates_unschedulable=False,
+        configures_match_policy=False,
     ),
     "1.8": Rules(
         pod_count_multiple=True,
@@ -103,6 +106,7 @@ _RULES = {
         counts_attachments=True,
         finds_newer_zones=True,
         tolerates_unschedulable=True,
+        configures_match_policy=True,
     ),
     "main": Rules(
         pod_count_multiple=True,
@@ -124,6 +128,7 @@ _RULES = {
         counts_attachments=True,
         finds_newer_zones=True,
         tolerates_unschedulable=True,
+        configures_match_policy=True,
     ),
 }
 

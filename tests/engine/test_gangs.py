@@ -120,9 +120,12 @@ def test_an_unknown_mode_is_strict(written: str, mode: str) -> None:
     assert light(mode=written).mode == mode
 
 
-def test_an_unknown_match_policy_is_the_configured_default() -> None:
+@pytest.mark.parametrize(
+    ("version", "policy"), [("1.7", "once-satisfied"), ("1.8", "only-waiting"), ("main", "only-waiting")]
+)
+def test_an_unknown_match_policy_is_the_default_which_may_be_configured_since_1_8(version: str, policy: str) -> None:
     drawing = EMPTY.with_gang("job", match_policy="sometimes").configured(default_match_policy="only-waiting")
-    assert gang(drawing).match_policy == "only-waiting"
+    assert gang(drawing.version(version)).match_policy == policy
 
 
 @pytest.mark.parametrize(
