@@ -176,8 +176,13 @@ def _wanted_at_once(subject: Subject) -> int:
 
 
 def priority(subject: Subject) -> int:
-    """Return the priority with which a subject is tried: the highest of its pending pods."""
-    return max((pod.priority for pod in subject.pending), default=0)
+    """Return the priority with which a subject is tried: the highest of its pending pods that may stand for it.
+
+    One that is being deleted or has a scheduling gate never comes to the queue.
+    """
+    pods = subject.pending
+    queued = [pod.priority for pod in pods if not (pod.terminating or pod.gates)]
+    return max(queued or (pod.priority for pod in pods), default=0)
 
 
 def by_priority(subjects: Iterable[Subject]) -> list[Subject]:

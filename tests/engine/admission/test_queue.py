@@ -14,6 +14,7 @@ from kubectl_koord.engine.admission.queue import (
     fits_wherever,
     higher_priority,
     may_fit_wherever,
+    priority,
 )
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.rules import rules
@@ -61,6 +62,14 @@ def test_the_highest_priority_goes_first_and_of_equals_the_oldest() -> None:
     assert names(by_priority_and_age(subjects())) == ["top", "mid", "also-mid", "low"]
     assert names(higher_priority(subjects(), 1)) == ["top", "also-mid", "mid"]
     assert names(higher_priority(subjects(), 9)) == []
+
+
+@pytest.mark.parametrize("held", [{"terminating": True}, {"gates": ("g",)}])
+def test_members_that_never_come_to_the_queue_do_not_raise_the_priority_of_a_job(held: dict[str, object]) -> None:
+    drawing = TWO.with_pod("job-9", gang="job", priority=7)
+    assert priority(drawing.subject("job")) == 7
+    assert priority(drawing.change_pods("job-9", **held).subject("job")) == 0
+    assert priority(drawing.change_pods(**held).subject("job")) == 7
 
 
 def test_jobs_of_higher_priority_take_their_nodes_first_and_each_is_tried_once() -> None:
