@@ -32,7 +32,7 @@ from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, RunningPod, Spread
 from kubectl_koord.model.values.memo import recently
-from kubectl_koord.model.values.selectors import Labels, NodeTerm, Selector, Toleration, matches
+from kubectl_koord.model.values.selectors import EVERYTHING, Labels, NodeTerm, Selector, Toleration, matches
 
 _Honored: TypeAlias = tuple[Labels, tuple[NodeTerm, ...] | None, tuple[Toleration, ...]]
 _MOST_CONSTRAINTS = 16
@@ -54,16 +54,19 @@ class _Spread(Struct, frozen=True):
         return (self.selector,)
 
     def __call__(self, occupant: Occupant) -> bool:
+        return self.follows(occupant) and not (isinstance(occupant, RunningPod) and occupant.terminating)
+
+    def follows(self, occupant: Occupant) -> bool:
+        """Tell whether the count changes as it is added or taken away, be it dying or not (`updateWithPod`)."""
         return (
             not (isinstance(occupant, ReservedRoom) and occupant.uid in self.given)
             and occupant.namespace == self.namespace
-            and not (isinstance(occupant, RunningPod) and occupant.terminating)
             and matches(self.selector, dict(occupant.labels))
         )
 
 
 class _Counts(Struct, frozen=True, dict=True):
-    """Matching pods by value of one constraint's key and by node, and the nodes on which they were counted.
+    """Matching pods by value of one constraint's key, and the nodes on which they were counted.
 
     Values of which there is no such pod on these nodes are left out.
     """
@@ -72,7 +75,6 @@ class _Counts(Struct, frozen=True, dict=True):
     constraint: Spread
     pods: _Spread | None
     by_value: Mapping[str, int]
-    by_node: Mapping[str, int]
     counted: NodeSet
 
     @cached_property
@@ -138,10 +140,10 @@ class TopologySpread(Stateless, Struct, frozen=True, dict=True):
 
     def _change(self, counts: _Counts, state: NodeState) -> int:
         """Return how many more pods are on a node than when they were counted."""
-        name = state.node.name
-        if counts.pods is None or not has(self.view, counts.counted, name) or state is self.view.state(name):
+        name, pods = state.node.name, counts.pods
+        if pods is None or not has(self.view, counts.counted, name) or state is self.view.state(name):
             return 0
-        return sum(map(counts.pods, state.occupants)) - counts.by_node.get(name, 0)
+        return sum(map(pods.follows, state.occupants)) - sum(map(pods.follows, self.view.occupants(name)))
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
         """Return the nodes of a set that refuse the pod."""
@@ -216,6 +218,7 @@ def _count(
     if constraint.honor_taints:
         counted &= tolerated(view, selecting)
     pods = _Spread(constraint.selector, namespace, given) if constraint.selector is not None else None
-    by_node = number_on(view, pods) if pods is not None else {}
+    # upstream counts nobody for a selector that matches everybody (`countPodsMatchSelector`)
+    by_node = number_on(view, pods) if pods is not None and pods.selector != EVERYTHING else {}
     by_value = sums_by_value(view, constraint.key, {name: n for name, n in by_node.items() if has(view, counted, name)})
-    return _Counts(view, constraint, pods, by_value, by_node, counted)
+    return _Counts(view, constraint, pods, by_value, counted)

@@ -15,7 +15,7 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PendingPod, Spread
-from kubectl_koord.model.values.selectors import Selector, Toleration
+from kubectl_koord.model.values.selectors import EVERYTHING, Requirement, Selector, Toleration
 from tests.build import Drawing, cluster, having, pending
 
 APP = (("app", "web"),)
@@ -74,6 +74,26 @@ def test_without_a_selector_nobody_counts() -> None:
     assert refusals(drawing, wanting(Spread("network/block", 1, None))) == {"n1": None, "n2": None}
 
 
+def test_for_a_selector_that_matches_everybody_nobody_who_is_there_counts() -> None:
+    view = of(TWO.with_running("w1", on="n1", labels=APP).with_running("w2", on="n1"))
+    pod = wanting(Spread("network/block", 1, EVERYTHING))
+    prepared = prepare(pod, view, rules("1.8"))
+    assert {name: rejection(pod, view.state(name), prepared) for name in view.names()} == {"n1": None, "n2": None}
+    state = view.state("n1").copy()
+    state.add(pending("q"))
+    assert rejection(pod, state, prepared) == SKEW
+
+
+def test_a_dying_pod_that_is_taken_away_counts_though_it_did_not_while_it_was_there() -> None:
+    drawing = TWO.with_running("w1", on="n1", labels=APP).with_running("w2", on="n1", labels=APP, terminating=True)
+    view = of(drawing)
+    prepared = prepare(wanting(EVEN), view, rules("1.8"))
+    state = view.state("n1").copy()
+    assert rejection(wanting(EVEN), state, prepared) == SKEW
+    state.remove(next(pod for pod in view.occupants("n1") if pod.name == "w2"))
+    assert rejection(wanting(EVEN), state, prepared) is None
+
+
 def test_a_pod_that_does_not_match_its_own_selector_does_not_count_itself() -> None:
     drawing = TWO.with_running("w1", on="n1", labels=APP)
     assert refusals(drawing, wanting(EVEN, labels=())) == {"n1": None, "n2": None}
@@ -128,7 +148,7 @@ def test_a_node_that_was_not_counted_has_the_count_of_its_value() -> None:
 
 
 def test_reserved_room_counts_like_a_pod_but_for_those_that_it_is_for() -> None:
-    everyone = Spread("network/block", 1, Selector(()))
+    everyone = Spread("network/block", 1, Selector((Requirement("none", "DoesNotExist"),)))
     for app, reason in (("x", SpreadTooSkewed("network/block")), ("job", None)):
         drawing = TWO.with_reservation("r", "n1", 1, app=app)
         asking = structs.replace(wanting(everyone), labels=(("app", "job"),))
