@@ -85,6 +85,7 @@ def test_a_half_percent_is_rounded_as_floating_point_numbers_are(version: str) -
         (measured(9000, thresholds=Thresholds(whole=(("cpu", 0),))), None),
         (measured(5000, thresholds=Thresholds(whole=(("cpu", 80),))), None),
         (measured(4000, thresholds=Thresholds(whole=(("cpu", 50),))), Overloaded("cpu", 63, 50)),
+        (measured(0, thresholds=Thresholds(whole=(("cpu", -1),))), Overloaded("cpu", 13, -1)),
         (measured(9000, used=None), None),
     ],
 )

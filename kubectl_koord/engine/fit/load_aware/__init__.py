@@ -70,7 +70,7 @@ class LoadAware(Stateless, Struct, frozen=True):
             total = total_of(state.node, metric, resource)
             expected = limits.held(state, measure, resource) + self._incoming(resource)
             rounded = percent_of(expected, total) if total > 0 else 0
-            if threshold > 0 and rounded > threshold:
+            if threshold and total > 0 and rounded > threshold:
                 return Overloaded(resource, rounded, threshold, aggregated=isinstance(measure, AggregatedThresholds))
         return None
 

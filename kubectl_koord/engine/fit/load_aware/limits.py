@@ -63,7 +63,7 @@ class Limits(Struct, frozen=True):
         threshold = dict(percent).get(resource, 0)
         expired = self.settings.filters_expired and self.is_expired(metric)
         total = total_of(node, metric, resource)
-        if expired or metric.used is None or threshold <= 0 or total <= 0:
+        if expired or metric.used is None or not threshold or total <= 0:
             return -1 if expired and not self.settings.passes_expired else _ANY
         return measure, most_used(threshold, total), total
 
