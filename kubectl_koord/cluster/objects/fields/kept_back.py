@@ -1,35 +1,35 @@
 """What nodes and Reservations keep back from pods, in the annotation that both have for it."""
 
-import json
-from typing import Any
+import msgspec
+from msgspec import Struct, field
 
-from kubectl_koord.cluster.objects.fields.amounts import Nano, amounts
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, Nano, amounts
+from kubectl_koord.cluster.objects.fields.cpus import cpu_set
 from kubectl_koord.model.values import quantity
 
 KEPT_BACK = "node.koordinator.sh/reservation"
 
 
+class _KeptBack(Struct, gc=False):
+    """node.koordinator.sh/reservation."""
+
+    resources: Amounts | None = None
+    reserved_cpus: str | None = field(default=None, name="reservedCPUs")
+    policy: str | None = field(default=None, name="applyPolicy")
+
+
 def kept_back(annotation: str) -> Nano:
     """Return what is kept back; nothing where that cannot be read."""
     try:
-        reservation: Any = json.loads(annotation)
-        if not isinstance(reservation, dict) or reservation.get("applyPolicy", "") not in {"", "Default"}:
+        read = msgspec.json.decode(annotation, type=_KeptBack | None)
+        if read is None or (read.policy or "Default") != "Default":
             return {}
-        reserved = amounts(reservation.get("resources"))
-        cpus = _count_cpus(str(reservation.get("reservedCPUs") or ""))
-    except (ValueError, AttributeError, RecursionError):
+        reserved = amounts(read.resources)
+    except (ValueError, RecursionError):
         return {}
-    if cpus:
-        reserved["cpu"] = cpus * quantity.NANO
+    cpus = cpu_set(read.reserved_cpus)
+    if cpus is None:
+        return {}
+    if read.reserved_cpus:
+        reserved["cpu"] = cpus.bit_count() * quantity.NANO
     return reserved
-
-
-def _count_cpus(written: str) -> int:
-    cpus: set[int] = set()
-    for part in filter(None, written.split(",")):
-        first, _, last = part.partition("-")
-        low, high = int(first), int(last or first)
-        if not 0 <= low <= high < 1 << 16:
-            raise ValueError(written)
-        cpus.update(range(low, high + 1))
-    return len(cpus)
