@@ -22,6 +22,7 @@ _GROUP_KINDS = {"podgroup", "podgroups", "pg", "gang", f"podgroup.{_API_GROUP}",
 _POD_KINDS = {"pod", "pods", "po"}
 _OWNER_KINDS = {"job", "pytorchjob", "statefulset", "deployment", "replicaset"}
 _MORE_OWNERS = {"mpijob", "tfjob", "rayjob", "raycluster", "jobset", "leaderworkerset", "daemonset", "cronjob"}
+_DEPLOYMENTS = {"deployment", "deployments"}
 _KINDS = _GROUP_KINDS | _POD_KINDS | _OWNER_KINDS
 
 
@@ -35,8 +36,8 @@ class Unknown(Struct, frozen=True):
 def find(snapshot: Snapshot, name: str, namespace: str) -> Subject | Unknown:
     """Return whom a name means: `x`, `ns/x`, `podgroup/x`, `pod/x`, an owner such as `job/x`, or `kind/ns/x`.
 
-    A plain name is a gang first, then a pod, then an owner of pods. `ns/x` and `kind/x` are told
-    apart by what exists.
+    Behind a kind its API group may stand, as `kubectl get -o name` prints it: `job.batch/x`. A plain name is a gang
+    first, then a pod, then an owner of pods. `ns/x` and `kind/x` are told apart by what exists.
     """
     every = gangs.all_gangs(snapshot)
     return _found(snapshot, every, name, namespace) or _unknown(snapshot, every, name, namespace)
@@ -54,7 +55,9 @@ def _found(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: 
         found = _gang(every, key)
     elif kind in _POD_KINDS:
         found = _pod(snapshot, every, key)
-    return found or _plain(snapshot, every, first, second) or _owned(snapshot, every, home or namespace, kind, bare)
+    if found is None:
+        found = _plain(snapshot, every, first, second)
+    return found or _owned(snapshot, every, home or namespace, kind.partition(".")[0], bare)
 
 
 def is_kind(word: str) -> bool:
@@ -77,7 +80,7 @@ def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
     namespaces = {*(key.partition("/")[0] for key in snapshot.pod_groups), *(pod.namespace for pod in snapshot.pending)}
     named = {key.partition("/")[0] for key in every if key.endswith(f"/{bare}")}
     for pod in chain(snapshot.pending, _placed(snapshot)):
-        if pod.name == bare or pod.owner.endswith(f"/{bare}"):
+        if pod.name == bare or pod.owner.endswith(f"/{bare}") or pod.owner.startswith(f"ReplicaSet/{bare}-"):
             named.add(pod.namespace)
     found = {
         subject.key: subject
@@ -90,7 +93,8 @@ def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
 def homes(name: str, namespace: str) -> tuple[str, ...]:
     """Return the namespaces in which a name may stand: of `x/y` it is open whether x is one, or an owner's kind."""
     first, slash, _ = name.partition("/")
-    return (first, namespace) if slash and first.lower() not in _KINDS else (namespace,)
+    is_kind_only = first.lower() in _KINDS or "." in first  # as an API group has; no namespace does
+    return (first, namespace) if slash and not is_kind_only else (namespace,)
 
 
 def again(snapshot: Snapshot, key: str, *, lone_pod: bool) -> Subject | None:
@@ -129,12 +133,17 @@ def _owned(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, kind: 
     if not name:
         return None
     for pod in chain(snapshot.pending, _placed(snapshot)):
-        if pod.namespace != namespace:
-            continue
-        owner_kind, _, owner = pod.owner.partition("/")
-        if owner == name and kind in {"", owner_kind.lower(), f"{owner_kind.lower()}s"}:
+        if pod.namespace == namespace and _is_meant(pod.owner, kind, name):
             return _gang(every, pod.gang) if pod.gang else _pod(snapshot, every, pod.key)
     return None
+
+
+def _is_meant(owner: str, kind: str, name: str) -> bool:
+    """Tell whether a kind and a name mean an owner of pods: a ReplicaSet also by its Deployment's, without the hash."""
+    own_kind, _, own_name = owner.partition("/")
+    if own_name == name:
+        return kind in {"", own_kind.lower(), f"{own_kind.lower()}s"}
+    return kind in _DEPLOYMENTS and own_kind == "ReplicaSet" and own_name.rpartition("-")[0] == name
 
 
 def _unknown(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: str) -> Unknown:

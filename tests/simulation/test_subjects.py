@@ -22,7 +22,7 @@ DRAWN = (
     .with_gang("train", 2, owner="PyTorchJob/bert")
     .with_pod("lone")
     .with_pod("single", owner="Job/one")
-    .with_running("busy", on="n1", owner="Deployment/web")
+    .with_running("busy", on="n1", owner="ReplicaSet/web-server-6c9f7d5b84")
     .with_running("train-9", on="n1", gang="default/train")
     .with_finished("old-0", "old")
     .with_gang("ml/deep", 1)
@@ -32,6 +32,7 @@ DRAWN = (
 
 def test_of_a_name_in_two_parts_the_first_is_a_kind_that_is_known_or_perhaps_a_namespace() -> None:
     assert homes("job", "default") == homes("pod/job", "default") == homes("Job/job", "default") == ("default",)
+    assert homes("jobset.jobset.x-k8s.io/job", "default") == ("default",)
     assert homes("ml/job", "default") == ("ml", "default")
 
 
@@ -62,7 +63,14 @@ def key(name: str, drawing: Drawing = DRAWN, namespace: str = "default") -> str 
         ("pytorchjob/bert", "default/train"),
         ("PyTorchJobs/bert", "default/train"),
         ("job/one", "default/single"),
-        ("deployment/web", "default/busy"),
+        ("job.batch/one", "default/single"),
+        ("pytorchjobs.kubeflow.org/bert", "default/train"),
+        ("replicaset/web-server-6c9f7d5b84", "default/busy"),
+        ("deployment/web-server", "default/busy"),
+        ("deployments.apps/web-server", "default/busy"),
+        ("deployment/web", None),
+        ("statefulset/web-server", None),
+        ("web-server", None),
         ("pod/odd", "pod/odd"),
         ("deep", None),
         ("job/bert", None),
@@ -163,6 +171,14 @@ def test_any_kind_of_name_may_be_looked_for_in_every_namespace(name: str) -> Non
     found = find_anywhere(DRAWN, name)
     assert found is not None
     assert found.key == ("ml/deep" if name == "deep" else "default/single")
+
+
+def test_a_deployment_may_be_looked_for_in_every_namespace() -> None:
+    found = find_anywhere(
+        DRAWN.with_pod("ml/web-6c9f7d5b84-x7k2p", owner="ReplicaSet/web-6c9f7d5b84"), "deployment/web"
+    )
+    assert found is not None
+    assert found.key == "ml/web-6c9f7d5b84-x7k2p"
 
 
 def test_everybody_who_waits_is_a_subject_once() -> None:
