@@ -517,7 +517,11 @@ def test_all_gangs_and_lone_pods_with_pending_pods_are_listed_once() -> None:
     found = every_pending(drawing)
     assert [report.gang for report in found.items] == ["default/a", "default/c", "default/lone", "ml/far"]
     assert found.verdict == "yes"
-    assert [report.gang for report in every_pending(drawing, "ml").items] == ["ml/far"]
+    assert (found.namespace, found.selected) == ("", False)
+    elsewhere = every_pending(drawing, "ml")
+    assert [report.gang for report in elsewhere.items] == ["ml/far"]
+    assert (elsewhere.namespace, elsewhere.selected) == ("ml", False)
+    assert every_pending(drawing, causes=("quota",)).selected
 
 
 def test_jobs_that_are_alike_stand_in_name_order_among_the_others() -> None:

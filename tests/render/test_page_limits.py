@@ -75,6 +75,14 @@ def test_without_pending_gangs_there_is_no_table(verdict: str, sentence: str) ->
     assert text(report, style=PIPE) == f"{sentence}\n\nEvaluated as Koordinator 1.8 (from the image tag)\n"
 
 
+def test_gangs_that_were_not_asked_for_may_have_pending_pods() -> None:
+    nothing = PendingGangsReport("yes", BASIS, (), ())
+    assert first_line(replace(nothing, namespace="team")) == "No gang has pending pods in namespace team."
+    assert first_line(replace(nothing, selected=True)) == "No gang with pending pods matches."
+    of_team = replace(nothing, namespace="team", selected=True)
+    assert first_line(of_team) == "No gang with pending pods matches in namespace team."
+
+
 def test_one_gang_is_one() -> None:
     assert first_line(replace(PENDING, items=(WHY,))) == "1 gang has pending pods: 1 cannot start now."
     assert first_line(replace(PENDING, items=(LONE,))) == "1 pod is pending: 1 unknown."

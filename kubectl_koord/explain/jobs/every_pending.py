@@ -42,6 +42,7 @@ def every_pending(
     startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
     warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
     unread = visibility.unread(snapshot, "listing", namespace)
+    is_selection = selector != EVERYTHING or bool(causes)
     return PendingGangsReport(
         verdict="unknown" if unread else "yes",
         basis=coverage.basis(snapshot),
@@ -51,5 +52,7 @@ def every_pending(
         contending=contention.contentions(cluster, startable),
         message=could_not_be_read(unread) if unread else "",
         held_back=holding.of_namespace(cluster.view, namespace),
-        volcano=volcano.gangs(snapshot, namespace, only_waiting=True) if selector == EVERYTHING and not causes else (),
+        volcano=() if is_selection else volcano.gangs(snapshot, namespace, only_waiting=True),
+        namespace=namespace,
+        selected=is_selection,
     )

@@ -209,7 +209,8 @@ class PendingGangsReport(Struct, frozen=True, rename="camel"):
 
     `message` names what could not be read where the list may therefore lack some. `held_back` is what quotas
     refuse, each pod once those before it are placed. `volcano` are the gangs of Volcano that
-    wait: nothing of them is computed.
+    wait: nothing of them is computed. Of `namespace` the pods are, of any where it is empty; `selected` tells whether
+    only gangs with some labels or causes were asked for.
     """
 
     verdict: Verdict
@@ -221,3 +222,5 @@ class PendingGangsReport(Struct, frozen=True, rename="camel"):
     message: str = ""
     held_back: tuple[HeldBack, ...] = ()
     volcano: tuple[VolcanoGang, ...] = ()
+    namespace: str = ""
+    selected: bool = False

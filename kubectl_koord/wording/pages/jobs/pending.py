@@ -16,7 +16,9 @@ def headline(report: PendingGangsReport) -> str:
     """Return how many gangs and pods are pending, by verdict."""
     if not report.items:
         doubt = "" if report.verdict == "yes" else " among the objects that could be read"
-        return f"No gang has pending pods{doubt}."
+        none = "No gang with pending pods matches" if report.selected else "No gang has pending pods"
+        where = f" in namespace {report.namespace}" if report.namespace else ""
+        return f"{none}{where}{doubt}."
     counts: Counter[Verdict] = Counter(item.verdict for item in report.items)
     parts = [f"{counts[verdict]} {words}" for verdict, words in _VERDICTS.items() if counts[verdict]]
     return f"{_subjects(report)}: {', '.join(parts)}."
