@@ -48,7 +48,7 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
-CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
+CRD = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{scheduler.EXPLANATIONS}"
 _OK, _NOT_FOUND = 200, 404
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kubectl_koord.cluster.objects.koordinator.scheduler import EXPLANATIONS
 from tests.cli.conftest import Run
 from tests.cli.world import Object, lasting, node, pod, world, write
 
@@ -194,3 +195,33 @@ def test_kinds_of_others_are_passed_over(koord: Run, tmp_path: Path, expected: O
     objects = world()
     objects["items"] += [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": 7}}, {"kind": "Nonsense"}]
     assert answer(koord, "--snapshot", write(tmp_path, objects)) == expected
+
+
+@pytest.mark.parametrize("written", [json.dumps, yaml.safe_dump])
+def test_crds_in_a_file_tell_the_version_where_no_image_does(
+    koord: Run, tmp_path: Path, written: Callable[[object], str]
+) -> None:
+    schema: Object = {"spec": {"properties": {"questionObjectReference": {}}}}
+    crds = [
+        {"kind": "CustomResourceDefinition", "metadata": {"name": name}, "spec": {"about": [EXPLANATIONS, schema]}}
+        for name in ("others.example.com", EXPLANATIONS)
+    ]
+    path, saved = tmp_path / "cluster.txt", tmp_path / "saved.json"
+    for items, told in ((crds, ("1.7", "from the CRDs")), (crds[:1], ("1.8", "assumed: newest known release"))):
+        path.write_text(written({"items": [*items, node("n1", "s0")]}))
+        assert koord("snapshot", "--snapshot", str(path), "-o", str(saved)).code == 0
+        for file in (path, saved):
+            found = json.loads(koord("why-pending", "-o", "json", "--snapshot", str(file)).out)
+            assert (found["koordinatorVersion"], found["versionFrom"]) == told
+        saved.unlink()
+
+
+@pytest.mark.parametrize("written", [json.dumps, yaml.safe_dump])
+def test_a_crd_of_the_wrong_shape_tells_no_version(
+    koord: Run, tmp_path: Path, written: Callable[[object], str]
+) -> None:
+    crds = [{"kind": "CustomResourceDefinition", "metadata": odd} for odd in (EXPLANATIONS, [EXPLANATIONS], None)]
+    path = tmp_path / "cluster.txt"
+    path.write_text(written({"items": [*crds, {**crds[0], "metadata": {"name": EXPLANATIONS}}, node("n1", "s0")]}))
+    found = json.loads(koord("why-pending", "-o", "json", "--snapshot", str(path)).out)
+    assert (found["koordinatorVersion"], found["versionFrom"]) == ("1.8", "assumed: newest known release")

@@ -75,4 +75,5 @@ def demo() -> tuple[Recorder, Recording]:
 
 
 def _of_input(recorder: Recorder, moment: str) -> Recording:
-    return Recording(metadata=_META, moment=moment, gaps=offline.not_in_input(recorder))
+    gaps = offline.not_in_input(recorder)
+    return Recording(metadata=_META, moment=moment, crd_version=recorder.crd_version, gaps=gaps)

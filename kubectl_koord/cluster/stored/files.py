@@ -14,6 +14,7 @@ from kubectl_koord.cluster import recorded
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
+from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.reading.list_head import LONGEST_HEAD, Rejoined, Source, beginning
 from kubectl_koord.cluster.reading.managed_fields import Slice
 from kubectl_koord.cluster.reading.opening import opened, unpacked
@@ -23,6 +24,7 @@ from kubectl_koord.errors import KoordError
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
 _BEGINS_JSON = {b"{", b"[", b""}
 _LONGEST_NAME = 253
+_DEFINITION = "CustomResourceDefinition"
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -172,6 +174,8 @@ class _File:
             if kind not in self._decoders:
                 if kind.endswith("List"):
                     self._take_inner(raw)
+                elif kind == _DEFINITION and scheduler.EXPLANATIONS.encode() in bytes(raw):
+                    self._take_definition(msgspec.json.decode(raw))
                 return
             written = self._decoders[kind].decode(raw)
         except _NO_JSON as problem:
@@ -184,6 +188,12 @@ class _File:
         self._meter.count(len(items), 0)
         for item in items:
             self._take_json(item)
+
+    def _take_definition(self, value: dict[str, Any]) -> None:
+        """Take what a CRD tells of Koordinator's version."""
+        meta = value.get("metadata")
+        if isinstance(meta, dict) and meta.get("name") == scheduler.EXPLANATIONS:
+            self._collector.crd_version = scheduler.from_explanation_schema(value)
 
     def _take_value(self, value: Any) -> None:  # noqa: ANN401
         if not isinstance(value, dict):
@@ -204,6 +214,8 @@ class _File:
             if kind not in WIRE_TYPES:
                 if kind.endswith("List"):
                     msgspec.convert(value, _Head)  # `items` that are none must not count as none at all
+                elif kind == _DEFINITION:
+                    self._take_definition(value)
                 return
             written = msgspec.convert(value, WIRE_TYPES[kind], strict=False)
         except msgspec.ValidationError as problem:

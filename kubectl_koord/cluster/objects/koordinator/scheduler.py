@@ -20,6 +20,8 @@ from kubectl_koord.model.snapshot import SchedulerConfig
 NEWEST_RELEASE = "1.8"
 LEASE = "koord-scheduler"
 CONFIG = "koord-scheduler-config"
+EXPLANATIONS = "scheduleexplanations.scheduling.koordinator.sh"
+"""The CRD whose shape tells the version."""
 _OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
 _GATES = "--feature-gates="
 _POINTS = ("preFilter", "filter", "reserve")
