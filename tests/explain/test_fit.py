@@ -193,6 +193,12 @@ def test_what_else_is_wrong_is_told() -> None:
     assert f"Other problems: {', '.join(only(report).also_wrong)}." in page(report)
 
 
+def test_what_is_never_tried_is_not_counted() -> None:
+    gated = only(asked(cluster(TREE).with_gang("job", 2, gates=("g",)), count=True))
+    assert (gated.verdict, gated.cause and gated.cause.code) == ("no", "scheduling-gated")
+    assert (gated.how_many, gated.largest) == (None, None)
+
+
 def test_what_is_not_evaluated_leaves_it_open() -> None:
     drawn = cluster(TREE).with_gang("job", 2, unevaluated=(PodSetting("default-storage-class"),))
     report = asked(drawn, count=True)

@@ -7,7 +7,7 @@ from msgspec import structs
 from kubectl_koord.diagnosis import contention, coverage
 from kubectl_koord.engine.fit.device_share.request import SHARED
 from kubectl_koord.engine.gangs import Gang, GangGroup
-from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.explain.jobs.preempt import preempt
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import PendingPod
@@ -203,6 +203,8 @@ def _fits(report: WhyReport, *, preempted: bool) -> Fits:
 def _counted(cluster: Scenario, subject: Subject, report: WhyReport) -> tuple[int | None, int | None]:
     """Return how many such gangs fit and how large one may be, where the engine decides that."""
     if report.verdict == "unknown" or (report.cause is not None and report.cause.code in _NEVER - {"never-fits"}):
+        return None, None
+    if never_tried(subject, cluster.snapshot):
         return None, None
     simulation = cluster.simulation(subject)
     view = contention.jobs_ahead(simulation).view
