@@ -14,13 +14,14 @@ from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.subjects import GangSubject, Subject, never_tried
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values.memo import Identity, recently
 from kubectl_koord.simulation.simulation import Scenario, Simulation, open_outcomes, seats
 
 MOST_COPIES = 256
 """How many copies are tried; a job that fits as often as that is not followed further."""
 _MOST_PODS = 1 << 12
+_EVERYWHERE = frozenset(("cpu", "memory", "ephemeral-storage"))
 
 
 def how_many(simulation: Simulation, view: View) -> int:
@@ -125,10 +126,17 @@ def sized(subject: GangSubject, pods: int) -> GangSubject:
 
 
 def _others(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
-    """Return the pods that are not of the kind that there are most of."""
+    """Return the pods that are not of the kind that there are most of; of several such, of that which asks for most."""
     pods = tuple(pods)
-    most = Counter(pod.requirements for pod in pods).most_common(1)[0][0]
+    numbers = Counter(pod.requirements for pod in pods)
+    most = max(numbers, key=lambda one: (numbers[one], _size(one)))
     return tuple(pod for pod in pods if pod.requirements != most)
+
+
+def _size(requirements: PodRequirements) -> tuple[int, int]:
+    """Return how much a pod asks for: of what few nodes have, such as cards, and then of CPU."""
+    asked = dict(requirements.requests)
+    return sum(amount for resource, amount in asked.items() if resource not in _EVERYWHERE), asked.get("cpu", 0)
 
 
 def _fits(simulation: Simulation, pods: int, view: View) -> bool:

@@ -284,18 +284,20 @@ def gangs() -> Iterator[tuple[Drawing, int, int]]:
     yield plain.with_gang("job", 2, cpu=8, topology=multiple).version("main"), 1, 2
     mixed = plain.with_gang("job", 2, cpu=2).with_pod("job-main", gang="job", cpu=8)
     yield mixed.with_group("job", 3), 2, 13
+    launched = plain.with_pod("job-a", gang="job", cpu=0.1).with_pod("job-b", gang="job", cpu=4)
+    yield launched.with_group("job", 2), 5, 8
     running = plain.with_running("x", "n1", cpu=8)
     yield running.with_gang("job", 1, cpu=8), 3, 3
 
 
-@pytest.mark.parametrize(("drawn", "many", "largest"), list(gangs()), ids=range(9))
+@pytest.mark.parametrize(("drawn", "many", "largest"), list(gangs()), ids=range(10))
 def test_the_count_is_what_repeated_placement_gives(drawn: Drawing, many: int, largest: int) -> None:
     found = only(asked(drawn, count=True))
     assert (found.how_many, found.largest) == (many, largest)
     assert placed_again_and_again(drawn) == many
 
 
-@pytest.mark.parametrize("drawn", [drawn for drawn, *_ in gangs()], ids=range(9))
+@pytest.mark.parametrize("drawn", [drawn for drawn, *_ in gangs()], ids=range(10))
 def test_copies_that_are_counted_at_once_are_as_many_as_one_after_the_other(
     drawn: Drawing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
