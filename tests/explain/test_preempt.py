@@ -3,6 +3,7 @@
 import pytest
 
 from kubectl_koord.engine.rounds import MOST_ROUNDS
+from kubectl_koord.model.quotas import NAME_LABEL
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptReport, Round, Victim
@@ -272,6 +273,17 @@ def test_attempts_without_end_are_not_followed() -> None:
 
 TEAM = (("quota.scheduling.koordinator.sh/name", "team"),)
 FULL = cluster("s0: b0[n1:4]").with_quota("team", cpu=2).with_pod("job", cpu=4, labels=TEAM, priority=9)
+
+
+def test_of_equal_nodes_on_which_a_quota_may_make_room_each_is_named() -> None:
+    team = ((NAME_LABEL, "team"),)
+    drawing = cluster("s0: b0[n1:8 n2:8]").with_quota("team", cpu=4).with_running("one", on="n1", cpu=1, labels=team)
+    drawing = drawing.with_running("two", on="n2", cpu=1, labels=team)
+    drawing = drawing.with_gang("job", 3, 2, must_gather=SPINE, labels=team, priority=5)
+    assert [(one.when, [victim.pod for victim in one.victims]) for one in preempt_of(drawing).alternatives] == [
+        ("the scheduler tries default/job-1 first and makes room on n1", ["default/one"]),
+        ("the scheduler tries default/job-1 first and makes room on n2", ["default/two"]),
+    ]
 
 
 def test_victims_for_a_pod_that_its_quota_refuses_die_in_vain_and_it_is_said_why() -> None:

@@ -1,5 +1,6 @@
 """Which pods job preemption would kill, attempt by attempt, and whether that helps."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import structs
@@ -107,7 +108,7 @@ def _priority(simulation: Simulation) -> int | None:
 def _from_outcomes(
     simulation: Simulation, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]
 ) -> PreemptReport:
-    described = _distinct([_describe(simulation, outcome) for outcome in outcomes])
+    described = _told_apart(_distinct([_describe(simulation, outcome) for outcome in outcomes]))
     likeliest, outcome = described[0], outcomes[0]
     unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
     verdicts = {outcome.verdict for outcome in described}
@@ -143,6 +144,17 @@ def _distinct(described: list[PreemptAlternative]) -> list[PreemptAlternative]:
         if not any(structs.replace(outcome, when=other.when) == other for other in distinct):
             distinct.append(outcome)
     return distinct
+
+
+def _told_apart(described: list[PreemptAlternative]) -> list[PreemptAlternative]:
+    """Return the outcomes, with the node that is taken where several begin alike: a quota's preemption takes any."""
+    cases = Counter(outcome.when for outcome in described)
+    return [
+        structs.replace(outcome, when=sentences.taking(outcome.when, *outcome.nominations.values()))
+        if cases[outcome.when] > 1 and len(outcome.nominations) == 1
+        else outcome
+        for outcome in described
+    ]
 
 
 def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:

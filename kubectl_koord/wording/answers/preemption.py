@@ -32,6 +32,11 @@ def tried_first(pod: str) -> str:
     return f"the scheduler tries {pod} first"
 
 
+def taking(case: str, node: str) -> str:
+    """Return a case with the node on which room is made."""
+    return f"{case} and makes room on {node}"
+
+
 def ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
     """Return which budgets cover the victims, and which of them would be violated."""
     end = f"; this would violate {listed(violated)}" if violated else ""
