@@ -1,12 +1,12 @@
 """What an answer rests on that was not read or is not evaluated; each makes a yes unknown."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from kubectl_koord.engine.fit.device_share import PodDeviceRequest, request_of
 from kubectl_koord.engine.fit.resource_claims import readiness
 from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses_claims
 from kubectl_koord.engine.gangs import GangGroup
-from kubectl_koord.engine.quota.counting import all_running
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
@@ -203,8 +203,10 @@ def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Uneval
 
 def _decides(gate: str, snapshot: Snapshot) -> bool:
     """Tell whether a gate has a say in what quotas count: that for pods that terminate only where any does."""
-    if gate != IGNORE_TERMINATING:
-        return True
-    return any(pod.terminating for pod in snapshot.pending) or any(
-        pod.terminating for alike in all_running(snapshot).values() for pod in alike.pods
-    )
+    return gate != IGNORE_TERMINATING or _any_terminates(snapshot)
+
+
+@memoised
+def _any_terminates(snapshot: Snapshot) -> bool:
+    running = chain.from_iterable(snapshot.running.values())
+    return any(pod.terminating for pod in snapshot.pending) or any(pod.terminating for pod in running)
