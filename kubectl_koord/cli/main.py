@@ -88,8 +88,10 @@ def _completed(words: Sequence[str]) -> int:
 
 
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
+    from kubectl_koord.cluster import processors
     from kubectl_koord.cluster.api.connect import connect
 
+    processors.run_in_batches()
     transport = connect(connection, writes=command_words.may_send(words), notify=_waiting)
     from kubectl_koord.cluster.api.observed import ObservedTransport
 
