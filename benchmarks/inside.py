@@ -45,7 +45,7 @@ class _Timed:
     def __init__(self, body: Body, clock: _Clock) -> None:
         self.status: int = body.status
         self.headers: Mapping[str, str] = body.headers
-        self.close = body.close
+        self.read_ahead, self.close = body.read_ahead, body.close
         self.deadline, self.descriptor = body.deadline, body.descriptor
         self._body, self._clock = body, clock
 

@@ -54,6 +54,9 @@ class FileBody:
         self._broken_at = broken_at
         self.descriptor = self._file.fileno()
 
+    def read_ahead(self) -> None:
+        pass
+
     def read(self, size: int = -1, /) -> bytes:
         return self._file.read(size)
 

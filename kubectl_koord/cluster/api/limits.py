@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.transport import idle, late
@@ -47,6 +47,16 @@ class Limits:
             self._notify(what)
 
 
+class Receiver(Protocol):
+    """A socket, or what receives as one does."""
+
+    def settimeout(self, seconds: float | None, /) -> None:
+        """Let the next bytes take so long."""
+
+    def recv_into(self, buffer: "WriteableBuffer", /) -> int:
+        """Fill some of a buffer; raise TimeoutError when nothing comes in time."""
+
+
 class Deadline:
     """The moments at which one request has to be complete, or to have brought more; each of them may be missing."""
 
@@ -82,7 +92,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
         self._may_idle = self._has_notified = True
 
-    def receive(self, connection: socket.socket, buffer: "WriteableBuffer") -> int:
+    def receive(self, connection: Receiver, buffer: "WriteableBuffer") -> int:
         """Receive what there is; return how many bytes came, 0 at the end.
 
         Raises:
@@ -151,7 +161,7 @@ class TimedReader(io.RawIOBase):
 
     def __init__(self, connection: socket.socket, deadline: Deadline) -> None:
         """Keep both; the socket stays open until this is closed."""
-        self._connection = connection
+        self._receiver: Receiver = connection
         self._deadline = deadline
         self._open_file = connection.makefile("rb", buffering=0)
 
@@ -161,7 +171,11 @@ class TimedReader(io.RawIOBase):
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int:
         """Fill some of the buffer."""
-        return self._deadline.receive(self._connection, buffer)
+        return self._deadline.receive(self._receiver, buffer)
+
+    def receive_from(self, receiver: Receiver) -> None:
+        """Receive the rest from elsewhere."""
+        self._receiver = receiver
 
     def close(self) -> None:
         """Give the socket up."""

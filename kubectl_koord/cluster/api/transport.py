@@ -64,6 +64,9 @@ class Body(Protocol):
     def descriptor(self) -> int:
         """Return the file of all that it is read from, -1 where it cannot be read in another process."""
 
+    def read_ahead(self) -> None:
+        """Receive ahead of who reads the rest, for which there is a process of its own."""
+
     def read(self, size: int = -1, /) -> bytes:
         """Return the next `size` bytes, fewer only at the end; all that is left for -1."""
 

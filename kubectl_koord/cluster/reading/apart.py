@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Send = Callable[[bytes], None]
 Tell = Callable[[str], None]
 Work = Callable[[Send, Tell], bytes]
-"""Sends messages, tells what it waits for, and returns its result. It starts no threads, and imports nothing."""
+"""Sends messages, tells what it waits for, and returns its result. It imports nothing: others may hold those locks."""
 
 _PIECE, _WAITS, _RESULT, _UNREADABLE, _FAULT, _FAILED = range(6)
 _FAILURES: tuple[type[KoordError], ...] = (Interrupted, TooLate, KoordError)
@@ -60,6 +60,7 @@ class Apart(NamedTuple):
 
         def reading(send: Send, tell: Tell) -> bytes:
             page.deadline.waits_for = tell
+            page.read_ahead()
             return work(send)
 
         def take_wanted(message: bytes) -> None:

@@ -54,7 +54,7 @@ class Page:
         """Keep the answer; it is given up when `stop` is set."""
         self.status, self.headers = body.status, body.headers
         self.deadline, self.descriptor = body.deadline, body.descriptor
-        self.close = body.close
+        self.read_ahead, self.close = body.read_ahead, body.close
         self._body, self._stop = body, stop
 
     def read(self, size: int = -1, /) -> bytes:

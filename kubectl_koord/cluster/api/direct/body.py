@@ -24,6 +24,9 @@ class ClientBody:
         self.descriptor = -1  # a session of TLS is no file
         self._response = response
 
+    def read_ahead(self) -> None:
+        """Do nothing: there is no other process that reads it."""
+
     def read(self, size: int = -1, /) -> bytes:
         """Return the next `size` bytes, fewer only at the end; all that is left for -1."""
         pieces = []

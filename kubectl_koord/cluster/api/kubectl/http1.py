@@ -9,6 +9,7 @@ import io
 import socket
 from collections.abc import Iterator, Mapping
 
+from kubectl_koord.cluster.api.kubectl.piped import Piped
 from kubectl_koord.cluster.api.limits import Deadline, TimedReader
 from kubectl_koord.cluster.api.transport import interrupted, no_body_in_time, no_headers_in_time, unable
 from kubectl_koord.errors import KoordError
@@ -31,7 +32,9 @@ class SocketBody:
         self.deadline = deadline
         self.descriptor = connection.fileno()
         self._socket = connection
-        self._file = io.BufferedReader(TimedReader(connection, deadline), _BUFFER)
+        self._received_from = TimedReader(connection, deadline)
+        self._file = io.BufferedReader(self._received_from, _BUFFER)
+        self._piped: Piped | None = None
         self._chunked = False
         self._left: int | None = 0
 
@@ -77,6 +80,11 @@ class SocketBody:
         while count := self._received(buffer):
             yield bytes(buffer[:count])
 
+    def read_ahead(self) -> None:
+        """Receive the rest ahead of whoever reads it."""
+        self._piped = Piped(self._socket)
+        self._received_from.receive_from(self._piped)
+
     def prolong(self, seconds: float) -> None:
         """Let the rest of the body take so many seconds from now, with or without progress."""
         self.deadline.prolong(seconds)
@@ -88,6 +96,10 @@ class SocketBody:
 
     def close(self) -> None:
         """Give the connection up."""
+        piped, self._piped = self._piped, None
+        if piped is not None:
+            self.interrupt()
+            piped.close()
         self._file.close()
         self._socket.close()
 
