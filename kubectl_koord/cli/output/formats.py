@@ -3,6 +3,7 @@
 A listing is a report with items: those that it lists are sorted and counted, and columns have a row for each.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -40,6 +41,7 @@ _LISTED: Mapping[type[Report], str] = {
 }
 """The field of each listing that holds what it lists."""
 _NONE = "<none>"
+_FIRST_FIELD = re.compile(r"\w+")
 
 
 def check(form: str, argument: str) -> None:
@@ -111,7 +113,7 @@ def sorted_by(report: R, path: str) -> R:
     """Return a listing in the order of a field of its items; numbers before text, what lacks it last.
 
     Raises:
-        KoordError: when the path cannot be read, or the report lists nothing.
+        KoordError: when the path cannot be read, or no item may have such a field, or the report lists nothing.
 
     """
     field = _field(report)
@@ -119,7 +121,10 @@ def sorted_by(report: R, path: str) -> R:
     items: Sequence[object] = getattr(report, field)
     written = document(report)[field]
     rows = written if isinstance(written, list) else []
-    keys = [_key(jsonpath.find(steps, row)) for row in rows]
+    found = [jsonpath.find(steps, row) for row in rows]
+    if not any(found):
+        _check_field(path, rows)
+    keys = list(map(_key, found))
     order = sorted(range(len(items)), key=keys.__getitem__)
     return structs.replace(report, **{field: tuple(items[at] for at in order)})
 
@@ -139,6 +144,25 @@ def _field(report: Report) -> str:
     if type(report) not in _LISTED:
         raise KoordError("error: --sort-by and --limit are for listings")
     return _LISTED[type(report)]
+
+
+def _check_field(path: str, rows: Sequence[object]) -> None:
+    """Refuse a path of which no item has even the first field; what stands behind may be missing in all of them.
+
+    Raises:
+        KoordError: in kubectl's words, with the nearest of the fields that items have.
+
+    """
+    from kubectl_koord.wording.suggestions import near
+
+    known = {name for row in rows if isinstance(row, dict) for name in row}
+    first = _FIRST_FIELD.search(path)
+    if known and first and first[0] not in known:
+        hint = ", ".join(f".{name}" for name in near(first[0], sorted(known)))
+        raise KoordError(
+            f'error: couldn\'t find any field with path "{{{path.strip("{}")}}}" in the list of objects'
+            f"{f', did you mean {hint}?' if hint else ''}"
+        )
 
 
 def _key(found: Sequence[object]) -> tuple[int, float, str]:

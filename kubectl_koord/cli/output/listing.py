@@ -11,7 +11,7 @@ R = TypeVar("R", bound="Report")
 
 SortBy: TypeAlias = Annotated[
     str,
-    typer.Option("--sort-by", metavar="JSONPATH", help="Sort the list by a field of its items, as .pendingPods."),
+    typer.Option("--sort-by", metavar="JSONPATH", help="Sort the list by a field of its items, as -o json names it."),
 ]
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List the first N only.")]
 NoHeaders: TypeAlias = Annotated[bool, typer.Option("--no-headers", help="Print rows alone, without headers.")]

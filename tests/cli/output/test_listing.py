@@ -65,6 +65,25 @@ def test_what_lacks_the_field_comes_last(koord: Run, cluster: str) -> None:
     assert codes == [*sorted(known), *[None] * (len(codes) - len(known))]
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (".gangg", '"{.gangg}" in the list of objects, did you mean .gang?'),
+        ("{.nosuch}", '"{.nosuch}" in the list of objects'),
+        ("['minMembers']", "\"{['minMembers']}\" in the list of objects, did you mean .minMember?"),
+    ],
+)
+def test_a_field_that_no_item_has_is_refused_in_kubectls_words(koord: Run, cluster: str, path: str, said: str) -> None:
+    done = koord("why-pending", "--snapshot", cluster, "--sort-by", path)
+    assert (done.code, done.out, done.err) == (2, "", f"error: couldn't find any field with path {said}\n")
+
+
+def test_a_field_that_may_be_there_is_none_that_nobody_has(koord: Run, cluster: str) -> None:
+    usual = listed(koord, cluster)
+    assert listed(koord, cluster, "--sort-by", ".funnel.nodes") == usual
+    assert koord("gangs", "--demo", "-n", "nowhere", "--sort-by", ".nosuch").err.startswith("error: the snapshot")
+
+
 def test_a_limit_cuts_the_list_and_says_so(koord: Run, cluster: str) -> None:
     usual = listed(koord, cluster)
     assert listed(koord, cluster, "--limit", "2") == usual[:2]
