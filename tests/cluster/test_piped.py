@@ -94,6 +94,12 @@ def test_what_does_not_come_in_time_may_come_later() -> None:
         assert found.recv_into(buffer) == 0
 
 
+def test_a_limit_of_a_thousand_years_is_one() -> None:
+    with piped(b"there") as found:
+        found.settimeout(1000 * 365 * 86400)
+        assert found.recv_into(bytearray(9)) == len(b"there")
+
+
 def test_the_sender_need_not_wait_for_who_reads() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, closing(Piped(ours)):

@@ -32,8 +32,8 @@ class SocketBody:
         self.deadline = deadline
         self.descriptor = connection.fileno()
         self._socket = connection
-        self._received_from = TimedReader(connection, deadline)
-        self._file = io.BufferedReader(self._received_from, _BUFFER)
+        self._timed = TimedReader(connection, deadline)
+        self._file = io.BufferedReader(self._timed, _BUFFER)
         self._piped: Piped | None = None
         self._chunked = False
         self._left: int | None = 0
@@ -83,7 +83,7 @@ class SocketBody:
     def read_ahead(self) -> None:
         """Receive the rest ahead of whoever reads it."""
         self._piped = Piped(self._socket)
-        self._received_from.receive_from(self._piped)
+        self._timed.receive_from(self._piped)
 
     def prolong(self, seconds: float) -> None:
         """Let the rest of the body take so many seconds from now, with or without progress."""

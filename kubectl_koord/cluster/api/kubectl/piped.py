@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _HOLDS = 1 << 20
 """Bytes that the pipe holds: Linux gives no more to ordinary users."""
 _PIECE = 1 << 17
+_LONGEST = 1 << 30
+"""Milliseconds: `poll` takes hardly more. Who still may wait then asks again."""
 _CANNOT_SPLICE = {errno.EINVAL, errno.ENOSYS, errno.EPERM}
 
 
@@ -49,7 +51,7 @@ class Piped:
             OSError: when the connection breaks.
 
         """
-        if not self._poll.poll(None if self._seconds is None else math.ceil(self._seconds * 1000)):
+        if not self._poll.poll(None if self._seconds is None else min(math.ceil(self._seconds * 1000), _LONGEST)):
             raise TimeoutError
         count = os.readv(self._output, [buffer])
         if not count and self._failure is not None:
