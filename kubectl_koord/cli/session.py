@@ -79,7 +79,7 @@ class Session:
         `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
         """
         from kubectl_koord.cli.progress import Progress
-        from kubectl_koord.cluster import source, spare
+        from kubectl_koord.cluster import processors, source, spare
         from kubectl_koord.cluster.stored import offline
 
         gc.disable()  # reading makes millions of values and no cycles
@@ -98,7 +98,8 @@ class Session:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             spare.share()
             transport = self.live_transport()
-            snapshot = source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
+            with processors.long_turns():
+                snapshot = source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
         spare.forget()
         return snapshot
 

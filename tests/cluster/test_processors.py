@@ -1,4 +1,4 @@
-"""On Linux we, and kubectl with us, take a processor from nobody who has it, unless the user chose otherwise."""
+"""We take processors from nobody who has one, and our threads not from each other, unless the user chose otherwise."""
 
 import os
 import subprocess
@@ -75,3 +75,10 @@ def test_kubectl_runs_as_we_do(tmp_path: Path) -> None:
         lambda: subprocess.run(command, env=environment, capture_output=True, check=False),
     )
     assert told.read_text() == f"{os.SCHED_BATCH}\n"
+
+
+def test_threads_take_longer_turns_for_a_while() -> None:
+    before = sys.getswitchinterval()
+    with processors.long_turns():
+        assert sys.getswitchinterval() == pytest.approx(0.1)
+    assert sys.getswitchinterval() == before
