@@ -1,7 +1,6 @@
 """Work in a process of its own, beside ours: on Linux, where there is a second processor."""
 
 import contextlib
-import fcntl
 import os
 import signal
 import sys
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, Self
 
 import msgspec
 
-from kubectl_koord.cluster import forking
+from kubectl_koord.cluster import forking, pipes
 from kubectl_koord.cluster.api.transport import Interrupted, TooLate, interrupted
 from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.errors import KoordError
@@ -29,8 +28,6 @@ _FAILURES: tuple[type[KoordError], ...] = (Interrupted, TooLate, KoordError)
 _LENGTH = 4
 _AT_ONCE = 1 << 16
 """Bytes that are sent together: to wake up for every message costs more than to take it."""
-_AHEAD = 1 << 20
-"""Bytes that may be sent before they are taken."""
 _SET_DEATH_SIGNAL = 1
 """`PR_SET_PDEATHSIG` of Linux's sys/prctl.h."""
 
@@ -91,13 +88,11 @@ def run(work: Work, descriptor: int, take: Send, tell: Tell) -> bytes | None:
     if prctl is None:
         return None
     try:
-        ours, theirs = os.pipe()
+        ours, theirs = pipes.wide()
     except OSError:
         return None
-    with contextlib.suppress(OSError):  # a user may have only so much
-        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, _AHEAD)
     us = os.getpid()
-    with open(ours, "rb", buffering=_AHEAD) as messages:  # noqa: PTH123 - a pipe
+    with open(ours, "rb", buffering=pipes.HOLDS) as messages:  # noqa: PTH123 - a pipe
         try:
             child = forking.fork(lambda: _child(work, (descriptor, theirs), prctl, us))
         except OSError:

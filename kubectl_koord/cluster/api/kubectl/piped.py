@@ -1,8 +1,6 @@
 """What a socket receives, through a pipe: that holds several times as much, so that its sender need not wait."""
 
-import contextlib
 import errno
-import fcntl
 import math
 import os
 import select
@@ -10,11 +8,11 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
+from kubectl_koord.cluster import pipes
+
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-_HOLDS = 1 << 20
-"""Bytes that the pipe holds: Linux gives no more to ordinary users."""
 _PIECE = 1 << 17
 _LONGEST = 1 << 30
 """Milliseconds: `poll` takes hardly more. Who still may wait then asks again."""
@@ -29,9 +27,7 @@ class Piped:
 
     def __init__(self, connection: socket.socket) -> None:
         """Begin to fill the pipe; nobody else may receive from the socket any more."""
-        self._output, pipe = os.pipe()
-        with contextlib.suppress(OSError):  # a user may have only so much
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _HOLDS)
+        self._output, pipe = pipes.wide()
         self._poll = select.poll()
         self._poll.register(self._output, select.POLLIN)
         self._seconds: float | None = None
@@ -74,7 +70,7 @@ class Piped:
 def _move(connection: socket.socket, pipe: int) -> None:
     """Move all that is received into a pipe."""
     try:
-        while os.splice(connection.fileno(), pipe, _HOLDS):
+        while os.splice(connection.fileno(), pipe, pipes.HOLDS):
             pass
     except OSError as failure:
         if failure.errno not in _CANNOT_SPLICE:
