@@ -18,6 +18,8 @@ Ts = TypeVarTuple("Ts")
 T = TypeVar("T")
 
 _DEEPEST = 4
+_WIDER = 2
+"""So many times as many nodes are in each layer of `Steps` as in the one above it, at least."""
 
 
 class View(Memo):
@@ -208,15 +210,16 @@ class View(Memo):
         if self._base and self._depth() >= _DEEPEST:
             changed, others = {**self._nodes, **nodes}, {**self._occupants, **occupants}
             found = View(self.snapshot, changed, others, self._base, quotas=self.quotas)
-            found._keep(self, {*nodes, *occupants})
+            found.keep(self, {*nodes, *occupants})
             return found
         return View(self.snapshot, nodes, occupants, self)
 
-    def _keep(self, other: "View", changed: Collection[str]) -> None:
-        """Take over what was computed of the nodes that another view, over the same base, changes likewise."""
-        self._states = {name: state for name, state in other._states.items() if name not in changed}  # noqa: SLF001 - ditto
+    def keep(self, other: "View", changed: Collection[str]) -> None:
+        """Take over what a view of which this one takes the place computed of its nodes, but of those that changed."""
+        self._states.update((name, state) for name, state in other._states.items() if name not in changed)  # noqa: SLF001 - one of its own kind
         for key, known in other._values.items():  # noqa: SLF001 - ditto
-            self._values[key] = {name: value for name, value in known.items() if name not in changed}
+            kept = self._values.setdefault(key, {})
+            kept.update((name, value) for name, value in known.items() if name not in changed)
 
     def forget(self) -> None:
         """Let go of all that was computed of it, as nobody will ask for it: what holds the view itself would stay."""
@@ -226,6 +229,36 @@ class View(Memo):
 
     def _depth(self) -> int:
         return self._base._depth() + 1 if self._base else 0  # noqa: SLF001 - one of its own kind
+
+
+class Steps:
+    """A view to which pods are added one after the other, of which only the last is asked for anything.
+
+    Those that were added last lie in thin layers over wider ones: of few nodes anything is computed anew for the next
+    pod, and few layers are looked through.
+    """
+
+    def __init__(self, view: View) -> None:
+        """Begin with a view, which others may ask as well."""
+        self.now = view
+        self._view = view
+        self._layers: list[View] = []
+
+    def add(self, name: str, pod: Occupant) -> None:
+        """Put one more pod on a node."""
+        held: Mapping[str, tuple[Occupant, ...]] = {name: (*self.now.occupants(name), pod)}
+        merged: list[View] = []
+        while self._layers and len(self._layers[-1].touched()) < _WIDER * len(held):
+            merged.append(self._layers.pop())
+            held = {**merged[-1].layers()[1], **held}
+        below = self._layers[-1] if self._layers else self._view
+        self.now = View(below.snapshot, {}, held, below)
+        self._layers.append(self.now)
+        changed = {name}
+        for layer in merged:
+            self.now.keep(layer, changed)
+            changed.update(layer.touched())
+            layer.forget()
 
 
 class _Kept(Mapping[str, tuple[Occupant, ...]]):

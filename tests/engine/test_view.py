@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.numbers import allocatable_of
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.view import Steps, View, of
 from kubectl_koord.model.hardware.allocations import Allocations
-from kubectl_koord.model.pods import HostPort, NodePods, PodRequirements, ReservedRoom
+from kubectl_koord.model.pods import HostPort, NodePods, PendingPod, PodRequirements, ReservedRoom
 from tests.build import cluster, cpus, node, pending, running
 
 DRAWN = cluster("s0: b0[n1:8 n2:8]").with_running("a", on="n1", cpu=3, ports=(HostPort(80),))
@@ -146,3 +146,32 @@ def test_what_is_forgotten_is_computed_anew() -> None:
     what_if.forget()
     assert what_if.state("n1") is not before
     assert (what_if.state("n1").free, allocatable_of(what_if, "cpu")) == (before.free, allocatable)
+
+
+def test_pods_that_are_added_in_turn_are_where_they_were_put_and_others_see_nothing_of_them() -> None:
+    drawn = cluster(f"s0: b0[{' '.join(f'n{number:02}:8' for number in range(40))}]")
+    view = of(drawn)
+    steps, names = Steps(view), list(drawn.nodes)
+    placed: dict[str, list[PendingPod]] = {}
+    for number in range(300):
+        name = names[number * number % 37 % len(names)]
+        pod = pending(f"p{number}", requests=cpus(number % 3))
+        before = steps.now.of_node(name, room, 1)
+        steps.add(name, pod)
+        placed.setdefault(name, []).append(pod)
+        assert steps.now.of_node(name, room, 1) == before - 1
+        whole = view.with_pods(placed)
+        assert [steps.now.occupants(one) for one in names] == [whole.occupants(one) for one in names]
+        assert [steps.now.state(one).free for one in names] == [whole.state(one).free for one in names]
+        assert [steps.now.of_node(one, room, 1) for one in names] == [whole.of_node(one, room, 1) for one in names]
+        assert depth(steps.now) < 9
+    assert all(view.occupants(name) == () for name in names)
+
+
+def room(state: NodeState, more: int) -> int:
+    return state.places + more
+
+
+def depth(view: View) -> int:
+    base = view.layers()[0]
+    return 0 if base is None else 1 + depth(base)

@@ -1,5 +1,6 @@
 """What an attempt of the scheduler at a gang is: what is tried, and what came of it."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
@@ -292,12 +293,13 @@ def aborting(refusals: Mapping[str, Reason]) -> Mapping[str, Reason]:
 
 def is_enough(job: Job, placed: Iterable[str]) -> bool:
     """Tell whether every gang has as many members placed as it needs at once (`isGangValidForPermit`)."""
-    by_gang: dict[str, int] = {}
     keys = set(placed)
-    for pod in job.tried:
-        if pod.key in keys:
-            by_gang[pod.gang] = by_gang.get(pod.gang, 0) + 1
-    return all(by_gang.get(gang, 0) >= needed for gang, needed in job.needed.items()) and bool(keys)
+    return has_enough(job, Counter(pod.gang for pod in job.tried if pod.key in keys)) and bool(keys)
+
+
+def has_enough(job: Job, placed: Mapping[str, int]) -> bool:
+    """Tell the same by how many members of each gang are placed."""
+    return all(placed.get(gang, 0) >= needed for gang, needed in job.needed.items())
 
 
 def needed(group: GangGroup, *, remembered: bool = True) -> dict[str, int]:

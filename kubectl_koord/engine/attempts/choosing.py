@@ -14,7 +14,6 @@ from kubectl_koord.engine.columns import (
     every_node,
     first_of,
     has,
-    members,
     named,
 )
 from kubectl_koord.engine.fit.check import how_many
@@ -23,6 +22,7 @@ from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.numbers import Number, allocatable_of, allocatables, numbers_of, with_most
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
+from kubectl_koord.model.values.memo import Identity
 
 Choice: TypeAlias = Callable[[View, NodeSet, Sequence[str], PendingPod, Collection[str]], str]
 """Which of the feasible nodes of a view a pod takes, of which some come last, in an order, and some cannot be booked.
@@ -61,13 +61,10 @@ def not_bookable(view: View, nodes: NodeSet, late: Sequence[str], pod: PendingPo
 
 def at_the_cost_of(kinds: Iterable[Kind], *, most: bool) -> Choice:
     """Return the choice of the node on which a pod takes the most places from members of other kinds, or the fewest."""
-    every = tuple(kinds)
+    every, sign = Identity(tuple(kinds)), 1 if most else -1
 
     def choose(view: View, nodes: NodeSet, late: Sequence[str], pod: PendingPod, _: Collection[str]) -> str:
-        others = [(kind.requests, taking) for kind, taking in every if kind != pod.requirements]
-        costs = {name: _cost(view.state(name), pod, others) for name in members(view, nodes)}
-        chosen = max(costs.values()) if most else min(costs.values())
-        return emptiest(view, named(view, (name for name, cost in costs.items() if cost == chosen)), late, pod)
+        return emptiest(view, with_most(view, nodes, _cost, every, pod.requirements, sign), late, pod)
 
     return choose
 
@@ -87,15 +84,14 @@ class MemberOrder(Struct, frozen=True):
 USUAL = MemberOrder()
 
 
-def _cost(state: NodeState, pod: PendingPod, others: Iterable[tuple[Resources, Collection[str]]]) -> int:
-    """Return how many places fewer a node has for others, once the pod is there."""
+def _cost(state: NodeState, kinds: Identity[tuple[Kind, ...]], requirements: PodRequirements, sign: int) -> int:
+    """Return how many places fewer a node has for pods of other kinds, once one that asks for this is there."""
+    others = [kind.requests for kind, names in kinds.value if kind != requirements and state.node.name in names]
     left = dict(state.free)
-    for resource, amount in pod.requirements.requests:
+    for resource, amount in requirements.requests:
         left[resource] = left.get(resource, 0) - amount
-    return sum(
-        _places(asked, state.free, state.places) - _places(asked, left, state.places - 1)
-        for asked, names in others
-        if state.node.name in names
+    return sign * sum(
+        _places(asked, state.free, state.places) - _places(asked, left, state.places - 1) for asked in others
     )
 
 

@@ -1,6 +1,8 @@
 """An attempt at pods without a plan: each takes a node in its turn, until one finds none."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
 from msgspec import structs
@@ -12,6 +14,7 @@ from kubectl_koord.engine.attempts.attempt import (
     Kind,
     aborting,
     are_alike,
+    has_enough,
     is_enough,
     kinds_of,
     may_abort,
@@ -25,7 +28,7 @@ from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, LazyNames, NodeSlots, Offer
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.engine.slots import offer_slots, places
-from kubectl_koord.engine.view import View
+from kubectl_koord.engine.view import Steps, View
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.values.memo import Identity
 
@@ -169,6 +172,11 @@ def _unbookable_of_kind(state: NodeState, kind: Identity[Prepared]) -> Reason | 
     return unbookable(kind.value.trigger, state, kind.value)
 
 
+def _left(job: Job, queue: Sequence[PendingPod], position: int) -> tuple[PendingPod, ...]:
+    """Return the members that are still to be tried, and those that never are."""
+    return (*queue[position:], *_never(job))
+
+
 def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder) -> Attempt:
     """Try members in turn, the trigger first, then the others of each gang, each with its own prepared state."""
     trigger = first.trigger
@@ -182,16 +190,17 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
     placement: dict[str, str] = {}
     unbookable: dict[str, Reason] = {}
     kinds, turns = kinds_of(job, view, queue), dict[Kind, _Turns]()
-    now = view
+    steps, placed = Steps(view), Counter[str]()
     for position, pod in enumerate(queue):
+        now = steps.now
         prepared = job.prepared(pod, now) if position else first
-        left = (*queue[position:], *_never(job))
+        left = partial(_left, job, queue, position)
         if prepared.refusal is not None:
-            return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
+            return Attempt(pod, prepared, None, None, {}, waiting, left(), prefilter=prepared.refusal)
         offer = offer_slots(now, now.names(), (pod,), prepared)
         aborted = aborting(offer.refusals) if may_abort(pod) else {}
         if aborted or not offer.counts:
-            return Attempt(pod, prepared, None, None, offer, waiting, left, unbookable=unbookable, aborted=aborted)
+            return Attempt(pod, prepared, None, None, offer, waiting, left(), unbookable=unbookable, aborted=aborted)
         lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)
         order = turns.setdefault(kinds[pod.key], _Turns()) if lasting else _Turns()
         feasible = taking_any(now, offer.counts)
@@ -202,14 +211,13 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
         if not isinstance(booked, PendingPod):
             seat = FailedSeat(pod.key, name, booked)
             found = {name: booked}
-            return Attempt(pod, prepared, None, None, found, waiting, left, failed_seat=seat, unbookable=unbookable)
+            return Attempt(pod, prepared, None, None, found, waiting, left(), failed_seat=seat, unbookable=unbookable)
         waiting[name] = (*waiting.get(name, ()), booked)
         placement[pod.key] = name
-        if position:
-            now.forget()
-        now = view.with_pods(waiting)
+        placed[pod.gang] += 1
+        steps.add(name, booked)
         for of_kind in turns.values():
             of_kind.take(name)
-        if is_enough(job, placement):
+        if has_enough(job, placed):
             return Attempt(trigger, first, None, placement, {}, unbookable=unbookable)
     return Attempt(trigger, first, None, None, {}, waiting)  # each has a place, and fewer are there than must wait
