@@ -4,8 +4,9 @@ Copies are placed one after the other in the same engine; each takes its room in
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import lcm
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -20,7 +21,8 @@ from kubectl_koord.simulation.simulation import Scenario, Simulation, open_outco
 
 MOST_COPIES = 256
 """How many copies are tried; a job that fits as often as that is not followed further."""
-_MOST_PODS = 1 << 12
+_MOST_AT_ONCE, _MOST_IN_TURN = 1 << 12, 1 << 10
+"""How many pods are tried to find out how large a gang may be: in one attempt, and in one for each size."""
 _EVERYWHERE = frozenset(("cpu", "memory", "ephemeral-storage"))
 
 
@@ -56,7 +58,7 @@ def _at_once(view: View, asked: Identity[Simulation]) -> int | None:
         return None
     if _may_refuse(subject.pending, view):
         return None
-    pods = max(len(subject.pending) * MOST_COPIES, _MOST_PODS)
+    pods = max(len(subject.pending) * MOST_COPIES, _MOST_AT_ONCE)
     every = Scenario(simulation.snapshot, view, simulation.tree).simulation(sized(subject, pods))
     outcome = open_outcomes(every, preemption=False)[0]
     return pods if outcome.placed_at_once else sum(map(len, outcome.first.waiting.values()))
@@ -88,24 +90,71 @@ def _asks_alike(pod: PendingPod, first: PendingPod) -> bool:
     return own == (first.requirements, first.namespace, first.labels, ())
 
 
-def largest(simulation: Simulation, view: View) -> int:
+class Largest(NamedTuple):
+    """How many pods find a place at most, or more where that is as many as were tried."""
+
+    pods: int
+    counted_to: int
+
+
+def largest(simulation: Simulation, view: View) -> Largest:
     """Return the most pods with which the subject finds a place, all of them needed at once; 0 where none is enough.
 
-    The number of the pods that there are most of changes, the others stay. Twice as many are tried until they find no
-    place, then the border is searched: the number returned was tried and fits, the next was tried and does not.
+    The number of the pods that there are most of changes, the others stay. The number returned was tried and fits; the
+    next does not, or is more than is tried.
     """
     at_once = _at_once(view, Identity(simulation))
     if at_once is not None:
-        return min(at_once, _MOST_PODS)
-    least = len(_others(simulation.subject.pending))
-    step = lcm(*simulation.multiples.values())
-    low, high = least // step, least // step + 1
-    while high * step <= _MOST_PODS and _fits(simulation, high * step, view):
-        low, high = high, high * 2
-    while high - low > 1 and high * step <= _MOST_PODS:
+        return Largest(min(at_once, _MOST_AT_ONCE), _MOST_AT_ONCE)
+    pods = simulation.subject.pending
+    most, least, step = max(_MOST_IN_TURN, len(pods)), len(_others(pods)), lcm(*simulation.multiples.values())
+
+    def fits(number: int) -> bool:
+        return _fits(simulation, number * step, view)
+
+    nothing = least // step
+    alike = _most_alike(simulation, view)
+    if alike is None:
+        low, high = _border_above(nothing, most // step + 1, fits)
+    else:
+        low, high = _border_below(nothing, min(least + alike, most) // step + 1, fits)
+    while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if _fits(simulation, middle * step, view) else (low, middle)
-    return low * step if low > least // step else 0
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return Largest(low * step if low > nothing else 0, most // step * step)
+
+
+def _border_above(low: int, high: int, fits: Callable[[int], bool]) -> tuple[int, int]:
+    """Return between which numbers the border is, which is nearer to the lower one: twice as many are tried."""
+    tried = low + 1
+    while tried < high and fits(tried):
+        low, tried = tried, tried * 2
+    return low, min(tried, high)
+
+
+def _border_below(low: int, high: int, fits: Callable[[int], bool]) -> tuple[int, int]:
+    """Return the same where it is nearer to the higher one."""
+    fewer = 1
+    while low < high - fewer and not fits(high - fewer):
+        high, fewer = high - fewer, fewer * 2
+    return max(low, high - fewer), high
+
+
+def _most_alike(simulation: Simulation, view: View) -> int | None:
+    """Return how many of the pods that there are most of find a place where the others are not there, None if unknown.
+
+    Others that take room leave them no more than that.
+    """
+    others = _others(simulation.subject.pending)
+    if not others or not isinstance(simulation.subject, GangSubject):
+        return None
+
+    def alone(gang: Gang) -> Gang:
+        alike = tuple(pod for pod in gang.pending if pod not in others)
+        return structs.replace(gang, pending=alike, minimum=len(alike))
+
+    kind = Scenario(simulation.snapshot, view, simulation.tree).simulation(simulation.subject.with_gangs(alone))
+    return _at_once(view, Identity(kind))
 
 
 def renamed(subject: Subject, number: int) -> Subject:

@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.subjects import GangSubject
+from kubectl_koord.engine.view import View
 from kubectl_koord.explain.jobs.fit import fit
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import GangAnnotations, HostPort, PodRequirements
@@ -15,14 +16,16 @@ from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport
 from kubectl_koord.simulation import copies
-from kubectl_koord.simulation.simulation import cluster_of, open_outcomes
+from kubectl_koord.simulation.simulation import Simulation, cluster_of, open_outcomes
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import Submitted, of_profile, with_copy
 from tests.build import BLOCK, SPINE, Drawing, cluster, cpus, rules
 from tests.build import node as node_of
 from tests.render.samples import PIPE
 
+BY_THREE = rules(f"MustGather {SPINE}", f"PreferGather {BLOCK} x3")
 TREE = "s0: b0[n1:8 n2:8] b1[n3:8]; s1: b2[n4:8]"
+TWO_KINDS = cluster(TREE).with_pod("job-a", gang="job", cpu=0.1).with_pod("job-b", gang="job", cpu=0.2)
 
 
 def submitted(drawn: Drawing, *gangs: str, **fields: object) -> Submitted:
@@ -301,11 +304,12 @@ def test_the_count_is_what_repeated_placement_gives(drawn: Drawing, many: int, l
 def test_copies_that_are_counted_at_once_are_as_many_as_one_after_the_other(
     drawn: Drawing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at_once = only(asked(drawn, count=True)).how_many
+    found = only(asked(drawn, count=True))
     monkeypatch.setattr(copies, "_at_once", lambda *_: None)
-    assert only(asked(drawn, count=True)).how_many == at_once
+    in_turn = only(asked(drawn, count=True))
+    assert (in_turn.how_many, in_turn.largest) == (found.how_many, found.largest)
     monkeypatch.setattr(copies, "MOST_COPIES", 1)
-    assert only(asked(drawn, count=True)).how_many == min(at_once or 0, 1)
+    assert only(asked(drawn, count=True)).how_many == min(found.how_many or 0, 1)
 
 
 def test_copies_count_against_quotas_and_keep_each_other_away() -> None:
@@ -349,12 +353,45 @@ def placed_again_and_again(drawn: Drawing) -> int:
 
 def test_a_count_without_end_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "MOST_COPIES", 3)
-    monkeypatch.setattr(copies, "_MOST_PODS", 8)
+    monkeypatch.setattr(copies, "_MOST_AT_ONCE", 8)
     drawn = cluster(TREE).with_gang("job", 1)
     report = asked(drawn, count=True)
     found = only(report)
-    assert (found.how_many, found.counted_to, found.largest) == (3, 3, 8)
-    assert "3 or more such gangs fit; the largest has 8 pods.\n" in page(report)
+    assert (found.how_many, found.counted_to, found.largest, found.largest_counted_to) == (3, 3, 8, 8)
+    assert "3 or more such gangs fit; the largest has 8 pods or more.\n" in page(report)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "largest", "counted_to"),
+    [
+        (TWO_KINDS.with_pod("job-c", gang="job", cpu=0.3).with_group("job", 3), 7, 7),
+        (TWO_KINDS.with_group("job", 2), 7, 7),
+        (cluster(TREE).with_gang("job", 1, cpu=0.1, must_gather=SPINE), 7, 7),
+        (cluster(TREE).with_gang("job", 3, cpu=0.1, topology=BY_THREE).version("main"), 6, 6),
+        (cluster(TREE).with_gang("job", 9, cpu=0.1, must_gather=SPINE), 9, 9),
+    ],
+    ids=["two-others", "one-other", "spine", "by-three", "more-than-are-tried"],
+)
+def test_a_gang_is_counted_up_to_the_most_pods_that_are_tried(
+    drawn: Drawing, largest: int, counted_to: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "_MOST_IN_TURN", 7)
+    found = only(asked(drawn, count=True))
+    assert (found.largest, found.largest_counted_to) == (largest, counted_to)
+
+
+def test_how_large_a_gang_may_be_beside_a_launcher_takes_few_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def fits(simulation: Simulation, pods: int, view: View) -> bool:
+        tried.append(pods)
+        return before(simulation, pods, view)
+
+    before = copies._fits  # noqa: SLF001 - counted
+    monkeypatch.setattr(copies, "_fits", fits)
+    drawn = cluster(TREE).with_pod("job-a", gang="job", cpu=2).with_pod("job-b", gang="job", cpu=0.5)
+    found = only(asked(drawn.with_pod("job-c", gang="job", cpu=0.5).with_group("job", 3), count=True))
+    assert (found.largest, tried) == (61, [65, 63, 59, 61, 62])
 
 
 def test_the_page_counts_one_and_none() -> None:

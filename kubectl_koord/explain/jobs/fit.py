@@ -160,7 +160,7 @@ def _gang(
     is_tried = report.verdict == "no" and not others and not (alone and len(subject.pending) > 1)
     room = preempt(cluster.snapshot, subject, sharing=cluster) if is_tried else None
     preempted = room is not None and room.verdict == "yes" and bool(room.victims)
-    many = _counted(cluster, subject, report) if count else (None, None)
+    many, largest = _counted(cluster, subject, report) if count else (None, None)
     return FitGang(
         gang=report.gang,
         pods=len(report.pending_pods),
@@ -171,8 +171,8 @@ def _gang(
         domains=report.domains,
         victims=_victims(room) if preempted and room is not None else (),
         cause=report.cause,
-        how_many=many[0],
-        largest=many[1],
+        how_many=many,
+        largest=largest.pods if largest else None,
         gang_group=report.gang_group,
         min_member=report.min_member,
         must_gather=report.must_gather,
@@ -185,6 +185,7 @@ def _gang(
         broken_gangs=room.broken_gangs if preempted and room is not None else (),
         alternatives=report.alternatives,
         counted_to=copies.MOST_COPIES if count else 0,
+        largest_counted_to=largest.counted_to if largest else 0,
         other_scheduler=scheduler,
         shapes=report.shapes,
     )
@@ -200,7 +201,7 @@ def _fits(report: WhyReport, *, preempted: bool) -> Fits:
     return "never" if report.cause is not None and report.cause.code in _NEVER else "not-now"
 
 
-def _counted(cluster: Scenario, subject: Subject, report: WhyReport) -> tuple[int | None, int | None]:
+def _counted(cluster: Scenario, subject: Subject, report: WhyReport) -> tuple[int | None, copies.Largest | None]:
     """Return how many such gangs fit and how large one may be, where the engine decides that."""
     if report.verdict == "unknown" or (report.cause is not None and report.cause.code in _NEVER - {"never-fits"}):
         return None, None

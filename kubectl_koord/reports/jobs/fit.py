@@ -21,10 +21,11 @@ class FitGang(Struct, frozen=True, rename="camel"):
 
     The verdict, and what belongs to it, is what `why-pending` would answer once it is there; `victims` are those of
     all attempts where preemption would let it run. `how_many` such gangs fit one after the other, or more
-    where that is `counted_to`, and with `largest` pods it fits at most: None where that was not asked for, or is not
-    known. `alone` is set for pods without a gang. `other_scheduler` is the schedulerName of pods that another
-    scheduler would place: the answer is what koord-scheduler would do in its place, empty without any. `shapes` are its
-    pods by what they request, the most first; `requests` is that of one.
+    where that is `counted_to`, and with `largest` pods it fits at most, or with more where that is
+    `largest_counted_to`: None where that was not asked for, or is not known. `alone` is set for pods without a gang.
+    `other_scheduler` is the schedulerName of pods that another scheduler would place: the answer is what
+    koord-scheduler would do in its place, empty without any. `shapes` are its pods by what they request, the most
+    first; `requests` is that of one.
     """
 
     gang: str
@@ -50,6 +51,7 @@ class FitGang(Struct, frozen=True, rename="camel"):
     broken_gangs: tuple[BrokenGang, ...] = ()
     alternatives: tuple[WhyAlternative, ...] = ()
     counted_to: int = 0
+    largest_counted_to: int = 0
     other_scheduler: str = ""
     shapes: tuple[PodShape, ...] = ()
 

@@ -61,7 +61,8 @@ def _how_many(gang: FitGang, number: int) -> str:
     least = f"{number} or more" if number == gang.counted_to else str(number or "No")
     noun = "gang" if not gang.alone else "pod" if gang.pods == 1 else "workload"
     fits = f"{noun}s fit" if number > 1 else f"{noun} fits"
-    size = f"; the largest has {count(gang.largest, 'pod')}" if gang.largest else ""
+    more = " or more" if gang.largest == gang.largest_counted_to else ""
+    size = f"; the largest has {count(gang.largest, 'pod')}{more}" if gang.largest else ""
     return f"{least} such {fits}{size}."
 
 
