@@ -1,11 +1,11 @@
 """What pending pods use, read as soon as one has come that uses it, while other pods still come."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
 from kubectl_koord.cluster.collecting.collect import Collector, uses_volumes
-from kubectl_koord.cluster.kinds import CLAIM_KINDS, VOLUME_KINDS
+from kubectl_koord.cluster.kinds import CLAIM_KINDS, NAMESPACE, NAMESPACE_KINDS, VOLUME_KINDS
 from kubectl_koord.cluster.threads import Outcomes
 from kubectl_koord.model.pods import PendingPod
 
@@ -18,9 +18,10 @@ Kinds: TypeAlias = tuple[str, ...]
 class Ahead(Generic[T]):
     """Reads kinds in threads of their own."""
 
-    def __init__(self, read: Callable[[Kinds], T]) -> None:
-        """Keep how kinds are read; nothing is read yet."""
+    def __init__(self, read: Callable[[Kinds], T], asked: Collection[str] = ()) -> None:
+        """Keep how kinds are read, and which are in any case; nothing is read yet."""
         self._read = read
+        self._asked = frozenset(asked)
         self._begun: dict[Kinds, Outcomes[T]] = {}
 
     def watch(self, pods: Collector) -> None:
@@ -45,6 +46,8 @@ class Ahead(Generic[T]):
             self._begin(VOLUME_KINDS)
         if pod.resource_claims:
             self._begin(CLAIM_KINDS)
+        if pod.requirements.reads_namespaces and NAMESPACE.name not in self._asked:
+            self._begin(NAMESPACE_KINDS)
 
     def _begin(self, kinds: Kinds) -> None:
         if kinds not in self._begun:

@@ -326,9 +326,12 @@ FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
 MANIFEST_KINDS = _needed_by("manifests")
 """What is read besides for pods of manifests: what is added to them by what they say."""
+NAMESPACE_KINDS = (NAMESPACE.name,)
+"""What is read besides where a pod, or a Reservation, has inter-pod terms that select namespaces by their labels."""
 WEBHOOK_KINDS = (MUTATING.name,)
 """What is read besides for pods that Koordinator's webhook changes wherever there is one."""
 RECORDED_KINDS = tuple(name for name in KINDS if name != EVENT.name)
 """What a snapshot holds: all that any question reads, whatever the cluster has; and events, of some reasons."""
-REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *ELSEWHERE_KINDS)}
+_FOLLOWED = (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *NAMESPACE_KINDS, *ELSEWHERE_KINDS)
+REQUESTS = {name: KINDS[name].request() for name in _FOLLOWED}
 """How each kind is listed; of the others there is no list of the whole cluster."""

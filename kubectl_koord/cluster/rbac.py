@@ -14,7 +14,7 @@ from kubectl_koord.cluster.source import CRD, TRACED
 from kubectl_koord.model import installation
 from kubectl_koord.model.installation import HOME
 
-_USED = (*kinds.VOLUME_KINDS, *kinds.CLAIM_KINDS)
+_USED = (*kinds.VOLUME_KINDS, *kinds.CLAIM_KINDS, *kinds.NAMESPACE_KINDS)
 _LISTED: Mapping[str, tuple[str, ...]] = {
     "topology": kinds.TOPOLOGY_KINDS,
     "devices": kinds.DEVICE_KINDS,

@@ -27,6 +27,8 @@ from kubectl_koord.cluster.kinds import (
     EVENT,
     KINDS,
     LEASE,
+    NAMESPACE,
+    NAMESPACE_KINDS,
     NETWORK_TOPOLOGY,
     NODE,
     POD,
@@ -106,7 +108,11 @@ def live(  # noqa: PLR0913 - each names one thing
     """
     collector = SummingCollector(seen) if sums else ListingCollector(PodPool(details=POD_GROUP.name in kinds), seen)
     collector.looked_in = told.namespace
-    ahead = Ahead(lambda more: read(transport, requests(more), namespace, collector)) if asks_of_gangs(kinds) else None
+    ahead = (
+        Ahead(lambda more: read(transport, requests(more), namespace, collector), kinds)
+        if asks_of_gangs(kinds)
+        else None
+    )
     found = read(transport, requests(kinds), namespace, collector, early, told.namespace, ahead)
     gaps, listed, narrowed = absorb(found, collector), lease_seen(found), namespace() if found.namespace_only else ""
     del found  # the lists have more than the objects: what readers of pods and nodes remembered of them
@@ -141,16 +147,17 @@ def lease_seen(found: Lists[Part]) -> str | None:
 
 
 def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
-    """Return the kinds that a question about gangs rests on besides, for what pending pods use."""
+    """Return the kinds that a question about gangs rests on besides, for what pods use."""
     return tuple(chain.from_iterable(_used(kinds, collector))) if asks_of_gangs(kinds) else ()
 
 
 def _used(kinds: Sequence[str], collector: Collector) -> tuple[Kinds, ...]:
-    """Return the kinds for what pending pods use, those together that are read together."""
+    """Return the kinds for what pods use, those together that are read together."""
     volumes = (VOLUME_KINDS,) if collector.has_claims else ()
     claims = (CLAIM_KINDS,) if collector.has_resource_claims else ()
+    namespaces = (NAMESPACE_KINDS,) if NAMESPACE.name not in kinds and collector.reads_namespaces else ()
     has_classes = VOLCANO_GROUP.name in kinds and collector.has_volcano_classes
-    return (*volumes, *claims, *([(PRIORITY_CLASS.name,)] if has_classes else ()))
+    return (*volumes, *claims, *namespaces, *([(PRIORITY_CLASS.name,)] if has_classes else ()))
 
 
 class Reading(Lists[Part], frozen=True):

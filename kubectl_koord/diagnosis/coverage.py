@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from kubectl_koord.engine.fit.device_share import PodDeviceRequest, request_of
+from kubectl_koord.engine.fit.interpod_affinity.selecting import needs_unread_namespaces
 from kubectl_koord.engine.fit.resource_claims import readiness
 from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses_claims
 from kubectl_koord.engine.gangs import GangGroup
@@ -23,6 +24,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadCards,
     UnreadClaims,
     UnreadLoad,
+    UnreadNamespaces,
     UnreadQuotas,
     UnreadReservations,
     UnreadStorage,
@@ -135,6 +137,8 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
         devices = request_of(pod.requirements)
         if isinstance(devices, PodDeviceRequest) and devices.needs_template:
             yield PodSetting("npu-template")
+    if needs_unread_namespaces(pods, snapshot):
+        yield UnreadNamespaces()
     if not snapshot.sees("NodeMetric"):
         yield UnreadLoad()
     if any(pod.requirements.requests for pod in pods) and not snapshot.sees("NodeResourceTopology"):

@@ -37,6 +37,9 @@ class Rules(Struct, frozen=True):
     tolerates_unschedulable: a pod may tolerate that a reservation is unschedulable.
     finds_newer_zones: a volume's zone label of the older name is held against the newer one of a node, too
         (Kubernetes 1.35).
+    keeps_namespace_selectors: the namespace selector of a pod that is tried stays beside the namespaces that it
+        selects, and is held against no labels at all: one that only excludes some means every namespace
+        (Kubernetes 1.35, where `mergeAffinityTermNamespacesIfNotEmpty` gets a copy of the term).
     looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
     configures_match_policy: the match policy of gangs that name none is a setting (`defaultMatchPolicy`).
     """
@@ -59,6 +62,7 @@ class Rules(Struct, frozen=True):
     returns_owners_of_zones: bool
     counts_attachments: bool
     finds_newer_zones: bool
+    keeps_namespace_selectors: bool
     tolerates_unschedulable: bool
     configures_match_policy: bool
 
@@ -83,6 +87,7 @@ _RULES = {
         returns_owners_of_zones=False,
         counts_attachments=False,
         finds_newer_zones=False,
+        keeps_namespace_selectors=False,
         tolerates_unschedulable=False,
         configures_match_policy=False,
     ),
@@ -105,6 +110,7 @@ _RULES = {
         returns_owners_of_zones=False,
         counts_attachments=True,
         finds_newer_zones=True,
+        keeps_namespace_selectors=True,
         tolerates_unschedulable=True,
         configures_match_policy=True,
     ),
@@ -127,6 +133,7 @@ _RULES = {
         returns_owners_of_zones=True,
         counts_attachments=True,
         finds_newer_zones=True,
+        keeps_namespace_selectors=True,
         tolerates_unschedulable=True,
         configures_match_policy=True,
     ),

@@ -11,6 +11,7 @@ from kubectl_koord.model.hardware.devices import DeviceOptions
 from kubectl_koord.model.hardware.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.marks import NO_MARKS, Marks
+from kubectl_koord.model.namespaces import NAME_LABEL
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
 from kubectl_koord.model.resource_claims import PodClaim
 from kubectl_koord.model.unevaluated import PodUnevaluated
@@ -47,14 +48,20 @@ class Spread(Struct, frozen=True, gc=False):
 class PodTerm(Struct, frozen=True, gc=False):
     """One required term of an inter-pod affinity or anti-affinity.
 
-    `selector` None matches no pod. `namespaces` empty means the pod's own namespace; a namespace
-    selector is `every_namespace` when it is empty, and otherwise not resolvable from pods.
+    `selector` None matches no pod. It is about the `namespaces` that it names, and those whose labels match its
+    `namespace_selector`; with neither of them about the pod's own.
     """
 
     key: str
     selector: Selector | None
     namespaces: tuple[str, ...] = ()
-    every_namespace: bool = False
+    namespace_selector: Selector | None = None
+
+    @property
+    def reads_namespaces(self) -> bool:
+        """Whether it takes more of namespaces than their names, which are labels of theirs, to tell which are meant."""
+        selector = self.namespace_selector
+        return selector is not None and any(one.key != NAME_LABEL for one in selector.requirements)
 
 
 class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
@@ -87,6 +94,12 @@ class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
     unevaluated: tuple[PodUnevaluated, ...] = ()
     numa: PodNUMA = NO_NUMA
     has_resource_claims: bool = False
+
+    @property
+    def reads_namespaces(self) -> bool:
+        """Whether any of its terms selects namespaces by more labels than that of their names."""
+        terms = self.pod_affinity + self.pod_anti_affinity
+        return bool(terms) and any(term.reads_namespaces for term in terms)
 
 
 class RunningPod(Struct, frozen=True, gc=False):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from kubectl_koord.model.hardware.devices import DeviceStrategy
 from kubectl_koord.model.installation import HOME, Home, Installation
 from kubectl_koord.model.load import LoadSettings
+from kubectl_koord.model.namespaces import NamespaceLabels
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.others.migrations import MigrationJob
 from kubectl_koord.model.others.volcano import Volcano
@@ -79,7 +80,8 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     of files. `migrations` and `volcano` are read only where a question tells of them. `namespace_only` is set when no
     more than one namespace could be read. `events` holds those of preempted pods and failed attempts; `traces` every
     pod once more, only where a question needs it, and so `installation`, how Koordinator is installed.
-    `dynamic_resources` is what resource claims are allocated from, read only where a pending pod has one. Where nothing
+    `dynamic_resources` is what resource claims are allocated from, read only where a pending pod has one; `namespaces`
+    are the labels of namespaces, read only where a term of a pod selects some by them. Where nothing
     but sums of pods was asked for, `running` tells them by node, and `pending` and `finished` are empty.
     """
 
@@ -100,6 +102,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     claims: Mapping[str, Claim] = {}
     storage: Storage = Storage()
     dynamic_resources: DynamicResources = NO_DEVICES
+    namespaces: NamespaceLabels = {}
     leases: tuple[Lease, ...] | None = None
     gaps: tuple[Gap, ...] = ()
     config: SchedulerConfig = SchedulerConfig()

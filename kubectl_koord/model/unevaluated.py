@@ -60,6 +60,12 @@ class UnreadReservations(_Unevaluated, frozen=True, gc=False):
     may_admit: ClassVar[bool] = True
 
 
+class UnreadNamespaces(_Unevaluated, frozen=True, gc=False):
+    """Namespaces that could not be read, by whose labels terms of inter-pod affinities select them."""
+
+    may_admit: ClassVar[bool] = True
+
+
 class UnreadStorage(_Unevaluated, frozen=True, gc=False):
     """A volume claim that has no volume yet, where a kind that tells how it gets one could not be read."""
 
@@ -151,7 +157,7 @@ class PodSetting(_Unevaluated, frozen=True, gc=False):
     code: PodSettingCode
 
 
-WideningCode: TypeAlias = Literal["namespace-selector", "pod-level-resources", "exclusive-node-selector"]
+WideningCode: TypeAlias = Literal["pod-level-resources", "exclusive-node-selector"]
 
 
 class WideningPodSetting(_Unevaluated, frozen=True, gc=False):
@@ -219,6 +225,7 @@ Unevaluated: TypeAlias = (
     | UnreadLoad
     | UnreadTopologies
     | UnreadReservations
+    | UnreadNamespaces
     | UnreadStorage
     | UnreadVolume
     | UnreadVolumeLimits

@@ -26,6 +26,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadClaims,
     UnreadDevices,
     UnreadLoad,
+    UnreadNamespaces,
     UnreadQuotas,
     UnreadReservations,
     UnreadRuntimeClass,
@@ -46,7 +47,6 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "exclusive-topology": "exclusive placement by topology",
     "volume-claim-policy": "volume claim policies of a JobSet",
     "exclusive-node-selector": "exclusive placement by node selectors",
-    "namespace-selector": "namespace selector of an inter-pod affinity",
     "pod-level-resources": "pod-level resources",
 }
 _CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
@@ -109,6 +109,8 @@ def _name(item: Unevaluated) -> str:
             return "the CPUs and NUMA zones of the nodes (NodeResourceTopology objects could not be read)"
         case UnreadReservations():
             return "reservations (Reservation objects could not be read)"
+        case UnreadNamespaces():
+            return "namespace selectors of inter-pod affinities (Namespace objects could not be read)"
         case UnreadStorage(name, kind):
             return f"volume claim {name} (not bound yet, and {kind} objects could not be read)"
         case UnreadVolume(name):

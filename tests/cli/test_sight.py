@@ -323,6 +323,48 @@ def test_an_answer_about_a_pod_with_a_resource_claim_rests_on_what_decides_about
     assert not any(kind in said(done) for kind in kinds.CLAIM_KINDS)
 
 
+def selecting_namespaces(name: str, key: str, value: str, on: str = "") -> Object:
+    """Return a pod with anti-affinity against pods of other namespaces, on its own node."""
+    shy = pod(name, "" if on else name.partition("-")[0], cpu="1", on=on)
+    wanted = {"matchLabels": {key: value}}
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}, "namespaceSelector": wanted}
+    shy["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return shy
+
+
+@pytest.mark.parametrize("on", ["", "a0"], ids=["pending", "running"])
+def test_an_answer_rests_on_namespaces_where_a_term_selects_them_by_their_labels(
+    koord: Run, serving: Callable[..., ApiServer], on: str
+) -> None:
+    shy = selecting_namespaces("shy-0", "team", "a", on)
+    home: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": {"team": "b"}}}
+    api = serving([*objects(), *([] if on else [pod_group("shy", 1)]), shy, home])
+    words = ("why-pending", "tiny" if on else "shy", "-o", "json")
+    assert ended(koord(*words)) == (0, "yes")
+    api.rules[:] = [forbidden(RESOURCE["Namespace"])]
+    done = koord(*words)
+    assert ended(done) == REFUSED
+    assert "namespace selectors of inter-pod affinities (Namespace objects could not be read)" in said(done)
+    assert why_not(forbidden, RESOURCE["Namespace"]) in said(done)
+    api.rules.clear()
+    for name in ("a0", "a1", "b0", "b1"):
+        api.put(pod(f"one-{name}", cpu="0", on=name))
+    home["metadata"]["labels"] = {"team": "a"}
+    api.put(home)
+    assert ended(koord(*words)) == ((0, "yes") if on else (1, "no"))
+
+
+def test_namespaces_are_listed_only_where_a_term_selects_them_by_more_than_their_names(
+    koord: Run, serving: Callable[..., ApiServer]
+) -> None:
+    name = "kubernetes.io/metadata.name"
+    api = serving([*objects(), pod_group("shy", 1), selecting_namespaces("shy-0", name, "default")])
+    for on in ("a0", "a1", "b0", "b1"):
+        api.put(pod(f"one-{on}", cpu="0", on=on))
+    assert ended(koord("why-pending", "shy", "-o", "json")) == (1, "no")
+    assert not api.requests("/api/v1/namespaces")
+
+
 def test_kinds_of_resource_claims_are_listed_only_where_a_pod_has_one(koord: Run, api: ApiServer) -> None:
     koord("why-pending")
     assert not [request for request in api.log if "resource.k8s.io" in request.path]

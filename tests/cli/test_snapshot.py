@@ -21,7 +21,8 @@ from kubectl_koord.cluster.recording.target import NewFile
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import BIN, Run
-from tests.cli.world import lasting, pod_group
+from tests.cli.test_sight import selecting_namespaces
+from tests.cli.world import lasting, pod, pod_group
 
 READING = (
     ("topo",),
@@ -224,6 +225,29 @@ def test_every_command_answers_from_a_snapshot_as_it_does_live(koord: Run, serve
     assert requested == {"default/mid": renamed, "default/sandboxed": "250m CPU and 1Gi memory"}
     told = {one["code"] for one in live["doctor"][1]["findings"]}
     assert {"descheduler-settings", "descheduler-breaks-gangs"} <= told
+
+
+@pytest.mark.parametrize("key", ["team", "kubernetes.io/metadata.name"])
+def test_namespaces_that_terms_select_are_selected_in_a_snapshot_too(
+    koord: Run, server: ApiServer, tmp_path: Path, key: str
+) -> None:
+    server.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "shop"}}})
+    for name in ("a0", "a1", "b0", "b1"):
+        server.put(pod(f"one-{name}", cpu="0", on=name, namespace="shop"))
+    for gang, value in (("met", "shop"), ("free", "nobody")):
+        server.put(pod_group(gang, 1))
+        server.put(selecting_namespaces(f"{gang}-0", key, value))
+    plain, other = tmp_path / "plain.json.gz", tmp_path / "other.json.gz"
+    koord("snapshot", "-o", str(plain))
+    koord("snapshot", "-o", str(other), "--anonymize")
+    for gang, verdict in (("met", "no"), ("free", "yes")):
+        live = koord("why-pending", gang, "-o", "json")
+        assert json.loads(live.out)["verdict"] == verdict
+        recorded = koord("why-pending", gang, "-o", "json", "--snapshot", str(plain))
+        assert _bare(json.loads(recorded.out)) == _bare(json.loads(live.out))
+    listed = [koord("why-pending", "-A", "-o", "json", "--snapshot", str(file)) for file in (plain, other)]
+    causes = [[(one["code"], len(one["gangs"])) for one in json.loads(done.out)["causes"]] for done in listed]
+    assert causes[0] == causes[1]
 
 
 OFTEN = {("Pod", 403), ("NodeMetric", 404)}

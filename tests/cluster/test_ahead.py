@@ -30,6 +30,10 @@ def wanting(name: str, **spec: object) -> dict[str, Any]:
 USES_VOLUME = wanting("a", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
 OTHERS = [pod(f"p{number}", note="x" * 1000) for number in range(600)]
 USES_CLAIM = wanting("b", resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}])
+SELECTING = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "a"}}}
+SELECTS_NAMESPACES = wanting(
+    "c", affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [SELECTING]}}
+)
 
 
 @pytest.fixture
@@ -69,7 +73,14 @@ def test_volumes_are_asked_for_anew_where_pods_are(long: ApiServer, reach: Reach
     long.wait_for(CLAIMS, 2, watch=False)
 
 
-@pytest.mark.parametrize(("one", "used"), [(USES_VOLUME, kinds.VOLUME_KINDS), (USES_CLAIM, kinds.CLAIM_KINDS)])
+@pytest.mark.parametrize(
+    ("one", "used"),
+    [
+        (USES_VOLUME, kinds.VOLUME_KINDS),
+        (USES_CLAIM, kinds.CLAIM_KINDS),
+        (SELECTS_NAMESPACES, kinds.NAMESPACE_KINDS),
+    ],
+)
 def test_what_could_not_be_read_counts_where_it_is_needed(one: dict[str, Any], used: Kinds) -> None:
     asked: list[Kinds] = []
 
@@ -84,3 +95,11 @@ def test_what_could_not_be_read_counts_where_it_is_needed(one: dict[str, Any], u
     with pytest.raises(KoordError, match="error: no"):
         list(ahead.found((used,)))
     assert asked == [used]
+
+
+def test_what_is_read_in_any_case_is_not_read_ahead() -> None:
+    asked: list[Kinds] = []
+    ahead, pods = Ahead(asked.append, kinds.MANIFEST_KINDS), Collector()
+    ahead.watch(pods)
+    pods.add(kinds.POD.name, msgspec.convert(SELECTS_NAMESPACES, Pod))
+    assert (list(ahead.found(())), asked) == ([], [])

@@ -11,7 +11,8 @@ from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.listing import ListingCollector
 from kubectl_koord.cluster.collecting.summing import SummingCollector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.namespaces import NAME_LABEL
+from kubectl_koord.model.snapshot import Gap, Snapshot
 
 SPECS: dict[str, dict[str, Any]] = {
     "Pod": {"spec": {"nodeName": "n1"}},
@@ -90,6 +91,40 @@ def test_pods_to_come_share_shapes_anew_when_the_old_ones_are_let_go() -> None:
     assert a.requirements == b.requirements
     assert a.requirements is not b.requirements
     assert b.requirements is c.requirements
+
+
+BY_LABELS: dict[str, Any] = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "a"}}}
+BY_NAME: dict[str, Any] = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {NAME_LABEL: "a"}}}
+
+
+def with_term(where: str, term: dict[str, Any]) -> dict[str, Any]:
+    return {"affinity": {where: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+@pytest.mark.parametrize(("term", "reads"), [(BY_LABELS, True), (BY_NAME, False)])
+@pytest.mark.parametrize("where", ["podAffinity", "podAntiAffinity"])
+@pytest.mark.parametrize("kind", ["Pod", "Reservation"])
+def test_namespaces_are_read_where_a_term_selects_them_by_more_than_their_names(
+    kind: str, where: str, term: dict[str, Any], *, reads: bool
+) -> None:
+    collector = Collector()
+    collector.add("Pod", written("Pod", "plain"))
+    collector.add("Reservation", written("Reservation", "plain", spec={"template": {"spec": {}}}))
+    assert not collector.reads_namespaces
+    spec = with_term(where, term)
+    part = collector.part()
+    part.add(kind, written(kind, spec=spec if kind == "Pod" else {"template": {"spec": spec}}))
+    collector.merge(part)
+    collector.renew_pool()
+    assert collector.reads_namespaces == reads
+
+
+def test_namespaces_that_could_not_be_read_have_no_labels() -> None:
+    collector = Collector()
+    collector.add("Namespace", written("Namespace", "a"))
+    assert seen(collector).namespaces == {"a": {NAME_LABEL: "a"}}
+    gaps = [Gap("Namespace", "forbidden", "you may not")]
+    assert collector.snapshot(moment="", source="cluster", gaps=gaps).namespaces == {}
 
 
 @pytest.mark.parametrize("kind", [Collector, ListingCollector, SummingCollector])

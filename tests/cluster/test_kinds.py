@@ -66,6 +66,7 @@ def test_each_kind_is_listed_at_its_path_and_where_that_is_forbidden_in_one_name
         ("ResourceClaim", f"{DRA}/resourceclaims", f"{DRA}/namespaces/{{namespace}}/resourceclaims"),
         ("DeviceClass", f"{DRA}/deviceclasses", None),
         ("ResourceSlice", f"{DRA}/resourceslices", None),
+        ("Namespace", "/api/v1/namespaces", None),
         ("PodMigrationJob", f"{KOORDINATOR}/podmigrationjobs", None),
         ("PodGroup.scheduling.volcano.sh", f"{VOLCANO}/podgroups", f"{VOLCANO}/namespaces/{{namespace}}/podgroups"),
         ("Queue.scheduling.volcano.sh", f"{VOLCANO}/queues", None),
@@ -99,6 +100,7 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     assert kinds.FIT_KINDS == ("PriorityClass", "LimitRange")
     assert kinds.MANIFEST_KINDS == ("RuntimeClass", "Namespace", "ClusterColocationProfile")
     assert kinds.CLAIM_KINDS == ("ResourceClaim", "DeviceClass", "ResourceSlice")
+    assert kinds.NAMESPACE_KINDS == ("Namespace",)
     assert kinds.MIGRATION_KINDS == ("PodMigrationJob",)
     of_volcano = ("PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh")
     assert (*kinds.MIGRATION_KINDS, *of_volcano) == kinds.ELSEWHERE_KINDS

@@ -13,6 +13,7 @@ from kubectl_koord.cluster.elsewhere import StatedInstallation
 from kubectl_koord.cluster.watching.follower import Backoff
 from kubectl_koord.cluster.watching.watch import ClusterWatch
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model.namespaces import NAME_LABEL
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.world import Object, node, pod, pod_group, world
@@ -140,6 +141,22 @@ def test_resource_claims_are_followed_once_a_pod_asks_for_one(api: ApiServer, wa
     assert [one.found for one in waiting.resource_claims] == [None]
     api.put({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "gpu"}})
     while watch.snapshot().pending[-1].resource_claims[0].found is None:
+        assert changed(watch)
+
+
+def test_namespaces_are_followed_once_a_pod_selects_some_by_their_labels(api: ApiServer, watch: ClusterWatch) -> None:
+    watch.snapshot()
+    assert not api.requests("/api/v1/namespaces")
+    api.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "a"}}})
+    term = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "a"}}}
+    running = pod("selecting-0", on="a0")
+    running["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    api.put(running)
+    while not (found := watch.snapshot()).namespaces:
+        assert changed(watch)
+    assert found.namespaces["shop"] == {"team": "a", NAME_LABEL: "shop"}
+    api.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "b"}}})
+    while watch.snapshot().namespaces["shop"]["team"] != "b":
         assert changed(watch)
 
 

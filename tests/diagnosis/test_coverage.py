@@ -1,10 +1,13 @@
 """What is not evaluated makes a yes unknown; a no stays a no."""
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
 from kubectl_koord.explain.capacity.topo import topo
 from kubectl_koord.model.hardware.numa import NodeNUMA, PodNUMA
+from kubectl_koord.model.namespaces import NAME_LABEL
+from kubectl_koord.model.pods import PodRequirements, PodTerm
 from kubectl_koord.model.quotas import IGNORE_TERMINATING, QuotaSettings
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
@@ -13,10 +16,11 @@ from kubectl_koord.model.unevaluated import (
     Unevaluated,
     WideningPodSetting,
 )
+from kubectl_koord.model.values.selectors import EVERYTHING, Requirement, Selector
 from kubectl_koord.reports.common import Basis
 from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, why_of
+from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, having, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8)
 GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
@@ -93,6 +97,64 @@ PASSING = FREE.with_quota("default").configured(quotas=QuotaSettings(open_gates=
 )
 def test_what_is_not_evaluated_is_named_once(drawing: Drawing, what: str) -> None:
     assert unevaluated_names(not_evaluated(drawing.subject("job"), drawing)) == what
+
+
+UNREAD = FREE.with_gap("Namespace")
+EVERYBODY = PodTerm("spine", EVERYTHING, (), having(team="a"))
+NAMED = Selector((Requirement(NAME_LABEL, "NotIn", ("default",)), Requirement("team", "Exists")))
+WITHOUT = Selector((Requirement("team", "DoesNotExist"),))
+SELECTING = "namespace selectors of inter-pod affinities (Namespace objects could not be read)"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "what"),
+    [
+        (UNREAD, ""),
+        (UNREAD.with_members(("job-0",), "job", pod_affinity=(EVERYBODY,)), SELECTING),
+        (UNREAD.with_members(("job-0",), "job", pod_anti_affinity=(EVERYBODY,)), SELECTING),
+        (
+            FREE.with_gap("Namespace", "not-in-input").with_members(("job-0",), "job", pod_affinity=(EVERYBODY,)),
+            SELECTING,
+        ),
+        (FREE.with_members(("job-0",), "job", pod_affinity=(EVERYBODY,)), ""),
+        (UNREAD.with_members(("job-0",), "job", pod_affinity=(PodTerm("spine", EVERYTHING, (), EVERYTHING),)), ""),
+        (
+            UNREAD.with_members(
+                ("job-0",), "job", pod_affinity=(structs.replace(EVERYBODY, namespace_selector=WITHOUT),)
+            ),
+            "",
+        ),
+        (
+            UNREAD.with_members(
+                ("job-0",), "job", pod_affinity=(structs.replace(EVERYBODY, namespace_selector=WITHOUT),)
+            ).version("1.7"),
+            SELECTING,
+        ),
+        (UNREAD.with_running("x/w", "n1", pod_anti_affinity=(EVERYBODY,)), SELECTING),
+        (UNREAD.with_reserved("r", "n1", requirements=PodRequirements(pod_anti_affinity=(EVERYBODY,))), SELECTING),
+        (UNREAD.with_pod("x/w", pod_anti_affinity=(EVERYBODY,)), SELECTING),
+        (UNREAD.with_running("x/w", "n1", pod_affinity=(EVERYBODY,)), ""),
+        (UNREAD.with_running("x/w", "n1", pod_anti_affinity=(structs.replace(EVERYBODY, selector=None),)), ""),
+        (UNREAD.with_running("x/w", "n1", pod_anti_affinity=(structs.replace(EVERYBODY, selector=having(a="b")),)), ""),
+        (
+            UNREAD.with_running("x/w", "n1", pod_anti_affinity=(structs.replace(EVERYBODY, namespaces=("default",)),)),
+            "",
+        ),
+        (
+            UNREAD.with_running("x/w", "n1", pod_anti_affinity=(structs.replace(EVERYBODY, namespace_selector=NAMED),)),
+            "",
+        ),
+    ],
+)
+def test_namespaces_that_were_not_read_matter_where_a_term_may_select_them(drawing: Drawing, what: str) -> None:
+    assert unevaluated_names(not_evaluated(drawing.subject("job"), drawing)) == what
+
+
+@pytest.mark.parametrize("cpu", [1, 9])
+def test_without_namespaces_that_a_term_selects_a_yes_and_a_no_are_unknown(cpu: float) -> None:
+    drawing = FREE.with_members(("job-0",), "job", cpu=cpu, pod_anti_affinity=(EVERYBODY,))
+    assert why_of(drawing).verdict == ("no" if cpu > 8 else "yes")
+    assert why_of(drawing.with_gap("Namespace")).verdict == "unknown"
 
 
 def test_a_yes_that_rests_on_it_is_unknown() -> None:

@@ -14,7 +14,7 @@ from kubectl_koord.cluster import rbac
 from kubectl_koord.cluster.rbac import Right, lean
 from tests.apiserver import RESOURCES, ApiServer, Request, Rule
 from tests.cli.conftest import Run
-from tests.cli.test_sight import with_a_resource_claim
+from tests.cli.test_sight import selecting_namespaces, with_a_resource_claim
 from tests.cli.test_topo_changes import BLOCK, SPINE
 from tests.cli.world import Object, pod
 
@@ -62,11 +62,12 @@ VERB = {"GET": "get", "PATCH": "patch", "POST": "create", "PUT": "update", "DELE
 def with_a_private_image() -> list[Object]:
     """Return a cluster whose scheduler's version is told by its CRDs alone: the tag of its image is a private one.
 
-    It has a gang of Volcano, too, with a PriorityClass.
+    It has a gang of Volcano, too, with a PriorityClass, and a pod whose anti-affinity selects namespaces by labels.
     """
     text = json.dumps(with_a_resource_claim()).replace("koord-scheduler:v1.8.0", "koord-scheduler:ours")
     items: list[Object] = json.loads(text)
     api, theirs = "scheduling.volcano.sh/v1beta1", {"priorityClassName": "high"}
+    items.append(selecting_namespaces("shy-0", "team", "a", on="a0"))
     return [*items, {"apiVersion": api, "kind": "PodGroup", "metadata": {"name": "theirs"}, "spec": theirs}]
 
 

@@ -13,11 +13,15 @@ from kubectl_koord.engine.preemption.victims import without_victims
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.pods import AnyLabels, PodTerm
 from kubectl_koord.model.values.packed import PackedLabels, packed
-from kubectl_koord.model.values.selectors import Requirement, Selector, matches
+from kubectl_koord.model.values.selectors import EVERYTHING, Requirement, Selector, matches
 from tests.build import Drawing, cluster, having, node, pending
 
 NAMES = tuple(f"n{number}" for number in range(6))
-TERMS = (PodTerm("zone", having(app="web")), PodTerm("kubernetes.io/hostname", having(app="db"), every_namespace=True))
+TERMS = (
+    PodTerm("zone", having(app="web")),
+    PodTerm("kubernetes.io/hostname", having(app="db"), namespace_selector=EVERYTHING),
+    PodTerm("zone", having(app="db"), namespace_selector=having(team="a")),
+)
 SELECTORS = (
     having(app="web"),
     having(app="web", tier="a"),

@@ -12,6 +12,7 @@ from kubectl_koord.cluster.collecting import home, joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.cluster.objects.koordinator.reservations import reads_namespaces
 from kubectl_koord.cluster.objects.kubernetes import nodes, resource_claims, storage
 from kubectl_koord.cluster.objects.pods.decode import pod
 from kubectl_koord.cluster.objects.pods.fields import Pod
@@ -131,7 +132,9 @@ class Collector:
 
     def renew_pool(self) -> None:
         """Drop values that no object has any more: objects to come share new ones."""
+        reads_namespaces = self._pool.reads_namespaces
         self._pool = PodPool()
+        self._pool.reads_namespaces = reads_namespaces
 
     def part(self) -> "Collector":
         """Return an empty collector for a part of this cluster, to be merged when it is complete."""
@@ -213,6 +216,11 @@ class Collector:
         return any(pod.resource_claims for pod in self._pods.waiting())
 
     @property
+    def reads_namespaces(self) -> bool:
+        """Whether a term of any pod, or of what a Reservation stands for, selects namespaces by their labels."""
+        return self._pool.reads_namespaces or any(map(reads_namespaces, self.values(kinds.RESERVATION).values()))
+
+    @property
     def has_volcano_classes(self) -> bool:
         """Whether any PodGroup of Volcano names a PriorityClass."""
         return any(group.priority_class for group in self.values(kinds.VOLCANO_GROUP).values())
@@ -275,6 +283,9 @@ class Collector:
                 if key == own.lease
             ),
             dynamic_resources=self._dynamic_resources(),
+            namespaces={}
+            if any(gap.kind == kinds.NAMESPACE.name for gap in gaps)
+            else dict(sorted(self.values(kinds.NAMESPACE).items())),
             gaps=tuple(sorted(filter(joined.is_lack, gaps), key=lambda gap: gap.kind)),
             config=config,
             source=source,

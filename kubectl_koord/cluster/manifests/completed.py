@@ -13,8 +13,8 @@ from kubectl_koord.cluster.manifests.runtime import with_runtime
 from kubectl_koord.cluster.manifests.webhook import changed
 from kubectl_koord.cluster.manifests.workload import TemplateSpec
 from kubectl_koord.cluster.objects.fields.meta import Meta
-from kubectl_koord.cluster.objects.kubernetes.namespaces import labels_of_new
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model.namespaces import labels_of_new
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, PodUnevaluated, UnreadRuntimeClass
 from kubectl_koord.model.values.quantity import QuantityError

@@ -1,6 +1,6 @@
 """Selectors and tolerations as values, and whether they match."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -51,7 +51,7 @@ class Taint(Struct, frozen=True, gc=False):
     effect: str
 
 
-def holds(requirement: Requirement, labels: dict[str, str]) -> bool:
+def holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
     """Tell whether the labels satisfy the requirement (apimachinery labels.Requirement.Matches)."""
     value = labels.get(requirement.key)
     match requirement.operator:
@@ -77,7 +77,7 @@ def _compares(requirement: Requirement, value: str | None) -> bool:
     return have > want if requirement.operator == "Gt" else have < want
 
 
-def matches(selector: Selector, labels: dict[str, str]) -> bool:
+def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
     """Tell whether the labels satisfy every requirement of the selector."""
     return all(holds(requirement, labels) for requirement in selector.requirements)
 

@@ -10,7 +10,8 @@ from kubectl_koord.model.unevaluated import (
     PodUnevaluated,
     WideningPodSetting,
 )
-from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector, Toleration
+from kubectl_koord.model.values.selectors import EVERYTHING, NodeTerm, Requirement, Selector, Toleration
+from tests.build import having
 from tests.cluster.objects.wire import Json, pending
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -145,10 +146,14 @@ def test_required_inter_pod_terms() -> None:
         "labelSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
         "namespaces": ["b", "a"],
     }
-    wide = {"topologyKey": "zone", "namespaceSelector": {}}
-    found = requirements(affinity={"podAffinity": {REQUIRED: [term]}, "podAntiAffinity": {REQUIRED: [wide]}})
+    wide = {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {}}}
+    selecting = {"topologyKey": "zone", "namespaces": ["c"], "namespaceSelector": {"matchLabels": {"team": "a"}}}
+    found = requirements(affinity={"podAffinity": {REQUIRED: [term]}, "podAntiAffinity": {REQUIRED: [wide, selecting]}})
     assert found.pod_affinity == (PodTerm("zone", Selector((Requirement("app", "Exists"),)), ("a", "b")),)
-    assert found.pod_anti_affinity == (PodTerm("zone", None, every_namespace=True),)
+    assert found.pod_anti_affinity == (
+        PodTerm("zone", None, namespace_selector=EVERYTHING),
+        PodTerm("zone", None, ("c",), having(team="a")),
+    )
     assert found.unevaluated == ()
 
 
@@ -162,10 +167,6 @@ def test_required_inter_pod_terms() -> None:
         ({"resourceClaims": [{"name": "gpu"}]}, ()),
         ({"resources": {"requests": {"cpu": 1}}}, (WideningPodSetting("pod-level-resources"),)),
         ({"resources": {}}, ()),
-        (
-            {"affinity": {"podAffinity": {REQUIRED: [{"namespaceSelector": {"matchLabels": {"a": "b"}}}]}}},
-            (WideningPodSetting("namespace-selector"),),
-        ),
     ],
 )
 def test_what_no_filter_evaluates_is_named_once(fields: Json, unevaluated: tuple[PodUnevaluated, ...]) -> None:

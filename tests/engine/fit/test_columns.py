@@ -47,7 +47,7 @@ from kubectl_koord.model.pods import (
 )
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.memo import Identity
-from kubectl_koord.model.values.selectors import NodeTerm, Requirement
+from kubectl_koord.model.values.selectors import EVERYTHING, NodeTerm, Requirement
 from tests.build import BLOCK_KEY, SPINE_KEY, Drawing, card, cluster, devices, having, holding, pending, running
 from tests.engine.fit.device_share.world import ROOM, tree
 from tests.worded import worded
@@ -57,7 +57,9 @@ CPUS = CPUTopology(tuple(CPU(number, number // 2, number // 8, number // 8) for 
 GPU: Resources = (("cpu", 2000), ("nvidia.com/gpu", 1))
 WEB = having(app="web")
 SHOP = PodTerm(SPINE_KEY, WEB, namespaces=("shop",))
-ANYWHERE = PodTerm(HOST, WEB, every_namespace=True)
+ANYWHERE = PodTerm(HOST, WEB, namespace_selector=EVERYTHING)
+SELLING = PodTerm(BLOCK_KEY, WEB, namespace_selector=having(sells="all"))
+LABELS = {"shop": {"sells": "all"}, "default": {}}
 
 ASKING: dict[str, dict[str, Any]] = {
     "nothing more": {},
@@ -73,6 +75,8 @@ ASKING: dict[str, dict[str, Any]] = {
     "company of its own kind": {"pod_affinity": (PodTerm("rack", having(app="new")),), "labels": (("app", "new"),)},
     "no company": {"pod_anti_affinity": (PodTerm(BLOCK_KEY, WEB), SHOP)},
     "no company anywhere": {"pod_anti_affinity": (ANYWHERE,)},
+    "no company of some namespaces": {"pod_anti_affinity": (SELLING,)},
+    "company of some namespaces": {"pod_affinity": (SELLING,)},
     "what others keep away": {"labels": (("app", "web"),)},
     "a spread": {"spread": (Spread(BLOCK_KEY, 1, WEB), Spread("rack", 2, None, honor_affinity=False))},
     "a spread of some nodes": {
@@ -120,7 +124,7 @@ def resident(rng: Random, node: Node, number: int) -> RunningPod:
         holding(0),
         Allocations(cpus=CPUAllocation((0, 1), amounts)) if node.numa is not None else Allocations(),
     )
-    terms = (ANYWHERE,) if rng.random() < 0.2 else ()
+    terms = rng.choice(((ANYWHERE,), (SELLING,), *((),) * 8))
     name = f"{rng.choice(('default', 'shop'))}/{node.name}-{number}"
     labels = (("app", rng.choice(("web", "db"))),)
     return running(name, node.name, labels=labels, allocations=rng.choice(booked), pod_anti_affinity=terms)
@@ -141,7 +145,7 @@ def drawn(seed: int, number: int) -> Drawing:
         )
         for room in drawing.reserved
     )
-    return structs.replace(drawing, running=held, reserved=rooms)
+    return structs.replace(drawing, running=held, reserved=rooms, namespaces=LABELS)
 
 
 def variants(view: View, pod: PendingPod) -> Iterator[View]:

@@ -12,7 +12,7 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm
-from kubectl_koord.model.values.selectors import Selector
+from kubectl_koord.model.values.selectors import EVERYTHING, Selector
 from tests.build import Drawing, cluster, having, pending
 
 APP, DB = (("app", "web"),), (("app", "db"),)
@@ -89,7 +89,7 @@ def test_a_term_may_name_namespaces() -> None:
 
 
 def test_a_term_may_mean_every_namespace() -> None:
-    wide = PodTerm("network/block", having(app="web"), every_namespace=True)
+    wide = PodTerm("network/block", having(app="web"), namespace_selector=EVERYTHING)
     assert set(refused(DRAWN, pending("other/p", pod_anti_affinity=(wide,)))) == {"n1", "n2"}
 
 
@@ -114,7 +114,7 @@ def test_where_nobody_has_terms_members_change_nothing_but_room() -> None:
 
 def test_reserved_room_counts_like_a_pod_with_the_labels_of_its_template() -> None:
     drawing = cluster("s0: b0[n1] b1[n2]").with_reserved("r", on="n1", labels=APP)
-    everyone = PodTerm("network/block", Selector(()), every_namespace=True)
+    everyone = PodTerm("network/block", Selector(()), namespace_selector=EVERYTHING)
     for term in (everyone, SAME_BLOCK):
         assert refused(drawing, pending("p", pod_anti_affinity=(term,))) == {"n1": AntiAffinityViolated()}
         assert refused(drawing, pending("p", pod_affinity=(term,))) == {"n2": PodAffinityUnmet()}
@@ -135,8 +135,8 @@ def test_the_reservation_that_matches_a_pod_is_not_in_its_way() -> None:
 
 def test_terms_that_cover_every_pod_cover_reserved_room() -> None:
     drawing = cluster("s0: b0[n1] b1[n2]").with_reserved("r", on="n1")
-    everyone = PodTerm("network/block", Selector(()), every_namespace=True)
-    terms = (SAME_BLOCK, PodTerm("network/block", None, every_namespace=True))
+    everyone = PodTerm("network/block", Selector(()), namespace_selector=EVERYTHING)
+    terms = (SAME_BLOCK, PodTerm("network/block", None, namespace_selector=EVERYTHING))
     assert refused(drawing, pending("p", pod_anti_affinity=terms)) == {}
     repelling = drawing.with_running("w1", on="n2", labels=APP, pod_anti_affinity=(everyone,))
     assert refused(repelling, pending("p")) == {"n2": ExistingAntiAffinityViolated()}

@@ -202,6 +202,15 @@ def reserve_pod(written: Reservation, moment: str, pool: PodPool, *, waiting_too
     )
 
 
+def reads_namespaces(written: Reservation) -> bool:
+    """Tell whether a term of the pod that stands for a Reservation selects namespaces by their labels."""
+    affinity = written.spec.template.spec.affinity if written.spec.template else None
+    if affinity is None:
+        return False
+    terms = (*pod_terms(affinity.pod_affinity), *pod_terms(affinity.pod_anti_affinity))
+    return any(term.reads_namespaces for term in terms)
+
+
 def uid(meta: Meta) -> str:
     """Return the object's uid; its name where a hand-written file leaves it out."""
     return meta.uid or meta.name

@@ -72,8 +72,11 @@ class PodPool(SharedValues):
             details: whether the labels, the owner and the times of running pods are kept; what labels say of a pod is
                 found out in any case.
 
+        `reads_namespaces` is set once any requirements were seen whose terms select namespaces by their labels.
+
         """
         super().__init__()
+        self.reads_namespaces = False
         self.details = details
         self._requirements: dict[pods.PodRequirements, pods.PodRequirements] = {}
         self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
@@ -113,6 +116,7 @@ class PodPool(SharedValues):
             new = msgspec.structs.replace(new, devices=pod_devices.options(devices))
         if use is not None:
             new = msgspec.structs.replace(new, reservation=reservations.use(use))
+        self.reads_namespaces = self.reads_namespaces or new.reads_namespaces
         return self._requirements.setdefault(new, new)
 
     def priority(self, priority: int) -> int:

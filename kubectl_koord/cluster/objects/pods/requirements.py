@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_selector, node_terms
+from kubectl_koord.cluster.objects.fields.selectors import label_selector, node_terms
 from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.pods import numa
 from kubectl_koord.cluster.objects.pods.fields import (
@@ -13,7 +13,6 @@ from kubectl_koord.cluster.objects.pods.fields import (
     NodeAffinity,
     Pod,
     PodAffinity,
-    PodAffinityTerm,
     PodSpec,
     Volume,
 )
@@ -167,7 +166,7 @@ def pod_terms(affinity: PodAffinity | None) -> tuple[pods.PodTerm, ...]:
             key=term.topology_key,
             selector=label_selector(term.label_selector),
             namespaces=tuple(sorted(term.namespaces or ())),
-            every_namespace=term.namespace_selector == LabelSelector(),
+            namespace_selector=label_selector(term.namespace_selector),
         )
         for term in (affinity.required if affinity else None) or ()
     )
@@ -177,8 +176,6 @@ def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
     spec = pod.spec
     if spec.resources and spec.resources.requests:
         yield WideningPodSetting("pod-level-resources")
-    if any(_names_selected(affinity) for affinity in _pod_affinities(spec)):
-        yield WideningPodSetting("namespace-selector")
     for annotation in pod.metadata.annotations or ():
         if annotation in _UNEVALUATED_ANNOTATIONS:
             yield _UNEVALUATED_ANNOTATIONS[annotation]
@@ -188,13 +185,3 @@ def _unevaluated_volumes(volumes: Iterable[Volume]) -> Iterable[PodUnevaluated]:
     for volume in volumes:
         if any(getattr(volume, kind) is not None for kind in _ATTACHED):
             yield AttachedVolume(volume.name)
-
-
-def _pod_affinities(spec: PodSpec) -> Iterable[PodAffinityTerm]:
-    if spec.affinity:
-        for affinity in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
-            yield from (affinity.required if affinity else None) or ()
-
-
-def _names_selected(term: PodAffinityTerm) -> bool:
-    return term.namespace_selector is not None and term.namespace_selector != LabelSelector()

@@ -17,6 +17,7 @@ from kubectl_koord.engine.fit.interpod_affinity.repelling import (
     kinds_of,
     namespaces_of,
 )
+from kubectl_koord.engine.fit.interpod_affinity.selecting import merged
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.occupants import number_on
 from kubectl_koord.engine.reasons.nodes import (
@@ -27,8 +28,10 @@ from kubectl_koord.engine.reasons.nodes import (
 )
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.namespaces import NamespaceLabels
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, ReservedRoom
+from kubectl_koord.model.values.memo import Identity
 from kubectl_koord.model.values.selectors import Selector
 
 _Pairs: TypeAlias = Counter[tuple[str, str]]
@@ -47,11 +50,15 @@ class _Part(Struct, frozen=True):
 
 
 class _Covered(Struct, frozen=True):
-    """The pods that all of these terms of a pod in that namespace select, but for the reservations that it is given."""
+    """The pods that all of these terms of a pod in that namespace select, but for the reservations that it is given.
+
+    `known` are the labels of namespaces, which no what-if changes.
+    """
 
     terms: tuple[PodTerm, ...]
     namespace: str
     given: frozenset[str]
+    known: Identity[NamespaceLabels]
 
     @property
     def namespaces(self) -> tuple[str, ...] | None:
@@ -63,20 +70,23 @@ class _Covered(Struct, frozen=True):
 
     def __call__(self, occupant: Occupant) -> bool:
         return not _is_given(occupant, self.given) and all(
-            covers(term, self.namespace, occupant) for term in self.terms
+            covers(term, self.namespace, occupant, self.known.value) for term in self.terms
         )
 
 
 class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
     """The filter: what PreFilter prepares for the trigger in a view, the sums over the cluster.
 
-    A reservation counts like a pod, unless it is `given` to the trigger.
+    A reservation counts like a pod, unless it is `given` to the trigger. `pod_affinity` and `pod_anti_affinity` are the
+    terms of the trigger as PreFilter leaves them.
     """
 
     depends_on: ClassVar[DependsOn] = "pods"
     pod: PendingPod
     view: View
     given: frozenset[str]
+    pod_affinity: tuple[PodTerm, ...]
+    pod_anti_affinity: tuple[PodTerm, ...]
 
     def follows_members(self, trigger: PodRequirements) -> bool:
         """Tell that members which are placed count for one with terms of its own."""
@@ -85,19 +95,25 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
     @cached_property
     def _total(self) -> _Part:
         """The sums over the cluster as it was prepared for."""
-        view, pod, wanted = self.view, self.pod, self.pod.requirements
+        view, pod = self.view, self.pod
+        known = Identity(self._known)
         total = _Part(Counter(), Counter(), Counter())
-        if wanted.pod_affinity:
-            by_node = number_on(view, _Covered(wanted.pod_affinity, pod.namespace, self.given))
-            _add(total.pod_affinity, view, wanted.pod_affinity, by_node)
-        for term in wanted.pod_anti_affinity:
-            by_node = number_on(view, _Covered((term,), pod.namespace, self.given))
+        if self.pod_affinity:
+            by_node = number_on(view, _Covered(self.pod_affinity, pod.namespace, self.given, known))
+            _add(total.pod_affinity, view, self.pod_affinity, by_node)
+        for term in self.pod_anti_affinity:
+            by_node = number_on(view, _Covered((term,), pod.namespace, self.given, known))
             _add(total.pod_anti_affinity, view, (term,), by_node)
         for term, by_node in covering(view, pod):
             _add(total.existing_anti_affinity, view, (term,), by_node)
         for name, (term, namespace) in self._given_kinds():
-            _count(total.existing_anti_affinity, (term,) if covers(term, namespace, pod) else (), view.node(name), -1)
+            covering_it = (term,) if covers(term, namespace, pod, known.value) else ()
+            _count(total.existing_anti_affinity, covering_it, view.node(name), -1)
         return total
+
+    @property
+    def _known(self) -> NamespaceLabels:
+        return self.view.snapshot.namespaces
 
     def _given_kinds(self) -> Iterator[tuple[str, Kind]]:
         """Yield the anti-affinity of the reservations that the trigger is given, with their nodes."""
@@ -109,12 +125,11 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
     def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when affinity or anti-affinity forbids the prepared pod on this node."""
         labels, at = dict(state.node.labels), self._at(state)
-        requirements = self.pod.requirements
-        if not self._is_affine(requirements.pod_affinity, labels, at):
+        if not self._is_affine(self.pod_affinity, labels, at):
             return PodAffinityUnmet()
         if any(
             term.key in labels and at("pod_anti_affinity", (term.key, labels[term.key])) > 0
-            for term in requirements.pod_anti_affinity
+            for term in self.pod_anti_affinity
         ):
             return AntiAffinityViolated()
         if any(at("existing_anti_affinity", pair) > 0 for pair in labels.items()):
@@ -127,14 +142,33 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
         is_there = name in view.names()
         if is_there and state is view.state(name):
             return lambda kind, pair: getattr(total, kind)[pair]
-        now = _part(self.pod, state.node, state.occupants, self.given)
-        before = _part(self.pod, view.node(name), view.occupants(name), self.given) if is_there else _NO_PART
+        now = self._part(state.node, state.occupants)
+        before = self._part(view.node(name), view.occupants(name)) if is_there else _NO_PART
 
         def at(kind: str, pair: tuple[str, str]) -> int:
             count: int = getattr(total, kind)[pair] + getattr(now, kind)[pair] - getattr(before, kind)[pair]
             return count
 
         return at
+
+    def _part(self, node: Node, occupants: Iterable[Occupant]) -> _Part:
+        """Return what the pods of one node add."""
+        part = _Part(Counter(), Counter(), Counter())
+        pod, known = self.pod, self._known
+        affinity, anti_affinity = self.pod_affinity, self.pod_anti_affinity
+        for other in occupants:
+            if _is_given(other, self.given):
+                continue
+            if affinity and all(covers(term, pod.namespace, other, known) for term in affinity):
+                _count(part.pod_affinity, affinity, node)
+            if anti_affinity:
+                covered = (term for term in anti_affinity if covers(term, pod.namespace, other, known))
+                _count(part.pod_anti_affinity, covered, node)
+            against = other.requirements.pod_anti_affinity
+            if against:
+                covering = (term for term in against if covers(term, other.namespace, pod, known))
+                _count(part.existing_anti_affinity, covering, node)
+        return part
 
     def _is_affine(self, terms: tuple[PodTerm, ...], labels: dict[str, str], at: _At) -> bool:
         if any(term.key not in labels for term in terms):
@@ -148,7 +182,7 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
     def _is_own(self) -> bool:
         """Whether the pod is one of those that its own affinity asks for."""
         own = self.pod
-        return all(covers(term, own.namespace, own) for term in own.requirements.pod_affinity)
+        return all(covers(term, own.namespace, own, self._known) for term in self.pod_affinity)
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
         """Return the nodes of a set that refuse the pod."""
@@ -174,7 +208,7 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
         if view is not self.view:
             return Stateless.taking_alike(self, view, pods, taking)
         parts = [taking]
-        for key in {term.key for term in self.pod.requirements.pod_anti_affinity}:
+        for key in {term.key for term in self.pod_anti_affinity}:
             lacking = without_label(view, key)
             parts = [part for whole in parts for part in (whole & lacking, whole & ~lacking) if part]
         return parts
@@ -186,7 +220,7 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
         return self._unaffine(), _in(self.view, total.pod_anti_affinity), _in(self.view, +total.existing_anti_affinity)
 
     def _unaffine(self) -> NodeSet:
-        terms, view = self.pod.requirements.pod_affinity, self.view
+        terms, view = self.pod_affinity, self.view
         labelled_all = near = every_node(view)
         for term in terms:
             labelled_all &= ~without_label(view, term.key)
@@ -212,28 +246,11 @@ def prepare(pod: PendingPod, cluster: Cluster) -> InterPodAffinity | None:
     wanted = pod.requirements
     if not (wanted.pod_affinity or wanted.pod_anti_affinity) and not is_repelled(pod, cluster):
         return None
-    return InterPodAffinity(pod, cluster.view, drawable(cluster.view, pod).uids)
+    terms = (merged(wanted.pod_affinity, cluster.rules), merged(wanted.pod_anti_affinity, cluster.rules))
+    return InterPodAffinity(pod, cluster.view, drawable(cluster.view, pod).uids, *terms)
 
 
 _NO_PART = _Part(Counter(), Counter(), Counter())
-
-
-def _part(pod: PendingPod, node: Node, occupants: Iterable[Occupant], given: frozenset[str]) -> _Part:
-    """Return what the pods of one node add."""
-    part = _Part(Counter(), Counter(), Counter())
-    affinity, anti_affinity = pod.requirements.pod_affinity, pod.requirements.pod_anti_affinity
-    for other in occupants:
-        if _is_given(other, given):
-            continue
-        if affinity and all(covers(term, pod.namespace, other) for term in affinity):
-            _count(part.pod_affinity, affinity, node)
-        if anti_affinity:
-            _count(part.pod_anti_affinity, (term for term in anti_affinity if covers(term, pod.namespace, other)), node)
-        against = other.requirements.pod_anti_affinity
-        if against:
-            covering = (term for term in against if covers(term, other.namespace, pod))
-            _count(part.existing_anti_affinity, covering, node)
-    return part
 
 
 def _is_given(occupant: Occupant, given: frozenset[str]) -> bool:

@@ -7,10 +7,11 @@ from kubectl_koord.engine.fit.check import Cluster
 from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.occupants import laid_over, occupied
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.namespaces import NamespaceLabels, labels_of
 from kubectl_koord.model.pods import PendingPod, PodTerm
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised, recently
-from kubectl_koord.model.values.selectors import BySelector, Selector, matches
+from kubectl_koord.model.values.selectors import EVERYTHING, BySelector, Selector, matches
 
 Kind: TypeAlias = tuple[PodTerm, str]
 """A term of the anti-affinity of a pod, and the pod's namespace."""
@@ -20,8 +21,9 @@ _MOST_KEPT = 4
 
 def is_repelled(pod: PendingPod, cluster: Cluster) -> bool:
     """Tell whether another pod's anti-affinity is against the pod: of one that runs, or of one that may be placed."""
+    known = cluster.view.snapshot.namespaces
     every = (one for by_reach in _by_reaches(cluster.view, cluster.pending) for one in by_reach.in_reach(pod))
-    return any(covers(*kind, pod) for kind in every)
+    return any(covers(*kind, pod, known) for kind in every)
 
 
 def keys_looked_at(namespace: str, view: View, pending: tuple[PendingPod, ...] | None) -> frozenset[str]:
@@ -31,7 +33,8 @@ def keys_looked_at(namespace: str, view: View, pending: tuple[PendingPod, ...] |
 
 def covering(view: View, pod: PendingPod) -> Iterator[tuple[PodTerm, Mapping[str, int]]]:
     """Return the terms of pods that run which cover a pod, and by node how often pods have each."""
-    kinds = (kind for kind in _running(view).in_reach(pod) if covers(*kind, pod))
+    known = view.snapshot.namespaces
+    kinds = (kind for kind in _running(view).in_reach(pod) if covers(*kind, pod, known))
     return ((kind[0], repelling(view)[kind]) for kind in kinds)
 
 
@@ -43,7 +46,7 @@ def _by_reaches(view: View, pending: tuple[PendingPod, ...] | None) -> "tuple[_B
 
 
 class _ByReach:
-    """Kinds by the namespaces that they are about."""
+    """Kinds by the namespaces that they are about, or may be."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         about: dict[str | None, list[tuple[Selector, Kind]]] = {}
@@ -70,8 +73,8 @@ def _keys_of(selectors: Iterable[Selector]) -> frozenset[str]:
 
 
 def namespaces_of(term: PodTerm, namespace: str) -> tuple[str, ...] | None:
-    """Return the namespaces that a term of a pod is about, None for all."""
-    return None if term.every_namespace else term.namespaces or (namespace,)
+    """Return the namespaces that a term of a pod is about, None where labels tell which, or for all."""
+    return None if term.namespace_selector is not None else term.namespaces or (namespace,)
 
 
 @memoised
@@ -129,7 +132,17 @@ def kinds_of(pods: Iterable[Occupant]) -> Iterator[Kind]:
             yield term, pod.namespace
 
 
-def covers(term: PodTerm, namespace: str, other: Occupant) -> bool:
-    """Tell whether a term of a pod in that namespace selects `other` (framework `AffinityTerm.Matches`)."""
-    in_reach = term.every_namespace or other.namespace in (term.namespaces or (namespace,))
-    return in_reach and term.selector is not None and matches(term.selector, dict(other.labels))
+def covers(term: PodTerm, namespace: str, other: Occupant, known: NamespaceLabels) -> bool:
+    """Tell whether a term of a pod in that namespace selects `other`; `known` are the labels of namespaces.
+
+    Mirrors `AffinityTerm.Matches` and `getNamespacesFromPodAffinityTerm` in kube-scheduler's framework/types.go.
+    """
+    if term.namespace_selector is None:
+        is_about = other.namespace in (term.namespaces or (namespace,))
+    else:
+        is_about = other.namespace in term.namespaces or _is_selected(other.namespace, term.namespace_selector, known)
+    return is_about and term.selector is not None and matches(term.selector, dict(other.labels))
+
+
+def _is_selected(namespace: str, selector: Selector, known: NamespaceLabels) -> bool:
+    return selector == EVERYTHING or matches(selector, labels_of(namespace, known))
