@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
-import msgspec
-
+from kubectl_koord.cluster.objects.fields import go_json
 from kubectl_koord.model.hardware.numa import MOST_CPUS, CPUSet
 
 T = TypeVar("T")
@@ -35,6 +34,7 @@ def annotation(annotations: Mapping[str, str | None], name: str, form: type[T]) 
     if not written:
         return None
     try:
-        return msgspec.json.decode(written, type=form)
+        found: T = go_json.decode(written, form)
     except (ValueError, RecursionError):
         return None
+    return found

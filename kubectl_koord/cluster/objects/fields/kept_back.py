@@ -1,8 +1,10 @@
 """What nodes and Reservations keep back from pods, in the annotation that both have for it."""
 
-import msgspec
+from functools import lru_cache
+
 from msgspec import Struct, field
 
+from kubectl_koord.cluster.objects.fields import go_json
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, Nano, amounts
 from kubectl_koord.cluster.objects.fields.cpus import cpu_set
 from kubectl_koord.model.values import quantity
@@ -18,10 +20,11 @@ class _KeptBack(Struct, gc=False):
     policy: str | None = field(default=None, name="applyPolicy")
 
 
+@lru_cache(maxsize=1024)
 def kept_back(annotation: str) -> Nano:
-    """Return what is kept back; nothing where that cannot be read."""
+    """Return what is kept back, one object for equal texts; nothing where that cannot be read."""
     try:
-        read = msgspec.json.decode(annotation, type=_KeptBack | None)
+        read: _KeptBack | None = go_json.decode(annotation, _KeptBack | None)
         if read is None or (read.policy or "Default") != "Default":
             return {}
         reserved = amounts(read.resources)

@@ -1,12 +1,13 @@
 """How LoadAwareScheduling is configured, for all nodes or for one: thresholds, and what estimates are made of."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.objects.fields import durations
+from kubectl_koord.cluster.objects.fields import durations, go_json
 from kubectl_koord.cluster.objects.fields.meta import Int64
 from kubectl_koord.model.load import AggregatedThresholds, LoadSettings, Percentages, Thresholds
 
@@ -46,12 +47,13 @@ class Arguments(Struct, gc=False, rename="camel"):
     allow_customize_estimation: bool = False
 
 
+@lru_cache(maxsize=1024)
 def own_thresholds(annotation: str | None) -> Thresholds:
     """Return a node's own thresholds; one that cannot be read counts for nothing, as the scheduler has it."""
     if not annotation:
         return Thresholds()
     try:
-        written = msgspec.json.decode(annotation, type=Custom)
+        written: Custom = go_json.decode(annotation, Custom)
     except (msgspec.DecodeError, RecursionError):
         return Thresholds()
     if not _is_duration(written.aggregated_usage):

@@ -7,6 +7,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from kubectl_koord.cluster.objects.fields import go_json
 from kubectl_koord.cluster.objects.fields.amounts import amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Int32
 from kubectl_koord.cluster.objects.fields.selectors import Expression, LabelSelector, label_selector
@@ -46,7 +47,7 @@ class _Extension(Struct, gc=False):
 
 
 class _Allocation(Struct, gc=False):
-    minor: Int32 = 0
+    minor: Int32 | None = None
     resources: dict[str, str | int | float] | None = None
     extension: _Extension | None = None
 
@@ -73,7 +74,9 @@ class _UnreadableError(ValueError):
     """An annotation that is not of its form."""
 
 
-_allocations = msgspec.json.Decoder(dict[str, list[_Allocation] | None] | None)
+_Allocated: TypeAlias = dict[str, list[_Allocation] | None]
+
+_allocations = msgspec.json.Decoder(_Allocated | None)
 
 
 def allocated(annotations: Strings | None) -> tuple[DeviceAllocation, ...]:
@@ -87,23 +90,40 @@ def allocated(annotations: Strings | None) -> tuple[DeviceAllocation, ...]:
 
 def _allocated(written: str) -> tuple[DeviceAllocation, ...]:
     try:
-        return _booked(msgspec.json.encode(_allocations.decode(written)))
+        found, is_whole = _booked(msgspec.json.encode(_allocations.decode(written)))
+        if is_whole:  # only then the text may have other keys: to look for them takes as long as all the rest
+            return found
+        return _booked(msgspec.json.encode(go_json.decode(written, _Allocated | None)))[0]
     except (msgspec.MsgspecError, RecursionError, quantity.QuantityError) as problem:
         raise _UnreadableError from problem
 
 
 @lru_cache(maxsize=4096)
-def _booked(written: bytes) -> tuple[DeviceAllocation, ...]:
-    """Return allocations without the ids of their devices, one object for all that are alike."""
+def _booked(written: bytes) -> tuple[tuple[DeviceAllocation, ...], bool]:
+    """Return allocations without the ids of their devices, one object for all that are alike.
+
+    The second tells whether each has all that the scheduler always writes.
+    """
     read = _allocations.decode(written) or {}
-    return tuple(_allocation(kind, one) for kind, some in sorted(read.items()) for one in some or ())
+    every = [(kind, one) for kind, some in sorted(read.items()) for one in some or ()]
+    return tuple(_allocation(kind, one) for kind, one in every), all(_is_whole(one) for _, one in every)
+
+
+def _is_whole(one: _Allocation) -> bool:
+    functions = one.extension.vfs if one.extension is not None else ()
+    return (
+        one.minor is not None
+        and one.resources is not None
+        and functions is not None
+        and all(function.bus_id for function in functions)
+    )
 
 
 def _allocation(kind: str, one: _Allocation) -> DeviceAllocation:
     functions = one.extension.vfs if one.extension is not None else None
     return DeviceAllocation(
         kind,
-        one.minor,
+        one.minor or 0,
         _resources(tuple((one.resources or {}).items())),
         tuple([function.bus_id for function in functions]) if functions else (),
     )
@@ -160,9 +180,10 @@ def _read(written: str, form: type[T]) -> T | None:
 
     """
     try:
-        return msgspec.json.decode(written, type=form | None)
+        found: T | None = go_json.decode(written, form | None)
     except (msgspec.MsgspecError, RecursionError) as problem:
         raise _UnreadableError from problem
+    return found
 
 
 def _hints(written: str | None) -> tuple[DeviceHint, ...]:

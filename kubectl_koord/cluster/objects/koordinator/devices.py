@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from kubectl_koord.cluster.decoders import decoder
+from kubectl_koord.cluster.objects.fields import go_json
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import NOTHING, Int32, Meta
 from kubectl_koord.cluster.objects.fields.pod_devices import VirtualFunction
@@ -102,6 +103,7 @@ class ListedDevice(Struct, gc=False):
     spec: ListedDeviceSpec = field(default_factory=ListedDeviceSpec)
 
 
+_Partitions: TypeAlias = dict[int, list[_Partition] | None]
 _Layout: TypeAlias = Callable[[bytes, str, bool, bool], DeviceLayout]
 
 _encode = msgspec.json.Encoder().encode
@@ -181,7 +183,7 @@ def _table(written: str) -> PartitionTable | None:
     if not written:
         return None
     try:
-        read = msgspec.json.decode(written, type=dict[int, list[_Partition] | None])
+        read: _Partitions = go_json.decode(written, _Partitions)
         return tuple(
             (number, tuple(_partition(one) for one in partitions))
             for number, partitions in sorted(read.items())

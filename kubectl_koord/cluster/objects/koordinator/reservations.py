@@ -1,14 +1,12 @@
 """Reservations: those that hold room on a node, and the pods that stand for those that are not placed yet."""
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from msgspec import Struct, field, structs
 
-from kubectl_koord.cluster.objects.fields import pod_devices
+from kubectl_koord.cluster.objects.fields import go_json, pod_devices
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
 from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, namespace, strings
@@ -62,6 +60,12 @@ class ReservationStatus(Struct, gc=False, rename="camel"):
     node_name: str | None = None
     allocatable: Amounts | None = None
     conditions: list[Condition] | None = None
+
+
+class _Restricted(Struct, gc=False):
+    """scheduling.koordinator.sh/reservation-restricted-options."""
+
+    resources: list[str] | None = None
 
 
 class Reservation(Struct, gc=False):
@@ -250,11 +254,10 @@ def _whole(text: str) -> int | None:
 def _restricted(options: str) -> tuple[str, ...] | None:
     """Return the resources to which Restricted is limited, None where that cannot be read: it is for nobody then."""
     try:
-        told: Any = json.loads(options) if options else {}
+        told: _Restricted = go_json.decode(options or "{}", _Restricted)
     except (ValueError, RecursionError):
         return None
-    named = (told.get("resources") or []) if isinstance(told, dict) else None
-    return tuple(named) if isinstance(named, list) and all(isinstance(one, str) for one in named) else None
+    return tuple(told.resources or ())
 
 
 def _counted(size: pods.Resources, named: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from kubectl_koord.cluster.objects.fields import go_json
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.cpus import cpu_set
 from kubectl_koord.cluster.objects.fields.meta import Int32
@@ -41,7 +42,7 @@ class NUMATopologySpec(Struct, gc=False):
 class ZoneAmounts(Struct, gc=False):
     """numaNodeResources[] of scheduling.koordinator.sh/resource-status."""
 
-    node: Int32 = 0
+    node: Int32 | None = None
     resources: Amounts | None = None
 
 
@@ -85,9 +86,10 @@ def _read(annotations: Mapping[str, str | None], name: str, form: type[T]) -> T 
     if name not in annotations:
         return form()
     try:
-        return msgspec.json.decode(annotations[name] or "", type=form | None) or form()
+        found: T | None = go_json.decode(annotations[name] or "", form | None)
     except (ValueError, RecursionError):
         return None
+    return form() if found is None else found
 
 
 def allocated(annotations: Mapping[str, str | None] | None) -> CPUAllocation | None:
@@ -103,10 +105,18 @@ def allocated(annotations: Mapping[str, str | None] | None) -> CPUAllocation | N
 def _allocated(written: str) -> CPUAllocation | None:
     try:
         status = msgspec.json.decode(written, type=ResourceStatus)
-        zones = tuple((zone.node, resources(amounts(zone.resources))) for zone in status.zones or ())
+        if not _is_whole(status):  # only then the text may have other keys: to look for them takes long
+            status = go_json.decode(written, ResourceStatus)
+        zones = tuple((zone.node or 0, resources(amounts(zone.resources))) for zone in status.zones or ())
     except (ValueError, RecursionError, QuantityError):
         return None
     cpus = cpu_set(status.cpuset)
     if cpus is None or not (cpus or zones):
         return None
     return CPUAllocation(numa.members(cpus), zones)
+
+
+def _is_whole(status: ResourceStatus) -> bool:
+    """Tell whether a status says anything, and has all that the scheduler always writes."""
+    zones = status.zones or ()
+    return bool(status.cpuset or zones) and all(zone.node is not None and zone.resources is not None for zone in zones)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from kubectl_koord.cluster.objects.fields import go_json
 from kubectl_koord.cluster.objects.fields.meta import strings
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
 from kubectl_koord.cluster.objects.fields.selectors import NodeSelectorTerm, Toleration, label_requirements
@@ -43,6 +44,9 @@ class _Exact(msgspec.Struct, gc=False, rename="camel"):
 
 class _Allocated(msgspec.Struct, gc=False):
     uid: str = ""
+
+
+_allocated = msgspec.json.Decoder(_Allocated)
 
 
 class _CurrentOwner(msgspec.Struct, gc=False):
@@ -97,7 +101,7 @@ def _affinity(found: _Affinity) -> reservations.ReservationAffinity:
 
 def _decoded(text: str, wanted: Any) -> object:  # noqa: ANN401
     try:
-        return msgspec.json.decode(text, type=wanted) if text else None
+        return go_json.decode(text, wanted) if text else None
     except (msgspec.MsgspecError, RecursionError):
         return None
 
@@ -105,8 +109,15 @@ def _decoded(text: str, wanted: Any) -> object:  # noqa: ANN401
 def drawn_on(annotations: Written) -> str:
     """Return the uid of the reservation that the pod was allocated from, empty for none."""
     text = annotations.get(ALLOCATED) if annotations else None
-    found = _decoded(text or "", _Allocated)
-    return intern(found.uid) if isinstance(found, _Allocated) else ""
+    if not text:
+        return ""
+    try:
+        found = _allocated.decode(text)
+        if not found.uid:  # only then the text may have another key: to look for it takes longer than to decode
+            found = go_json.decode(text, _Allocated)
+    except (msgspec.MsgspecError, RecursionError):
+        return ""
+    return intern(found.uid)
 
 
 def may_offer(labels: Written) -> bool:
