@@ -18,7 +18,7 @@ from kubectl_koord.engine.columns import (
     set_of,
     which,
 )
-from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.node_state import NodeState, Occupant, Pod
 from kubectl_koord.engine.reservations.owners import is_owner
 from kubectl_koord.engine.rules import Rules, rules
 from kubectl_koord.engine.view import View
@@ -258,13 +258,26 @@ def matched(view: View, pod: PendingPod, once: frozenset[str]) -> Matched:
 def used_up(state: NodeState, once: Collection[str]) -> frozenset[str]:
     """Return those of the reservations for one owner only whose owner has its place.
 
-    A Reservation ends once that is bound; a pod that is one stays.
+    A Reservation ends once that is bound; a pod that is one stays. Whoever is taken away on trial does not change it.
     """
     if not once or not state.rooms:
         return frozenset()
-    pods = (pod for pod in state.occupants if not isinstance(pod, ReservedRoom))
+    there = state.occupants if state.before is None else state.before
+    pods = (pod for pod in there if not isinstance(pod, ReservedRoom))
     drawn = (pod.allocations.reservation for pod in pods if pod.allocations)
     return frozenset(uid for uid in drawn if uid in once and uid in state.rooms)
+
+
+def owners_taken(state: NodeState) -> tuple[tuple[str, Pod], ...]:
+    """Return those taken away on trial who draw on a reservation of the node, each with its uid."""
+    return state.booked(_owners_taken) if state.before is not None and state.rooms else ()
+
+
+def _owners_taken(state: NodeState) -> tuple[tuple[str, Pod], ...]:
+    there = set(map(id, state.occupants))
+    pods = (one for one in state.before or () if id(one) not in there and not isinstance(one, ReservedRoom))
+    found = ((pod.allocations.reservation, pod) for pod in pods if pod.allocations is not None)
+    return tuple((uid, pod) for uid, pod in found if uid in state.rooms)
 
 
 def room_for_strangers(state: NodeState, spent: Collection[str]) -> Mapping[str, int]:

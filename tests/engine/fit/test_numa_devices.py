@@ -83,3 +83,23 @@ def test_cards_are_given_back_with_their_zones() -> None:
     full = drawing.but(running={"n1": there})
     assert isinstance(refusal(full, asking(gpu=4)), UnalignedZones)
     assert got(drawing.but(running={"n1": there[:1]}), asking(gpu=4)) == ([1], [4, 5, 6, 7])
+
+
+@pytest.mark.parametrize("policy", ["Restricted", "SingleNUMANode"])
+@pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
+def test_a_zone_whose_cards_owners_of_its_reservation_have_is_chosen_and_lacks_them(
+    version: str, policy: NUMAPolicy
+) -> None:
+    """A fault of upstream: two zones together have the cards, the second one only seems to."""
+    drawn = zoned(policy, *tree()).with_reservation("r", "n1", 2).version(version)
+    held = structs.replace(drawn.reserved[-1], allocations=structs.replace(holding(0, 1, 4, 5), reservation="r"))
+    drawing = drawn.but(reserved=(held,)).with_running(
+        "owner", "n1", allocations=structs.replace(holding(0, 1, 4, 5), reservation="r")
+    )
+    pod = structs.replace(asking(gpu=4), labels=(("app", "job"),))
+    prepared, view = prepare(pod, of(drawing), rules(version)), of(drawing)
+    assert refusal(drawing, pod) == DevicesShort("gpu", 4, 2)
+    assert any(check.refused(view, pod, 1) for check in prepared.checks)
+    fewer = structs.replace(asking(gpu=2), labels=(("app", "job"),))
+    assert got(drawing, fewer) == ([0], [2, 3])
+    assert not any(check.refused(view, fewer, 1) for check in prepare(fewer, view, rules(version)).checks)

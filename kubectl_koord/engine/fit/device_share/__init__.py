@@ -240,7 +240,9 @@ def place_of(
     known = {kind: _minors(kind, books) or _once(kind, state.node.name, snapshot) for kind, _ in request.amounts}
     if state.node.devices is None and not books.used and not _had_any(state.node.name, snapshot):
         return None
-    return AllocationScope(state.node, books, known, zones, drawing=ways.drawing, must_draw=mine.must_draw)
+    return AllocationScope(
+        state.node, books, known, zones, drawing=ways.drawing, must_draw=mine.must_draw, held=ways.held
+    )
 
 
 @memoised

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.device_share import gpus
+from kubectl_koord.engine.fit.device_share.amounts import Amounts
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, total
 from kubectl_koord.engine.fit.device_share.cards import Cards, cards_of, is_selected
 from kubectl_koord.engine.fit.device_share.request import CARD, MEMORY, RATIO, PodDeviceRequest
@@ -37,7 +38,7 @@ class AllocationScope(Struct, frozen=True):
     have or had booked. `zones` are the NUMA nodes that are left, None for all. `strategy` is how cards are scored:
     None before Reserve, where the scheduler takes the first that fit. `drawing` are the books with each of the
     Reservations that hold devices for the pod, by uid, which come before `books`; where there are any and the pod
-    `must_draw`, there is no other way.
+    `must_draw`, there is no other way. `held` is what those Reservations hold all together, by type and minor.
     """
 
     node: Node
@@ -47,6 +48,12 @@ class AllocationScope(Struct, frozen=True):
     strategy: DeviceStrategy | None = None
     drawing: tuple[tuple[str, DeviceBooks], ...] = ()
     must_draw: bool = False
+    held: Mapping[tuple[str, int], Amounts] = {}
+
+    def giving_back_again(self) -> "AllocationScope":
+        """Return the same where what the Reservations hold does not count once more, whoever has it."""
+        drawing = tuple((uid, books.giving_back(self.held)) for uid, books in self.drawing)
+        return structs.replace(self, books=self.books.giving_back(self.held), drawing=drawing)
 
     def reserving(self, reservation: str, strategy: DeviceStrategy) -> "AllocationScope":
         """Return the same at Reserve, where it is known which reservation the pod takes, empty for none.
@@ -69,15 +76,19 @@ class DevicesWanted(Struct, frozen=True):
 
 def allocate(request: PodDeviceRequest, place: AllocationScope) -> Devices | DeviceReason:
     """Return the devices that a pod gets, or why it gets none."""
+    found = by_reservations(request, place)
+    return _by_books(request, place) if found is None else found
+
+
+def by_reservations(request: PodDeviceRequest, place: AllocationScope) -> Devices | DeviceReason | None:
+    """Return the devices that a pod gets with one of its Reservations, None where it may get some without any."""
     refusals: list[ByBooks] = []
     for _, books in place.drawing:
         found = _by_books(request, structs.replace(place, books=books))
         if isinstance(found, tuple):
             return found
         refusals.append(found)
-    if refusals and place.must_draw:
-        return BeyondReservedDevices(tuple(refusals))
-    return _by_books(request, place)
+    return BeyondReservedDevices(tuple(refusals)) if refusals and place.must_draw else None
 
 
 def _by_books(request: PodDeviceRequest, place: AllocationScope) -> Devices | ByBooks:

@@ -14,6 +14,11 @@ def plus(one: Amounts, more: Iterable[tuple[str, int]]) -> Amounts:
     return total
 
 
+def less(one: Amounts, other: Amounts) -> Amounts:
+    """Return what is left, which may be below zero (`Subtract`)."""
+    return {resource: one.get(resource, 0) - other.get(resource, 0) for resource in {**one, **other}}
+
+
 def minus(one: Amounts, other: Amounts) -> Amounts:
     """Return what is left, nothing below zero; what only the other has is there as zero.
 

@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit.device_share.amounts import Amounts, is_zero, minus, plus
-from kubectl_koord.engine.node_state import NodeState, Occupant
-from kubectl_koord.engine.reservations import Matched, used_up
+from kubectl_koord.engine.fit.device_share.amounts import Amounts, is_zero, less, minus, plus
+from kubectl_koord.engine.node_state import NodeState, Occupant, Pod
+from kubectl_koord.engine.reservations import Matched, owners_taken, used_up
 from kubectl_koord.model.hardware.allocations import DeviceAllocation
 from kubectl_koord.model.hardware.devices import Device, DeviceLayout
 from kubectl_koord.model.pods import ReservedRoom
@@ -54,7 +54,12 @@ class DeviceBooks(Struct, frozen=True):
         if device.type not in self.most:
             return free
         most = self.most[device.type].get(device.minor, _NONE)
-        return {resource: min(amount, most.get(resource, 0)) for resource, amount in free.items()}
+        return {resource: max(0, min(amount, most.get(resource, 0))) for resource, amount in free.items()}
+
+    def giving_back(self, more: Mapping[_Key, Amounts]) -> "DeviceBooks":
+        """Return the books of which so much more does not count."""
+        returned = {key: plus(self.returned.get(key, _NONE), amounts.items()) for key, amounts in more.items()}
+        return structs.replace(self, returned={**self.returned, **returned})
 
 
 def total(device: Device) -> Amounts:
@@ -65,16 +70,31 @@ def total(device: Device) -> Amounts:
 class DeviceWays(Struct, frozen=True):
     """The books by which a pod may be given devices: with each Reservation, by its uid; then with none of its own.
 
-    Of the latter it takes what its Reservations hold all together, while their owners count.
+    Of the latter it takes what its Reservations hold all together, `held`, while their owners count.
     """
 
     drawing: tuple[tuple[str, DeviceBooks], ...]
     other: DeviceBooks
+    held: Mapping[_Key, Amounts] = {}
+
+
+class _Given(Struct, frozen=True):
+    """Which Reservations count how for a pod, by uid.
+
+    Of those in `whole` all that they hold does not count, of those in `matched` all that their owners have of the same
+    devices, of others the part of it that they hold, too; of those in `spent` everything counts. What the owners had
+    whom a trial takes away does not count for those in `drawn_on`.
+    """
+
+    whole: Collection[str] = ()
+    matched: Collection[str] = ()
+    spent: Collection[str] = ()
+    drawn_on: Collection[str] = ()
 
 
 def books_of(state: NodeState) -> DeviceBooks:
     """Return the books of a node, of all who are there but for members that are merely counted, as strangers see it."""
-    return _books(state, frozenset(), frozenset())
+    return _books(state, _Given())
 
 
 def ways_of(state: NodeState, mine: Matched) -> DeviceWays:
@@ -84,41 +104,63 @@ def ways_of(state: NodeState, mine: Matched) -> DeviceWays:
     """
     spent = used_up(state, mine.once)
     holding = [one for one in mine.on(state) if state.rooms[one.uid].allocations.devices]
-    drawing = () if mine.use.ignores else tuple((one.uid, _drawing(state, one, spent)) for one in holding)
-    return DeviceWays(drawing, _books(state, frozenset(one.uid for one in holding), spent))
+    uids = frozenset(one.uid for one in holding)
+    if mine.use.ignores:
+        return DeviceWays((), _books(state, _Given(whole=uids, spent=spent, drawn_on=uids)))
+    held: dict[_Key, Amounts] = {}
+    for one in holding:
+        for booked in state.rooms[one.uid].allocations.devices:
+            key = (booked.type, booked.minor)
+            held[key] = plus(held.get(key, _NONE), booked.resources)
+    drawing = tuple((one.uid, _drawing(state, one, uids, spent)) for one in holding)
+    return DeviceWays(drawing, _books(state, _Given(whole=uids, spent=spent)), held)
 
 
-def _drawing(state: NodeState, one: Reservation, spent: Collection[str]) -> DeviceBooks:
+def _drawing(state: NodeState, one: Reservation, matched: frozenset[str], spent: Collection[str]) -> DeviceBooks:
     """Return the books with one Reservation; of its own devices a Restricted one gives no more than its rest."""
-    books = _books(state, frozenset({one.uid}), spent)
-    reserved: dict[str, dict[int, Amounts]] = {}
-    rest: dict[str, dict[int, Amounts]] = {}
-    drawn = _drawn(state, one.uid)
+    own = {one.uid}
+    books = _books(state, _Given(whole=own, matched=matched, spent=spent, drawn_on=own))
+    reserved: dict[str, frozenset[int]] = {}
     for held in state.rooms[one.uid].allocations.devices:
-        left = minus(dict(held.resources), drawn.get((held.type, held.minor), _NONE))
-        reserved.setdefault(held.type, {})[held.minor] = _NONE
-        if not is_zero(left):
-            rest.setdefault(held.type, {})[held.minor] = left
+        reserved[held.type] = reserved.get(held.type, frozenset()) | {held.minor}
     restricted = one.policy == "Restricted"
     return structs.replace(
-        books,
-        reserved={kind: frozenset(minors) for kind, minors in reserved.items()},
-        restricted=restricted,
-        most=(rest or reserved) if restricted else {},
+        books, reserved=reserved, restricted=restricted, most=_rest(state, one.uid, reserved) if restricted else {}
     )
 
 
-def _books(state: NodeState, whole: Collection[str], spent: Collection[str]) -> DeviceBooks:
+def _rest(state: NodeState, uid: str, reserved: Mapping[str, frozenset[int]]) -> Mapping[str, Mapping[int, Amounts]]:
+    """Return what a Reservation still has of its devices, and what owners had of them whom a trial takes away.
+
+    Mirrors `calcRequiredDeviceResources`: of a type of which it has nothing left the owners have, it gives any device.
+    """
+    drawn = _drawn(state, uid)
+    rest: dict[str, dict[int, Amounts]] = {}
+    for held in state.rooms[uid].allocations.devices:
+        left = less(dict(held.resources), drawn.get((held.type, held.minor), _NONE))
+        if not is_zero(left):
+            rest.setdefault(held.type, {})[held.minor] = left
+    for booked in _of_victims(state, {uid}):
+        if booked.type in reserved:
+            of_type = rest.setdefault(booked.type, {})
+            if booked.minor in reserved[booked.type]:
+                of_type[booked.minor] = plus(of_type.get(booked.minor, _NONE), booked.resources)
+    if rest:
+        return {kind: of_type for kind, of_type in rest.items() if of_type}
+    return {kind: dict.fromkeys(minors, _NONE) for kind, minors in reserved.items()}
+
+
+def _books(state: NodeState, given: _Given) -> DeviceBooks:
     used: dict[_Key, Amounts] = {}
     functions: defaultdict[_Key, frozenset[str]] = defaultdict(frozenset)
-    for key, booked in _booked(state.occupants):
+    for key, booked in _booked((*state.occupants, *_victims(state))):
         used[key] = plus(used.get(key, _NONE), booked.resources)
     for key, booked in _booked((*state.occupants, *(state.before or ()))):  # no trial gives virtual functions back
         if booked.virtual_functions:
             functions[key] |= frozenset(booked.virtual_functions)
     devices = state.node.devices
     layout = devices.layout if devices else DeviceLayout()
-    return DeviceBooks(layout, used, _returned(state, whole, spent), dict(functions))
+    return DeviceBooks(layout, used, _returned(state, given), dict(functions))
 
 
 def _booked(occupants: Iterable[Occupant]) -> Iterator[tuple[_Key, DeviceAllocation]]:
@@ -126,30 +168,49 @@ def _booked(occupants: Iterable[Occupant]) -> Iterator[tuple[_Key, DeviceAllocat
     return (((booked.type, booked.minor), booked) for devices in held for booked in devices)
 
 
-def _returned(state: NodeState, whole: Collection[str], spent: Collection[str]) -> Mapping[_Key, Amounts]:
+def _victims(state: NodeState) -> list[Pod]:
+    """Return those taken away on trial who draw on a Reservation with devices: it gets theirs back, and nobody else.
+
+    Mirrors `RemovePod` in deviceshare/plugin.go.
+    """
+    return [pod for uid, pod in owners_taken(state) if state.rooms[uid].allocations.devices]
+
+
+def _of_victims(state: NodeState, uids: Collection[str]) -> Iterator[DeviceAllocation]:
+    """Yield what they have booked who draw on one of these Reservations."""
+    booked = (pod.allocations for pod in _victims(state))
+    return (one for some in booked if some is not None and some.reservation in uids for one in some.devices)
+
+
+def _returned(state: NodeState, given: _Given) -> Mapping[_Key, Amounts]:
     """Return what does not count of all that is booked.
 
-    That is what both a Reservation and its owners have booked, as far as the Reservation holds it; of those in `whole`
-    all that they hold; and nothing of those in `spent`. Mirrors `mergeReservationAllocations` in
-    deviceshare/reservation.go.
+    What owners have of the devices of their Reservation is booked twice. It does not count at all, though it be more
+    than the Reservation holds of a device. Mirrors `mergeReservationAllocations` in deviceshare/reservation.go.
     """
     returned: dict[_Key, Amounts] = {}
     for uid, room in state.rooms.items():
-        if uid in spent:
+        if uid in given.spent:
             continue
-        drawn = _drawn(state, uid) if uid not in whole and room.allocations.devices else {}
+        drawn = _drawn(state, uid) if uid not in given.whole and room.allocations.devices else {}
         for one in room.allocations.devices:
             key = (one.type, one.minor)
-            of_owners = drawn.get(key, _NONE)
-            held = ((name, n if uid in whole else min(n, of_owners.get(name, 0))) for name, n in one.resources)
-            returned[key] = plus(returned.get(key, _NONE), held)
+            amounts = one.resources
+            if uid not in given.whole:
+                of_owners = drawn.get(key, _NONE)
+                names = of_owners if uid in given.matched else [name for name, _ in one.resources]
+                amounts = tuple((name, of_owners.get(name, 0)) for name in names)
+            returned[key] = plus(returned.get(key, _NONE), amounts)
+    for booked in _of_victims(state, given.drawn_on):
+        key = (booked.type, booked.minor)
+        returned[key] = plus(returned.get(key, _NONE), booked.resources)
     return {key: amounts for key, amounts in returned.items() if not is_zero(amounts)}
 
 
 def _drawn(state: NodeState, uid: str) -> Mapping[_Key, Amounts]:
-    """Return what the owners of a Reservation have booked."""
+    """Return what the owners of a Reservation have booked, those too whom a trial takes away."""
     drawn: dict[_Key, Amounts] = {}
-    for one in state.occupants:
+    for one in (*state.occupants, *_victims(state)):
         if isinstance(one, ReservedRoom) or one.allocations is None or one.allocations.reservation != uid:
             continue
         for booked in one.allocations.devices:

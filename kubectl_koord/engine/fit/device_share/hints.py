@@ -8,7 +8,13 @@ from itertools import combinations
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit.device_share.allocation import AllocationScope, Devices, allocate, wanted_of
+from kubectl_koord.engine.fit.device_share.allocation import (
+    AllocationScope,
+    Devices,
+    allocate,
+    by_reservations,
+    wanted_of,
+)
 from kubectl_koord.engine.fit.device_share.request import PodDeviceRequest
 from kubectl_koord.engine.reasons.devices import DevicesOutsideZones
 from kubectl_koord.engine.reasons.nodes import Reason
@@ -29,7 +35,8 @@ class ZoneHint(Struct, frozen=True):
 def topology_hints(request: PodDeviceRequest, place: AllocationScope) -> Mapping[str, tuple[ZoneHint, ...]] | Reason:
     """Return the hints by type of device; nothing where no device tells a NUMA node; or why there are none.
 
-    Mirrors `generateTopologyHints`; sets come in the order of their sizes.
+    Mirrors `generateTopologyHints`; sets come in the order of their sizes. Where no Reservation has the devices in one
+    of them, upstream gives back what they hold once more in all that follow, so that devices of their owners look free.
     """
     zones = _zones(place.books.layout)
     wanted = wanted_of(request, place)
@@ -41,7 +48,10 @@ def topology_hints(request: PodDeviceRequest, place: AllocationScope) -> Mapping
     every: Devices | Reason = ()
     for mask in _masks(zones):
         short = _too_few(place.books.layout, {kind: one.number for kind, one in wanted.items()}, mask)
-        every = short if short is not None else allocate(request, structs.replace(place, zones=mask))
+        within = structs.replace(place, zones=mask)
+        every = short if short is not None else allocate(request, within)
+        if short is None and place.held and by_reservations(request, within) is None:
+            place = place.giving_back_again()
         if isinstance(every, tuple):
             feasible[mask] = every
     if not isinstance(every, tuple):

@@ -89,8 +89,13 @@ class CardHints(Struct, frozen=True):
         return ZonesWith({}, among) if self.request.wants_functions else _zones_with(view, self, among)
 
     def zones_of(self, state: NodeState) -> frozenset[int] | None:
-        """Return the zones of which each has the devices alone; None where that is open: none tells its zone."""
+        """Return the zones of which each has the devices alone; None where that is open.
+
+        It is where no device tells its zone, and where hints may be wrong as Reservations hold devices for the pod.
+        """
         place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
+        if place is not None and place.drawing:
+            return None
         found = topology_hints(self.request, place) if place is not None else {}
         if not isinstance(found, Mapping):
             return frozenset()

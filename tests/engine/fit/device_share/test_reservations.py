@@ -3,9 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.engine.fit import placed, prepare
+from kubectl_koord.engine.fit import placed, prepare, rejection
 from kubectl_koord.engine.fit.device_share import ZoneHint, place_of, request_of, topology_hints
 from kubectl_koord.engine.fit.device_share.request import PodDeviceRequest
+from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.devices import BeyondReservedDevices, DevicesMissing, DevicesShort
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reservations import matched
@@ -16,7 +17,7 @@ from kubectl_koord.model.hardware.devices import DeviceOptions, JointAllocation
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from kubectl_koord.wording.refusals.devices import device_obstacle, device_stage
-from tests.build import Drawing, attempt_of, card, holding, nic
+from tests.build import Drawing, attempt_of, card, devices, holding, nic
 from tests.engine.fit.device_share.world import asking, cards, given, node_with, refusal, tree
 
 MINE = (("app", "job"),)
@@ -33,7 +34,7 @@ def reserving(drawing: Drawing, *minors: int, name: str = "r", share: int = 100,
 
 def owned(drawing: Drawing, *minors: int, of_name: str = "r", share: int = 100) -> Drawing:
     booked = holding(*minors, share=share, reservation=of_name)
-    return drawing.with_running(f"owner-{of_name}-{minors}", "n1", allocations=booked)
+    return drawing.with_running(f"owner-{of_name}-{minors}", "n1", 0.5, allocations=booked)
 
 
 def mine(use: ReservationUse | None = None, **amounts: int) -> PendingPod:
@@ -157,6 +158,92 @@ def test_zones_have_what_is_reserved_there_for_those_it_is_for() -> None:
     every = ZoneHint(frozenset({0, 1}), preferred=False, score=500)
     assert topology_hints(request, place) == {"gpu": (first, second, every)}
     assert topology_hints(request, strangers) == {"gpu": (replace(second, score=500), every)}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_owner_that_has_more_of_a_card_than_is_reserved_counts_no_more_at_all_there(version: str) -> None:
+    full = TWO.with_running("other", "n1", allocations=holding(1))
+    drawn = owned(reserving(full, 0, share=25), 0).version(version)
+    assert given(drawn, asking(core=75, ratio=75)) == ["gpu0"]
+    assert refusal(drawn, asking(core=80, ratio=80)) == DevicesShort("gpu", 1, 0)
+    assert refusal(drawn, mine(core=25, ratio=25)) == DevicesShort("gpu", 1, 0)
+    two = reserving(drawn, 0, name="s", share=0)  # beside another one that is for the pod, too
+    assert (taken(two, mine(core=75, ratio=75)), given(two, mine(core=75, ratio=75))) == ("s", ["gpu0"])
+    assert refusal(two, mine(IGNORES, core=25, ratio=25)) == DevicesShort("gpu", 1, 0)
+
+
+def on_trial(drawing: Drawing, pod: PendingPod, *gone: str) -> Reason | None:
+    view = of(drawing)
+    there = view.occupants("n1")
+    left = tuple(one for one in there if one.name not in gone)
+    found = prepare(pod, view, rules(drawing.config.version))
+    return rejection(pod, NodeState(view.node("n1"), left, there), found)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_owner_that_would_be_preempted_gives_its_cards_back_to_its_reservation_alone(version: str) -> None:
+    other = owned(owned(reserving(ONE_OF_TWO, 1, name="s", app="other"), 0), 1, of_name="s").version(version)
+    drawn = owned(BOTH, 0, 1).version(version)
+    owner, stranger = "owner-r-(0, 1)", "owner-s-(1,)"
+    assert on_trial(drawn, mine(gpu=2)) == DevicesShort("gpu", 2, 0)
+    assert on_trial(drawn, mine(gpu=2), owner) is None
+    assert on_trial(drawn, mine(MUST, gpu=2), owner) is None
+    assert on_trial(drawn, mine(IGNORES, gpu=2), owner) is None
+    assert on_trial(drawn, asking(gpu=1), owner) == DevicesShort("gpu", 1, 0)
+    assert on_trial(other, mine(gpu=1), "owner-r-(0,)") is None
+    assert on_trial(other, mine(gpu=2), "owner-r-(0,)", stranger) == DevicesShort("gpu", 2, 0)
+    ended = other.without_running("default/owner-r-(0,)", f"default/{stranger}")
+    assert on_trial(ended, mine(gpu=2)) == DevicesShort("gpu", 2, 1)
+
+
+def test_each_reservation_has_only_its_own_owners_back() -> None:
+    two = reserving(reserving(TWO, 0, name="r"), 1, name="s")
+    both = owned(owned(two, 0, of_name="r"), 1, of_name="s")
+    assert on_trial(both, mine(gpu=1), "owner-r-(0,)") is None
+    assert on_trial(both, mine(gpu=2), "owner-r-(0,)", "owner-s-(1,)") == DevicesShort("gpu", 2, 0)
+    assert on_trial(both.without_running("default/owner-r-(0,)", "default/owner-s-(1,)"), mine(gpu=2)) is None
+    bare = TWO.with_reservation("bare", "n1", 2).with_running("x", "n1", allocations=holding(0, 1, reservation="bare"))
+    assert on_trial(bare, asking(gpu=2), "x") is None
+
+
+def test_a_restricted_one_gives_what_its_owner_had_of_its_own_cards() -> None:
+    one = owned(reserving(node_with(*cards(3)), 0, 1, policy="Restricted"), 0, 1)
+    owner = "owner-r-(0, 1)"
+    assert on_trial(one, mine(MUST, gpu=2)) == BeyondReservedDevices((DevicesShort("gpu", 2, 0),))
+    assert on_trial(one, mine(MUST, gpu=2), owner) is None
+    assert on_trial(one, mine(MUST, gpu=3), owner) == BeyondReservedDevices((DevicesShort("gpu", 3, 2),))
+    half = reserving(node_with(*cards(3)), 0, policy="Restricted", share=50)
+    elsewhere = owned(owned(half, 0, share=50), 1)
+    nothing_left = BeyondReservedDevices((DevicesShort("gpu", 1, 0),))
+    assert on_trial(elsewhere, mine(MUST, core=25, ratio=25)) == nothing_left
+    assert on_trial(elsewhere, mine(MUST, core=50, ratio=50), "owner-r-(0,)") is None
+    assert on_trial(elsewhere, mine(MUST, core=50, ratio=50), "owner-r-(1,)") is None  # a fault of upstream
+    assert on_trial(elsewhere, mine(MUST, core=60, ratio=60), "owner-r-(1,)") == nothing_left
+    wired = half.change("n1", devices=devices(card(0), nic(0)))
+    rdma = wired.with_running("wired", "n1", 0.5, allocations=holding(0, kind="rdma", reservation="r"))
+    assert on_trial(rdma, mine(MUST, core=50, ratio=50), "wired") is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_once_a_reservation_is_spent_its_owner_gives_nothing_back_in_1_7(version: str) -> None:
+    drawn = owned(reserving(TWO, 0, 1, once=True), 0, 1).version(version)
+    expected = DevicesShort("gpu", 2, 0) if version == "1.7" else None
+    assert on_trial(drawn, mine(gpu=2), "owner-r-(0, 1)") == expected
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_zones_after_one_without_devices_are_hinted_though_owners_have_their_devices(version: str) -> None:
+    drawing = owned(reserving(node_with(*tree()), 0, 1, 4, 5), 0, 1, 4, 5).version(version)
+    pod, view = mine(gpu=3), of(drawing)
+    request = request_of(pod.requirements)
+    assert isinstance(request, PodDeviceRequest)
+    place = place_of(request, view.state("n1"), drawing, mine=matched(view, pod, frozenset()))
+    assert place is not None
+    second = ZoneHint(frozenset({1}), preferred=True, score=0)
+    every = ZoneHint(frozenset({0, 1}), preferred=False, score=500)
+    assert topology_hints(request, place) == {"gpu": (second, every)}
+    assert given(drawing, mine(gpu=4)) == ["gpu2", "gpu3", "gpu6", "gpu7"]
+    assert refusal(drawing, mine(gpu=5)) == DevicesShort("gpu", 5, 4)
 
 
 def test_why_a_reservation_does_not_do_is_said_once() -> None:
