@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, CPUAllocation
+from kubectl_koord.model.hardware.numa import PodNUMA
 from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PodRequirements, PodTerm, ReservedRoom, Resources
 from kubectl_koord.model.reservations import (
     OwnerController,
@@ -129,6 +130,17 @@ def test_the_cpus_and_zones_of_a_reservation_are_those_of_its_own_annotation() -
     found = held(meta={"annotations": {SCHEDULING + "resource-status": status}})
     cpus = CPUAllocation((0, 1), ((1, (("cpu", 2000),)),))
     assert [room.allocations for room in found.reserved] == [Allocations(cpus=cpus, reservation="r")]
+
+
+def test_what_a_template_says_of_cpus_holds_where_the_reservation_says_nothing_else() -> None:
+    spec, status = SCHEDULING + "resource-spec", SCHEDULING + "resource-status"
+    copied = {spec: '{"preferredCPUExclusivePolicy": "PCPULevel"}', status: '{"cpuset": "0-1"}'}
+    pod_template = template() | {"metadata": {"annotations": copied}}
+    (room,) = held(template=pod_template).reserved
+    assert room.requirements.numa == PodNUMA(exclusive="PCPULevel")
+    assert room.allocations == Allocations(cpus=CPUAllocation((0, 1)), reservation="r")
+    (room,) = held(template=pod_template, meta={"annotations": {status: '{"cpuset": "4-5"}'}}).reserved
+    assert room.allocations == Allocations(cpus=CPUAllocation((4, 5)), reservation="r")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.engine.fit import placed, prepare, rejection
+from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.numa import (
     BeyondReservedZones,
@@ -14,7 +15,7 @@ from kubectl_koord.engine.reasons.numa import (
 )
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, Zone
 from kubectl_koord.model.pods import PendingPod
@@ -139,6 +140,73 @@ def test_owners_of_others_count_once() -> None:
     drawn = held(held(others, zone=0, amount=2, of_name="r"), zone=1, amount=4)
     assert refused(drawn, asking(2, PodNUMA())) is None
     assert refused(drawn, asking(3, PodNUMA())) == UnsatisfiedZones(("cpu",))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_owner_that_has_more_of_a_zone_than_is_reserved_counts_no_more_at_all_there(version: str) -> None:
+    others = reserving(held(node(SINGLE), zone=1, amount=4), zone=0, amount=1, app="other").version(version)
+    drawn = held(others, zone=0, amount=3, of_name="r")
+    assert refused(drawn, asking(3, PodNUMA())) is None
+    assert refused(drawn, asking(4, PodNUMA())) == UnsatisfiedZones(("cpu",))
+    elsewhere = held(reserving(node(SINGLE), zone=0, amount=4, app="other"), zone=1, amount=4, of_name="r")
+    assert refused(elsewhere, asking(1, PodNUMA())) == UnsatisfiedZones(("cpu",))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_cpus_of_a_reservation_that_go_first_may_leave_no_whole_cores(version: str) -> None:
+    halves = reserving(held(node(), 5, 7), 1, 3).version(version)
+    assert refused(halves, mine(2)) == NotEnoughCPUs(2, 0, "FullPCPUs")
+    assert refused(halves, mine(2, use=MUST)) == BeyondReservedZones((NotEnoughCPUs(2, 0, "FullPCPUs"),))
+    assert given(halves, mine(4)) == (CPUAllocation((0, 1, 2, 3)), "r")
+    assert given(halves, mine(2, PREFERS)) == (CPUAllocation((1, 3)), "r")
+
+
+def on_trial(drawing: Drawing, pod: PendingPod, *gone: str) -> Reason | None:
+    """Return why the node refuses a pod when some are taken away on trial, as it says itself and as columns do."""
+    view = of(drawing).without_any(_named, gone)
+    prepared = prepare(pod, of(drawing), rules(drawing.config.version))
+    found = rejection(pod, view.state("n1"), prepared)
+    assert any(check.refused(view, pod, 1) for check in prepared.checks) == (found is not None)
+    return found
+
+
+def _named(view: View, names: tuple[str, ...]) -> dict[str, list[Occupant]]:
+    return {"n1": [one for one in view.occupants("n1") if one.name in names]}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_owner_that_would_be_preempted_gives_its_cpus_back_to_its_reservation_alone(version: str) -> None:
+    full = held(reserving(HALF, 4, 5), 4, 5, 6, 7, of_name="r").version(version)
+    owner, stranger = "x-r-(4, 5, 6, 7)-None", "x--(0, 1, 2, 3)-None"
+    assert on_trial(full, mine(4)) == NotEnoughCPUs(4, 0, "FullPCPUs")
+    assert on_trial(full, mine(4), owner) is None
+    assert on_trial(full, mine(4, use=MUST), owner) is None
+    assert on_trial(full, mine(2, use=IGNORES), owner) is None
+    assert on_trial(full, mine(4, use=IGNORES), owner) == NotEnoughCPUs(4, 2, "FullPCPUs")
+    assert on_trial(full, asking(2), owner) == NotEnoughCPUs(2, 0, "FullPCPUs")
+    assert on_trial(full, asking(4), stranger) is None
+    assert on_trial(full, asking(6), owner, stranger) == NotEnoughCPUs(6, 4, "FullPCPUs")
+    assert on_trial(full, mine(8), owner, stranger) is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_restricted_one_gives_the_cpus_that_its_owner_would_leave(version: str) -> None:
+    full = held(reserving(HALF, 4, 5, 6, 7, policy="Restricted"), 4, 5, of_name="r").version(version)
+    owner = "x-r-(4, 5)-None"
+    lack = BeyondReservedZones((NotEnoughCPUs(4, 2, "FullPCPUs"),))
+    assert on_trial(full, mine(4, use=MUST)) == lack
+    assert on_trial(full, mine(4, use=MUST), owner) is None
+    assert on_trial(full, mine(4, use=MUST), "x--(0, 1, 2, 3)-None") == lack
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_zones_are_given_back_to_the_reservation_of_the_owner_alone(version: str) -> None:
+    zoned = reserving(held(node(SINGLE), zone=1, amount=4), zone=0, amount=4)
+    full = held(zoned, zone=0, amount=4, of_name="r").version(version)
+    owner = "x-r-()-0"
+    assert on_trial(full, mine(4, PodNUMA(), MUST), owner) is None
+    assert on_trial(full, mine(4, PodNUMA(), IGNORES), owner) is None
+    assert on_trial(full, asking(1, PodNUMA()), owner) == UnsatisfiedZones(("cpu",))
 
 
 @pytest.mark.parametrize(("version", "reason"), [("1.8", UnsatisfiedZones(("cpu",))), ("main", None)])

@@ -131,7 +131,7 @@ def room(written: Reservation, reservation: reservations.Reservation, pool: PodP
     It is its size, and what its template requests besides (`UpdateReservePodWithAllocatable`).
     """
     template = written.spec.template or PodTemplate()
-    labels = _labels(written)
+    labels, annotations = _labels(written), _annotations(written)
     shared = pool.pod_labels(labels)
     taken = {**dict(requests(template.spec)), **dict(reservation.size)}
     requests_of = tuple(sorted((name, n) for name, n in taken.items() if name != "pods"))
@@ -142,13 +142,14 @@ def room(written: Reservation, reservation: reservations.Reservation, pool: PodP
             requests_of,
             ports=tuple(host_ports(template.spec)),
             pod_anti_affinity=pod_terms(template.spec.affinity.pod_anti_affinity if template.spec.affinity else None),
+            numa=numa.asked(annotations, qos=None, priority_class=""),
         ),
         namespace=namespace(template.metadata),
         labels=tuple(sorted(strings(labels).items())),
         priority=_priority(written),
         allocations=Allocations(
-            devices=pod_devices.allocated(written.metadata.annotations),
-            cpus=numa.allocated(written.metadata.annotations),
+            devices=pod_devices.allocated(annotations),
+            cpus=numa.allocated(annotations),
             reservation=reservation.uid,
         ),
         resources=reservation.resources,
@@ -189,7 +190,7 @@ def reserve_pod(written: Reservation, moment: str, pool: PodPool, *, waiting_too
                 namespace=inner.namespace,
                 uid=meta.uid,
                 labels=_labels(written),
-                annotations={**(inner.annotations or {}), **(meta.annotations or {})},
+                annotations=_annotations(written),
                 creation_timestamp=meta.creation_timestamp,
                 deletion_timestamp=meta.deletion_timestamp,
             ),
@@ -237,6 +238,12 @@ def _size(written: Reservation) -> pods.Resources:
 def _labels(written: Reservation) -> dict[str, str | None]:
     template = written.spec.template
     return {**((template.metadata.labels if template else None) or {}), **(written.metadata.labels or {})}
+
+
+def _annotations(written: Reservation) -> dict[str, str | None]:
+    """Return those of the template, which a migration copies from its pod, with those of the Reservation laid over."""
+    template = written.spec.template
+    return {**((template.metadata.annotations if template else None) or {}), **(written.metadata.annotations or {})}
 
 
 def _priority(written: Reservation) -> int:

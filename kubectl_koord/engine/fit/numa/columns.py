@@ -88,7 +88,7 @@ def _left(node: NodeNUMA, booked: Booked) -> _Zones | None:
 
 @memoised
 def _zones_of(view: View, plain: PlainZones) -> Sequence[_Zones | None]:
-    reserving, booked = selector(view, _reserving_cpus(view)), books_everywhere(view)
+    reserving, booked = selector(view, reserving_cpus(view)), books_everywhere(view)
     return [
         _left(node.numa, booked.at(position))
         if node.numa is not None and plain.counts(node.numa) and not reserving[position]
@@ -152,7 +152,7 @@ def _holding(occupants: Iterable[Occupant]) -> list[Occupant]:
 
 
 @memoised
-def _reserving_cpus(view: View) -> NodeSet:
+def reserving_cpus(view: View) -> NodeSet:
     """Return the nodes with reservations that hold CPUs or amounts of zones."""
     return which(view, lambda name: _reserves_cpus(view.state(name)), reserved_nodes(view))
 

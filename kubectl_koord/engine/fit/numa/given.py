@@ -10,8 +10,8 @@ from kubectl_koord.engine.fit.numa.hints import Hint, Hints, ZoneAffinity, chose
 from kubectl_koord.engine.fit.numa.restored import ZoneWays
 from kubectl_koord.engine.fit.numa.terms import Terms, Wants
 from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack
-from kubectl_koord.model.hardware.numa import CPUTopology, NodeNUMA, Zone, amplified, members
+from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack, NotEnoughCPUs
+from kubectl_koord.model.hardware.numa import CPUTopology, NodeNUMA, Zone, ZoneSet, amplified, members
 from kubectl_koord.model.values.memo import Identity
 
 _MOST_ANSWERS = 1 << 15
@@ -62,7 +62,7 @@ def portion_of(
     zones = affinity.zones if affinity else None
     refusals: list[Lack] = []
     for _, every in found_by.drawing:
-        tried = [portion(room(node.value, booked, wants, terms), zones) for booked in every]
+        tried = [_portion(room(node.value, booked, wants, terms), booked, zones) for booked in every]
         lack = next((one for one in tried if not isinstance(one, Portion)), None)
         last = tried[-1]
         if lack is None and isinstance(last, Portion):
@@ -70,8 +70,21 @@ def portion_of(
         refusals += [lack] if lack is not None else []
     if refusals and found_by.must_draw:
         return BeyondReservedZones(tuple(refusals))
-    found = portion(room(node.value, found_by.node, wants, terms), zones)
+    found = _portion(room(node.value, found_by.node, wants, terms), found_by.node, zones)
     return (found_by.node, found) if isinstance(found, Portion) else found
+
+
+def _portion(space: ZoneRoom, booked: Booked, zones: ZoneSet | None) -> Portion | Lack:
+    """Return the same as `portion`, if the CPUs that a reservation holds for the pod, which go first, make whole cores.
+
+    Mirrors `satisfiedRequiredCPUBindPolicy`; without such CPUs they always do.
+    """
+    found = portion(space, zones)
+    if not isinstance(found, Portion) or not booked.preferred or not space.terms.whole_cores:
+        return found
+    cpus = cpus_taken(space, booked, found)
+    whole = space.node.usable(cpus, space.terms.bind_policy)
+    return found if whole == cpus else NotEnoughCPUs(space.terms.cpus, whole.bit_count(), space.terms.bind_policy)
 
 
 @lru_cache(_MOST_ANSWERS)

@@ -11,7 +11,7 @@ from kubectl_koord.engine.fit.numa.alike import Alike
 from kubectl_koord.engine.fit.numa.allocate import Portion
 from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.fit.numa.cards import hints_for
-from kubectl_koord.engine.fit.numa.columns import PlainZones, in_one_zone, with_cpus
+from kubectl_koord.engine.fit.numa.columns import PlainZones, in_one_zone, reserving_cpus, with_cpus
 from kubectl_koord.engine.fit.numa.given import as_seen, cpus_of, looked_at, portion_of, zone_hints, zones_alone
 from kubectl_koord.engine.fit.numa.hints import HintProvider, Hints, ZoneAffinity, chosen
 from kubectl_koord.engine.fit.numa.restored import ZoneWays, ways
@@ -103,7 +103,7 @@ class Placing(Stateless, Struct, frozen=True):
         """Return the nodes of which what is left decides, if they have these terms, and those that take the pod."""
         policy = terms.bind_policy if terms.required else ""
         if not terms.policy:
-            decided = every_node(view) & ~nodes_with(view, self.mine.drawable)
+            decided = every_node(view) & ~nodes_with(view, self.mine.drawable) & ~reserving_cpus(view)
             return decided, with_cpus(view, decided, terms.cpus, policy)
         if terms.policy != "SingleNUMANode" or terms.exclusive:
             return 0, 0
