@@ -311,7 +311,7 @@ def any_pod_of(requirements: PodRequirements) -> PendingPod:
     return PendingPod(namespace="", name="", priority=0, requirements=requirements, scheduler="")
 
 
-def claim_names(pod: RunningPod | PendingPod) -> tuple[str, ...]:
+def claim_names(pod: "RunningPod | PendingPod | ReservedRoom") -> tuple[str, ...]:
     """Return the claims of a pod as `namespace/name`, those of its ephemeral volumes last."""
     wanted = pod.requirements
     if not wanted.claims and not wanted.ephemeral:

@@ -222,7 +222,11 @@ def landed(pod: PendingPod, reserves: Reservation, node: str) -> tuple[Reservati
 def standing(template: PodRequirements, requests: Resources) -> PodRequirements:
     """Return what others see of the pod that stands for a Reservation on its node."""
     return PodRequirements(
-        requests, ports=template.ports, pod_anti_affinity=template.pod_anti_affinity, numa=template.numa
+        requests,
+        ports=template.ports,
+        pod_anti_affinity=template.pod_anti_affinity,
+        numa=template.numa,
+        claims=template.claims,
     )
 
 

@@ -143,6 +143,13 @@ def test_what_a_template_says_of_cpus_holds_where_the_reservation_says_nothing_e
     assert room.allocations == Allocations(cpus=CPUAllocation((4, 5)), reservation="r")
 
 
+def test_the_claims_of_a_template_are_those_of_the_pod_that_stands_for_it() -> None:
+    named = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+    volumes = [named, {"name": "e", "ephemeral": {}}, {"name": "c", "configMap": {}}]
+    (room,) = held(template=template(volumes=volumes)).reserved
+    assert (room.namespace, room.requirements.claims) == ("ml", ("data",))
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [

@@ -1,8 +1,12 @@
 """Volume claims: where their volumes can be reached or made, who else holds them, and which are refused at once."""
 
+from functools import reduce
+from operator import or_
+
 import pytest
 from msgspec import structs
 
+from kubectl_koord.engine.columns import every_node, members
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.reasons.nodes import (
     ClaimInUse,
@@ -299,6 +303,37 @@ def test_a_node_holds_no_more_volumes_of_a_driver_than_it_can() -> None:
     drawing = TWO.change("n1", "n2", volume_limits=(("csi", 1),)).with_running("other", on="n1", claims=("old", "gone"))
     claims = (Claim(DATA, "pv", driver="csi"), Claim("default/old", "pv-old", driver="csi"))
     assert refusals(drawing, *claims) == {"n1": TooManyVolumes("csi"), "n2": None}
+
+
+def reserving(claim: str) -> Drawing:
+    """Return two nodes that attach a volume each, on the first of which a Reservation's template uses a claim."""
+    drawing = TWO.change("n1", "n2", volume_limits=(("csi", 1),)).with_reservation("r", "n1", 1)
+    (room,) = drawing.reserved
+    wanted = structs.replace(room.requirements, claims=(claim,))
+    return drawing.but(reserved=(structs.replace(room, requirements=wanted),))
+
+
+@pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
+def test_the_volumes_of_a_reservation_s_template_count_but_for_the_pods_that_it_is_for(version: str) -> None:
+    claims = (Claim(DATA, "pv", driver="csi", known=True), Claim("default/old", "pv-old", driver="csi", known=True))
+    drawing = with_storage(reserving("old"), *claims)
+    mine = pending("p", claims=("data",), labels=(("app", "job"),))
+    assert answers(drawing, version=version) == {"n1": TooManyVolumes("csi"), "n2": None}
+    assert answers(drawing, mine, version) == {"n1": None, "n2": None}
+    for pod in (mine, pending("p", claims=("data",))):
+        prepared, view = prepare(pod, of(drawing), rules(version), claims=drawing.claims), of(drawing)
+        refused = [name for name in view.names() if rejection(pod, view.state(name), prepared)]
+        found = [check.refused(view, pod, every_node(view)) for check in prepared.checks]
+        assert list(members(view, reduce(or_, found))) == refused
+    shared = with_storage(reserving("data"), claims[0])
+    assert answers(shared, version=version) == {"n1": None, "n2": None}
+
+
+@pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
+def test_a_claim_of_one_pod_only_that_a_reservation_s_template_uses_is_in_use_for_all(version: str) -> None:
+    drawing = with_storage(reserving("data"), Claim(DATA, "pv", single_pod=True, known=True))
+    for pod in (pending("p", claims=("data",)), pending("p", claims=("data",), labels=(("app", "job"),))):
+        assert answers(drawing, pod, version) == dict.fromkeys(("n1", "n2"), ClaimInUse(DATA))
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,13 @@ def room(written: Reservation, reservation: reservations.Reservation, pool: PodP
             ports=tuple(host_ports(template.spec)),
             pod_anti_affinity=pod_terms(template.spec.affinity.pod_anti_affinity if template.spec.affinity else None),
             numa=numa.asked(annotations, qos=None, priority_class=""),
+            claims=tuple(
+                [
+                    one.persistent_volume_claim.claim_name
+                    for one in template.spec.volumes or ()
+                    if one.persistent_volume_claim is not None
+                ]
+            ),
         ),
         namespace=namespace(template.metadata),
         labels=tuple(sorted(strings(labels).items())),

@@ -23,10 +23,11 @@ from kubectl_koord.engine.reasons.nodes import (
     VolumeElsewhere,
 )
 from kubectl_koord.engine.reasons.prefilter import VolumesUnbound
+from kubectl_koord.engine.reservations import Matched, matched
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, claim_names
+from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.values.memo import Identity
@@ -43,7 +44,7 @@ class Volumes(Stateless, Struct, frozen=True):
 
     `bound` and `unbound` are the trigger's claims, `zoned` those that its volumes name: of no others the zones count.
     `held` says how often those of one pod only are held, by node; `taken` are the free volumes that placed members get;
-    `newer` are names of zone labels that stand for older ones.
+    `newer` are names of zone labels that stand for older ones; `mine` are the reservations that match the trigger.
     """
 
     depends_on: ClassVar[DependsOn] = "pods"
@@ -55,6 +56,7 @@ class Volumes(Stateless, Struct, frozen=True):
     limits: Limits
     storage: Storage
     newer: Mapping[str, str]
+    mine: Matched
 
     def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that a member which is placed holds its claims, and gets volumes."""
@@ -66,7 +68,7 @@ class Volumes(Stateless, Struct, frozen=True):
         elsewhere = sum(self.held.values()) - self.held.get(state.node.name, 0)
         if single and elsewhere + _held(single, state.occupants) > 0:
             return ClaimInUse(min(single))
-        return self.limits.reject(pod, state) or self._unreachable(state.node)
+        return self.limits.reject(pod, state, self.mine) or self._unreachable(state.node)
 
     @property
     def _single(self) -> Collection[str]:
@@ -77,7 +79,7 @@ class Volumes(Stateless, Struct, frozen=True):
         """Return the nodes of a set that refuse the pod: where limits are reached, and what of the rest is too far."""
         if self._single:
             return Stateless.refused(self, view, pod, among)
-        full = reduce(or_, self.limits.full(view, pod, among).values(), 0)
+        full = reduce(or_, self.limits.full(view, pod, among, self.mine).values(), 0)
         parts = self._alike_in_reach(view, among & ~full)
         return full | reduce(or_, (part for part in parts if self._unreachable(view.node(first_of(view, part)))), 0)
 
@@ -85,13 +87,13 @@ class Volumes(Stateless, Struct, frozen=True):
         """Return the set by the driver that is short, or by what decides how far volumes are."""
         if self._single:
             return Stateless.alike(self, view, pod, refused)
-        full = [nodes for nodes in self.limits.full(view, pod, refused).values() if nodes]
+        full = [nodes for nodes in self.limits.full(view, pod, refused, self.mine).values() if nodes]
         return (*full, *self._alike_in_reach(view, refused & ~reduce(or_, full, 0)))
 
     def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
         """Return the set whole where the pods share their claims: the first has attached all that the next need."""
         is_shared = len(set(map(claim_names, pods))) == 1
-        return (taking,) if is_shared else self.limits.alike(view, pods, taking)
+        return (taking,) if is_shared else self.limits.alike(view, pods, taking, self.mine)
 
     def _alike_in_reach(self, view: View, among: NodeSet) -> Iterator[NodeSet]:
         """Yield a set of nodes in parts that volumes reach alike: by labels, nodes that were chosen for one apart."""
@@ -159,6 +161,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Volumes | VolumesUnbound |
         ),
         storage=storage,
         newer=_NEWER if cluster.rules.finds_newer_zones else {},
+        mine=matched(cluster.view, trigger, cluster.once),
     )
 
 
@@ -217,13 +220,12 @@ def _held_on(view: View, single: frozenset[str]) -> Callable[[str], int]:
 
 
 def _held(single: Collection[str], occupants: Iterable[Occupant]) -> int:
-    """Return how often claims are held; a member that is put on a node to count holds none, as recorded."""
-    return sum(name in single for pod in occupants if pod.allocations is not None for name in _claims_of(pod))
+    """Return how often claims are held; a member that is put on a node to count holds none, as recorded.
 
-
-def _claims_of(occupant: Occupant) -> Iterable[str]:
-    """Return the claims of a pod as `namespace/name`; reserved room has none."""
-    return () if isinstance(occupant, ReservedRoom) else claim_names(occupant)
+    The pod that stands for a reservation holds those of its template, also against the pods that it is for: the
+    snapshot's set of claims in use (`IsPVCUsedByPods`) does not follow what is given back to them.
+    """
+    return sum(name in single for pod in occupants if pod.allocations is not None for name in claim_names(pod))
 
 
 def _in_zone(claim: Claim, node: Node, newer: Mapping[str, str]) -> bool:

@@ -24,9 +24,10 @@ from kubectl_koord.engine.columns import (
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.numbers import Number, at_least, numbers_of
 from kubectl_koord.engine.reasons.nodes import TooManyVolumes
+from kubectl_koord.engine.reservations import Matched, nodes_with
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod, claim_names
+from kubectl_koord.model.pods import PendingPod, RunningPod, claim_names
 from kubectl_koord.model.storage import Claim, StorageClass
 from kubectl_koord.model.values.memo import Identity, memoised
 
@@ -46,6 +47,8 @@ _Attached: TypeAlias = dict[str, set[str]]
 class Limits(Struct, frozen=True):
     """The limits of nodes: volumes of pods count by their claims, and `attached` ones besides where a version does so.
 
+    So do those of reservations, save those that are given back to who asks, `mine`.
+
     `held` are the pods that are on each node as the cluster is: what these alone use is detached once they have ended.
     """
 
@@ -54,14 +57,14 @@ class Limits(Struct, frozen=True):
     held: Identity[Mapping[str, tuple[RunningPod, ...]]]
     counts_attachments: bool
 
-    def reject(self, pod: PendingPod, state: NodeState) -> TooManyVolumes | None:
+    def reject(self, pod: PendingPod, state: NodeState, mine: Matched) -> TooManyVolumes | None:
         """Return the first driver of which the node cannot attach what the pod needs.
 
         One that no pod of the node uses counts beside the same one that the pod brings.
         """
         limits = dict(state.node.volume_limits)
         wanted = self.of_pods((pod,)) if limits else {}
-        used = self.of_pods(state.occupants) if not limits.keys().isdisjoint(wanted) else {}
+        used = self.of_pods(_but(state, mine)) if not limits.keys().isdisjoint(wanted) else {}
         for driver, volumes in sorted(wanted.items()):
             own = used.get(driver, set())
             new = len(volumes - own)
@@ -69,10 +72,10 @@ class Limits(Struct, frozen=True):
                 return TooManyVolumes(driver)
         return None
 
-    def full(self, view: View, pod: PendingPod, among: NodeSet) -> Mapping[str, NodeSet]:
+    def full(self, view: View, pod: PendingPod, among: NodeSet, mine: Matched) -> Mapping[str, NodeSet]:
         """Return the nodes of a set that cannot attach what the pod needs, by the first driver that is short there."""
         wanted = {driver: found for driver, found in self.of_pods((pod,)).items() if driver in _limited(view)}
-        apart = among & self._users(view, wanted)
+        apart = among & (self._users(view, wanted) | nodes_with(view, mine.drawable))
         full = dict.fromkeys(sorted(wanted), 0)
         left = among & ~apart
         for driver in full:
@@ -80,19 +83,19 @@ class Limits(Struct, frozen=True):
             full[driver] = left & ~enough
             left = enough
         for one in singles(apart):
-            reason = self.reject(pod, view.state(first_of(view, one)))
+            reason = self.reject(pod, view.state(first_of(view, one)), mine)
             if reason is not None:
                 full[reason.driver] |= one
         return full
 
-    def alike(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+    def alike(self, view: View, pods: Sequence[PendingPod], among: NodeSet, mine: Matched) -> Iterable[NodeSet]:
         """Return a set of nodes in parts: within each nodes attach the volumes of as many of these pods."""
         wanted = {driver: found for driver, found in self.of_pods(pods).items() if driver in _limited(view)}
         if not wanted:
             return (among,)
         pairs = {(driver, volume) for driver, volumes in wanted.items() for volume in volumes}
         attached = which(view, lambda name: not pairs.isdisjoint(view.node(name).attached), among)
-        apart = among & self._users(view, wanted) | attached
+        apart = among & (self._users(view, wanted) | nodes_with(view, mine.drawable)) | attached
         plain = among & ~apart
         columns = (
             map(min, numbers_of(view, plain, _LEFT, self, driver), repeat(len(volumes)))
@@ -138,7 +141,7 @@ class Limits(Struct, frozen=True):
         """Return the volumes of pods by driver: one that is not there yet counts under the provisioner of its class."""
         found: _Attached = {}
         for pod in pods:
-            for name in () if isinstance(pod, ReservedRoom) else claim_names(pod):
+            for name in claim_names(pod):
                 claim = self.claims.value.get(name)
                 if claim is None:
                     continue
@@ -156,6 +159,12 @@ class Limits(Struct, frozen=True):
         known = _users_of(view, self)
         every = (known.get((driver, volume), ()) for driver, volumes in wanted.items() for volume in volumes)
         return named(view, {name for names in every for name in names})
+
+
+def _but(state: NodeState, mine: Matched) -> Iterable[Occupant]:
+    """Return who is on a node but the reservations that are given back to a pod."""
+    given = {id(state.rooms[one.uid]) for one in mine.on(state)} if state.rooms else ()
+    return [one for one in state.occupants if id(one) not in given] if given else state.occupants
 
 
 def _left_on(state: NodeState, limits: Limits, driver: str) -> int:
