@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.engine.fit import placed, prepare, rejection
+from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.reasons.nodes import (
     BeyondReservation,
     Insufficient,
@@ -17,8 +18,9 @@ from kubectl_koord.engine.reasons.prefilter import NoReservationMatches, Unreada
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.reservations.owners import owned
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA
 from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, PodRequirements
 from kubectl_koord.model.reservations import (
     OPERATING_MODE,
@@ -104,6 +106,93 @@ def test_a_victim_that_owns_the_reservation_of_a_stranger_frees_nothing() -> Non
     assert failed.rejections == {"n1": Insufficient((("cpu", 8000, 0),))}
     emptied = of(drawing).without(drawing.running["n1"])
     assert emptied.state("n1").free == {"cpu": 0}
+
+
+ROOMY = ONE.change("n1", allocatable=cpus(8, memory=8, pods=110))
+
+
+def on_trial(drawing: Drawing, pod: PendingPod, *gone: str, version: str = "1.8") -> object:
+    """Return why the node refuses a pod when some are taken away on trial, as it says itself and as columns do."""
+    base = of(drawing)
+    prepared = prepare(pod, base, rules(version))
+    view = base.without_any(_named, gone)
+    found = rejection(pod, view.state("n1"), prepared)
+    assert any(check.refused(view, pod, 1) for check in prepared.checks) == (found is not None)
+    return found
+
+
+def _named(view: View, names: tuple[str, ...]) -> dict[str, list[Occupant]]:
+    return {"n1": [one for one in view.occupants("n1") if one.name in names]}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_victim_that_owns_a_reservation_frees_what_that_does_not_reserve_for_its_pods_alone(version: str) -> None:
+    requests = cpus(4, memory=6)
+    drawing = ROOMY.with_reservation("r", "n1", 4, app="other").with_owner("low", "n1", "r", requests=requests)
+    stranger = asking(1, requests=cpus(1, memory=4))
+    assert on_trial(drawing, stranger, version=version) == Insufficient((("memory", 4, 2),))
+    assert on_trial(drawing, stranger, "low", version=version) == Insufficient((("memory", 4, 2),))
+    assert refusal(drawing.without_running("default/low"), stranger, version=version) is None
+    owner = replace(stranger, labels=(("app", "other"),))
+    assert on_trial(drawing, owner, "low", version=version) is None
+    beside = drawing.with_running("plain", "n1", requests=cpus(1, memory=2))
+    assert on_trial(beside, stranger, "low", "plain", version=version) == Insufficient((("memory", 4, 2),))
+    assert on_trial(beside, asking(1, requests=cpus(1, memory=2)), "plain", version=version) is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_beside_a_reservation_for_the_pod_each_is_given_back_what_its_own_victims_had(version: str) -> None:
+    both = ROOMY.with_reservation("r", "n1", 1).with_reservation("s", "n1", 3)
+    drawn = both.with_owner("a", "n1", "r", requests=cpus(1, memory=3)).with_owner(
+        "b", "n1", "s", requests=cpus(3, memory=4)
+    )
+    pod = asking(1, requests=cpus(1, memory=6))
+    reason = Insufficient((("memory", 6, 1),))
+    assert on_trial(drawn, pod, version=version) == reason
+    short = None if version == "1.7" else BeyondReservation((("memory", 6, 5),))
+    assert on_trial(drawn, pod, "a", "b", version=version) == short
+    assert on_trial(drawn, asking(1, requests=cpus(1, memory=5)), "a", "b", version=version) is None
+    alone = asking(1, requests=(("memory", 5),))
+    assert on_trial(drawn, alone, "b", version=version) == (
+        None if version == "1.7" else BeyondReservation((("memory", 5, 1),))
+    )
+
+
+def test_beside_a_reservation_for_the_pod_a_stranger_s_owner_frees_what_is_reserved_in_1_7_and_for_reservations() -> (
+    None
+):
+    """A fault of upstream, which 1.8 has for pods that stand for Reservations alone: sums count the owner out twice."""
+    drawing = (
+        ROOMY.with_reservation("mine", "n1", 1)
+        .with_reservation("r", "n1", 4, app="other")
+        .with_owner("low", "n1", "r", requests=cpus(4, memory=1))
+    )
+    pod = asking(5)
+    assert on_trial(drawing, pod) == Insufficient((("cpu", 5000, 4000),))
+    assert on_trial(drawing, pod, "low", version="1.7") is None
+    for version in ("1.8", "main"):
+        assert on_trial(drawing, pod, "low", version=version) == BeyondReservation((("cpu", 5000, 4000),))
+    waiting = drawing.with_reserve_pod("w", 5).reserve_pods[0]
+    for version in VERSIONS:
+        assert on_trial(drawing, waiting, version=version) == Insufficient((("cpu", 5000, 3000),))
+        assert on_trial(drawing, waiting, "low", version=version) is None
+
+
+def test_in_1_7_the_owner_of_a_spent_reservation_frees_its_room_where_no_other_owner_is() -> None:
+    spent = ONE.with_reservation("r", "n1", 2, app="other", once=True).with_owner("low", "n1", "r", 2)
+    stranger = asking(6)
+    assert on_trial(spent, stranger, version="1.7") == Insufficient((("cpu", 6000, 4000),))
+    assert on_trial(spent, stranger, "low", version="1.7") is None
+    beside = spent.with_reservation("s", "n1", 0.5, app="other").with_owner("own", "n1", "s", 0.5)
+    assert on_trial(beside, asking(5), "low", version="1.7") == Insufficient((("cpu", 5000, 3500),))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_pod_draws_on_its_reservation_on_an_amplified_node_too(version: str) -> None:
+    numa = NodeNUMA(cpus=CPUTopology((CPU(0, 0, 0, 0),)), ratio=2.0, zone_ratio=2.0)
+    drawing = ONE.change("n1", numa=numa).with_reservation("r", "n1", 6)
+    assert refusal(drawing, pending("stranger", 4), version=version) == Insufficient((("cpu", 4000, 2000),))
+    assert refusal(drawing, asking(6), version=version) is None
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.memo import memoised
 
 Prepare: TypeAlias = Callable[[PendingPod, Cluster], Check | PreFilterRefusal | None]
-_Kind: TypeAlias = tuple[Rules, PodRequirements, tuple[ExpectedUse, ...]]
+_Kind: TypeAlias = tuple[Rules, PodRequirements, tuple[ExpectedUse, ...], bool]
 
 FILTERS: tuple[Prepare, ...] = (
     reservation.prepare_nodes,  # PreFilter leaves no other nodes
@@ -91,7 +91,7 @@ _BY_REQUIREMENTS: frozenset[Prepare] = frozenset(
         device_share.prepare,
     )
 )
-"""Those that look at nothing of a trigger but its requirements and the reservations that match it.
+"""Those that look at nothing of a trigger but its requirements, the reservations that match it, and whether it is one.
 
 Of the cluster they look at the snapshot and at these reservations alone.
 """
@@ -197,7 +197,7 @@ def prepare(
 def _by_requirements(trigger: PendingPod, cluster: Cluster) -> Mapping[Prepare, Check | PreFilterRefusal | None]:
     """Return what is prepared by the requirements of a trigger that no reservation matches: pods alike share it."""
     first = cluster.first or trigger
-    key = (cluster.rules, trigger.requirements, first.requirements.expected)
+    key = (cluster.rules, trigger.requirements, first.requirements.expected, trigger.reserves is not None)
     known = _known(cluster.view.snapshot)
     if key not in known:
         if len(known) == _MOST_KINDS:

@@ -28,6 +28,7 @@ from kubectl_koord.engine.reservations import (
     drawable,
     nodes_with,
     owners_on,
+    owners_taken,
     room_for_strangers,
     used_up,
 )
@@ -39,6 +40,7 @@ from kubectl_koord.model.reservations import OPERATING_MODE, Reservation
 
 _Short = tuple[tuple[str, int, int], ...]
 _MOST = 1 << 62
+_NOTHING: Mapping[str, int] = {}
 _NATIVE = ("cpu", "ephemeral-storage", "memory")
 
 
@@ -75,16 +77,33 @@ def _checked(asked: Resources) -> Resources:
 
 
 def _with_rest(one: Reservation, state: NodeState, once: frozenset[str]) -> dict[str, int]:
-    free = dict(room_for_strangers(state, used_up(state, once)))
-    for resource, amount in _left(one, state).items():
-        free[resource] = free.get(resource, 0) + amount
+    free = dict(room_for_strangers(state, used_up(state, once), one.uid))
+    back = _given_back(one, state)
+    for resource, amount in _left(one, state, back).items():
+        free[resource] = free.get(resource, 0) + amount + back.get(resource, 0)
     return free
 
 
-def _left(one: Reservation, state: NodeState) -> dict[str, int]:
-    """Return what a reservation still gives: less than it has left where some is kept back (`GetAvailable`)."""
+def _given_back(one: Reservation, state: NodeState) -> dict[str, int]:
+    """Return what owners of a reservation drew from it who are taken away on trial."""
+    back: dict[str, int] = {}
+    for uid, pod in owners_taken(state):
+        for resource, amount in pod.requirements.requests if uid == one.uid else ():
+            if resource in one.resources:
+                back[resource] = back.get(resource, 0) + amount
+    return back
+
+
+def _left(one: Reservation, state: NodeState, back: Mapping[str, int] = _NOTHING) -> dict[str, int]:
+    """Return what a reservation still gives: less than it has left where some is kept back (`GetAvailable`).
+
+    Of what it has left, `back` is not counted yet.
+    """
     kept, rest = dict(one.kept_back), state.rest(one.uid)
-    return {resource: max(0, rest.get(resource, 0) - kept.get(resource, 0)) for resource, _ in one.size}
+    return {
+        resource: max(0, rest.get(resource, 0) - back.get(resource, 0) - kept.get(resource, 0))
+        for resource, _ in one.size
+    }
 
 
 def _short_of_reservation(one: Reservation, state: NodeState, asked: Resources) -> tuple[_Short, bool]:

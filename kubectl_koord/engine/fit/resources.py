@@ -32,6 +32,7 @@ from kubectl_koord.engine.reservations import (
     nodes_used_up,
     nodes_with,
     reserved_nodes,
+    room_for_strangers,
     room_with,
     used_up,
 )
@@ -51,13 +52,15 @@ _SOME = 1 / 8
 class NodeResources(Stateless, Struct, frozen=True):
     """The filter: members are filtered with the requests of the trigger, to which its reservations are given back.
 
-    `once` are the reservations that count beside their owner, where that is not bound yet.
+    `once` are the reservations that count beside their owner, where that is not bound yet. `by_sums` is for the pod
+    that stands for a Reservation: the filter of reservations does not correct for it what the sums of a node say.
     """
 
     depends_on: ClassVar[DependsOn] = "room"
     rules: Rules
     reservations: Drawable = NO_RESERVATIONS
     once: frozenset[str] = frozenset()
+    by_sums: bool = False
 
     def reject(self, _pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
         """Return a reason when resources or pod places are short (`fitsRequest`)."""
@@ -93,7 +96,8 @@ class NodeResources(Stateless, Struct, frozen=True):
 
     def counted_singly(self, view: View) -> NodeSet:
         """Return the nodes on which a reservation is given back to the trigger, or counts beside its owner."""
-        return nodes_with(view, self.reservations) | nodes_used_up(view, self.once)
+        found = nodes_with(view, self.reservations) | nodes_used_up(view, self.once)
+        return found | reserved_nodes(view) if self.by_sums and view.trial() is not None else found
 
     def _is_short(self, state: NodeState, trigger: PodRequirements) -> bool:
         return how_many(trigger.requests, trigger.requests, *self._room(state)) < 1
@@ -106,7 +110,10 @@ class NodeResources(Stateless, Struct, frozen=True):
     def _room(self, state: NodeState) -> tuple[Mapping[str, int], int]:
         if not state.rooms:
             return state.free, state.places
-        return room_with(state, self.reservations.uids, used_up(state, self.once))
+        given, spent = self.reservations.uids, used_up(state, self.once)
+        if self.by_sums or any(uid in given and uid not in spent for uid in state.rooms):
+            return room_with(state, given, spent)
+        return room_for_strangers(state, spent), state.places
 
 
 def _allowed(node: Node) -> int:
@@ -146,7 +153,7 @@ def _split(parts: Mapping[tuple[str, ...], NodeSet], resource: str, enough: Node
 
 
 def _free_on(state: NodeState, resource: str) -> int:
-    return state.free.get(resource, 0)
+    return room_for_strangers(state, ()).get(resource, 0)
 
 
 def _free_everywhere(view: View, resource: str) -> Sequence[int]:
@@ -225,4 +232,5 @@ PLACES = Number(_places_on, _places_everywhere, _SOME)
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> NodeResources:
     """Return the filter with the version's rules."""
-    return NodeResources(cluster.rules, drawable(cluster.view, trigger), cluster.once)
+    by_sums = trigger.reserves is not None
+    return NodeResources(cluster.rules, drawable(cluster.view, trigger), cluster.once, by_sums)

@@ -18,7 +18,7 @@ from kubectl_koord.engine.columns import (
     set_of,
     which,
 )
-from kubectl_koord.engine.node_state import NodeState, Occupant, Pod
+from kubectl_koord.engine.node_state import NodeState, Occupant, Pod, drawn_from
 from kubectl_koord.engine.reservations.owners import is_owner
 from kubectl_koord.engine.rules import Rules, rules
 from kubectl_koord.engine.view import View
@@ -286,8 +286,26 @@ def _owners_taken(state: NodeState) -> tuple[tuple[str, Pod], ...]:
     return tuple((uid, pod) for uid, pod in found if uid in state.rooms)
 
 
-def room_for_strangers(state: NodeState, spent: Collection[str]) -> Mapping[str, int]:
-    """Return what is free besides all reservations; those that are `spent` count in full, beside their owners."""
+def room_for_strangers(state: NodeState, spent: Collection[str], but: str = "") -> Mapping[str, int]:
+    """Return what is free besides all reservations; those that are `spent` count in full, beside their owners.
+
+    Owners that are taken away on trial free nothing, save those of the reservation `but`: what they request is given
+    back to theirs alone. Mirrors `RemovePod` and `fitsNode` in plugins/reservation/plugin.go.
+    """
+    taken = [(uid, pod) for uid, pod in owners_taken(state) if uid != but]
+    if not taken:
+        return _besides(state, spent)
+    free = dict(_besides(state, spent))
+    is_restored = bool(but) or any(uid not in spent and _has_owner(state, uid) for uid in state.rooms)
+    for uid, pod in taken:
+        counted = () if uid in spent else drawn_from(state.rooms[uid])
+        for resource, amount in pod.requirements.requests if is_restored else ():
+            if resource not in counted:
+                free[resource] = free.get(resource, 0) - amount
+    return free
+
+
+def _besides(state: NodeState, spent: Collection[str]) -> Mapping[str, int]:
     if not spent:
         return state.free
     free = dict(state.free)
@@ -297,16 +315,31 @@ def room_for_strangers(state: NodeState, spent: Collection[str]) -> Mapping[str,
     return free
 
 
+def _has_owner(state: NodeState, uid: str) -> bool:
+    """Tell whether anybody draws on a reservation of the node, or did before somebody was taken away on trial."""
+    return owners_on(state, uid) > 0 or any(drawn_on == uid for drawn_on, _ in owners_taken(state))
+
+
 def room_with(state: NodeState, given: Collection[str], spent: Collection[str]) -> tuple[Mapping[str, int], int]:
-    """Return what is free, and the places, for a pod to which reservations of the node are given back."""
-    free, places = room_for_strangers(state, spent), state.places
+    """Return what is free, and the places, by the sums of the node, for a pod to which reservations are given back.
+
+    Owners that are taken away on trial are taken out of these sums as a whole, though what they draw of a reservation
+    was taken out before (`updateNodeInfoRequestedForUnmatched`): of one that stays it looks free.
+    """
+    free, places = _besides(state, spent), state.places
     mine = [uid for uid in state.rooms if uid in given and uid not in spent]
-    if not mine:
+    twice = [(uid, pod) for uid, pod in owners_taken(state) if uid not in given and uid not in spent]
+    if not mine and not twice:
         return free, places
     free = dict(free)
     for uid in mine:
         for resource, amount in state.rest(uid).items():
             free[resource] = free.get(resource, 0) + amount
+    for uid, pod in twice:
+        counted = drawn_from(state.rooms[uid])
+        for resource, amount in pod.requirements.requests:
+            if resource in counted:
+                free[resource] = free.get(resource, 0) + amount
     return free, places + len(mine)
 
 

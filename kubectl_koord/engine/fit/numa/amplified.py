@@ -15,6 +15,7 @@ from kubectl_koord.engine.reasons.numa import (
     InvalidAmplification,
     NoCPUTopology,
 )
+from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched, room_with, used_up
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.numa import NodeNUMA, amplified
 from kubectl_koord.model.objects import Node
@@ -23,10 +24,14 @@ from kubectl_koord.model.values.memo import memoised
 
 
 class AmplifiedCPUs(Stateless, Struct, frozen=True):
-    """The filter (`filterAmplifiedCPUs`): members that are counted take up their plain requests."""
+    """The filter (`filterAmplifiedCPUs`): members that are counted take up their plain requests.
+
+    `mine` are the reservations that match: what they hold is given back, save that their CPUs count as amplified.
+    """
 
     depends_on: ClassVar[DependsOn] = "room"
     wants: Wants
+    mine: Matched = NONE_MATCHED
 
     def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the node has too few CPUs as they are counted, or says nothing that can be counted."""
@@ -39,7 +44,7 @@ class AmplifiedCPUs(Stateless, Struct, frozen=True):
             return None
         if node.known and node.cpus is None:
             return NoCPUTopology()
-        need, free = self._need(node), _free(node, state)
+        need, free = self._need(node), self._free(node, state)
         return InsufficientAmplifiedCPU(need, free) if need > free else None
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
@@ -57,7 +62,7 @@ class AmplifiedCPUs(Stateless, Struct, frozen=True):
         taken = dict(each).get("cpu", 0)
         if node is None or node.ratio <= 1 or not taken:
             return None
-        left = _free(node, state) - self._need(node)
+        left = self._free(node, state) - self._need(node)
         return max(0, left // taken + 1)
 
     def _need(self, node: NodeNUMA) -> int:
@@ -65,12 +70,12 @@ class AmplifiedCPUs(Stateless, Struct, frozen=True):
         binds = isinstance(terms, Terms) and terms.cpus > 0
         return amplified(self.wants.cpu, node.ratio) if binds else self.wants.cpu
 
-
-def _free(node: NodeNUMA, state: NodeState) -> int:
-    free = state.free.get("cpu", 0)
-    requested = dict(state.node.allocatable).get("cpu", 0) - free
-    held = books(state).cached.bit_count() * MILLI
-    return free - (amplified(held, node.ratio) - held if held <= requested else 0)
+    def _free(self, node: NodeNUMA, state: NodeState) -> int:
+        sums, _ = room_with(state, self.mine.drawable.uids, used_up(state, self.mine.once))
+        free = sums.get("cpu", 0)
+        requested = dict(state.node.allocatable).get("cpu", 0) - free
+        held = books(state).cached.bit_count() * MILLI
+        return free - (amplified(held, node.ratio) - held if held <= requested else 0)
 
 
 @memoised
@@ -86,4 +91,6 @@ def _is_amplified(node: Node) -> bool:
 def prepare(trigger: PendingPod, cluster: Cluster) -> AmplifiedCPUs | None:
     """Return the filter, None where no node is amplified."""
     wants = wants_of(trigger.requirements)
-    return AmplifiedCPUs(wants) if wants.cpu and cluster.view.snapshot.amplified_cpus else None
+    if not wants.cpu or not cluster.view.snapshot.amplified_cpus:
+        return None
+    return AmplifiedCPUs(wants, matched(cluster.view, trigger, cluster.once))
