@@ -103,3 +103,26 @@ def test_a_zone_whose_cards_owners_of_its_reservation_have_is_chosen_and_lacks_t
     fewer = structs.replace(asking(gpu=2), labels=(("app", "job"),))
     assert got(drawing, fewer) == ([0], [2, 3])
     assert not any(check.refused(view, fewer, 1) for check in prepare(fewer, view, rules(version)).checks)
+
+
+@pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
+def test_the_reservation_that_is_taken_has_the_cards_of_the_zones_that_are_chosen(version: str) -> None:
+    drawing = zoned("SingleNUMANode", *tree())
+    for name, minor, order in (("far", 4, 2), ("near", 0, 1)):
+        drawn = drawing.with_reservation(name, "n1", 2, policy="Restricted", order=order)
+        held = structs.replace(drawn.reserved[-1], allocations=structs.replace(holding(minor), reservation=name))
+        drawing = drawn.but(reserved=(*drawn.reserved[:-1], held))
+    pod = structs.replace(asking(gpu=1), labels=(("app", "job"),))
+    assert _taken(drawing.version(version), pod) == ("far", (1,), [4])
+    at_reserve = drawing.change("n1", numa=NodeNUMA(cpus=BOOKS, zones=ZONES, policy="BestEffort"))
+    assert _taken(at_reserve.version(version), pod)[0] == ("far" if version == "1.7" else "near")
+
+
+def _taken(drawing: Drawing, pod: PendingPod) -> tuple[str, tuple[int, ...] | None, list[int]]:
+    """Return the reservation that a pod takes, its zones and its cards."""
+    view = of(drawing)
+    found = placed(pod, view.state("n1"), prepare(pod, view, rules(drawing.config.version)))
+    assert isinstance(found, PendingPod), found
+    booked = found.allocations
+    assert booked is not None
+    return booked.reservation, booked.numa_nodes, [one.minor for one in booked.devices]

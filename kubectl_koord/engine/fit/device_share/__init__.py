@@ -187,9 +187,12 @@ class Nomination(Struct, frozen=True):
     snapshot: Identity[Snapshot]
     mine: Matched
 
-    def gives(self, state: NodeState, uid: str) -> bool:
-        """Tell whether a reservation has the devices, or holds none at all (`FilterNominateReservation`)."""
-        place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
+    def gives(self, state: NodeState, uid: str, zones: frozenset[int] | None) -> bool:
+        """Tell whether a reservation has the devices, or holds none at all (`FilterNominateReservation`).
+
+        They are looked for on the NUMA nodes that are chosen already, None for all.
+        """
+        place = place_of(self.request, state, self.snapshot.value, zones, self.mine)
         drawing = tuple(way for way in place.drawing if way[0] == uid) if place is not None else ()
         if place is None or not drawing:
             return True

@@ -184,11 +184,22 @@ class Placing(Stateless, Struct, frozen=True):
         asked = isinstance(terms, Terms) and (terms.cpus or terms.policy)
         if not isinstance(terms, Terms) or not asked or not one.drawing or not (one.must_draw or self.returns_owners):
             return True
-        affinity = self._affinity(pod, state, terms) if terms.policy else ZoneAffinity(None)
-        if not isinstance(affinity, ZoneAffinity):
-            return True  # no node is chosen for this pod then
-        alone = structs.replace(one, must_draw=True)
-        return isinstance(portion_of(as_seen(node, looked_at(self.wants)), alone, self.wants, terms, affinity), tuple)
+        affinity, alone = self._chosen(pod, state, terms), structs.replace(one, must_draw=True)
+        seen = as_seen(node, looked_at(self.wants))
+        return isinstance(affinity, ZoneAffinity) and isinstance(
+            portion_of(seen, alone, self.wants, terms, affinity), tuple
+        )
+
+    def zones_chosen(self, pod: PendingPod, state: NodeState) -> frozenset[int] | None:
+        """Return the zones of a node that the filter has chosen, None where it chooses none."""
+        terms = settled(state.node.numa or NOTHING_KNOWN, self.wants)
+        found = self._chosen(pod, state, terms) if isinstance(terms, Terms) else ZoneAffinity(None)
+        return frozenset(members(found.zones)) if isinstance(found, ZoneAffinity) and found.zones is not None else None
+
+    def _chosen(self, pod: PendingPod, state: NodeState, terms: Terms) -> ZoneAffinity | Reason:
+        """Return the zones that the filter has chosen, or why it finds none; what Reserve chooses is open yet."""
+        chooses = terms.policy and (terms.policy != "BestEffort" or self.filters_best_effort)
+        return self._affinity(pod, state, terms) if chooses else ZoneAffinity(None)
 
     def _ways(self, state: NodeState) -> ZoneWays:
         return ways(state, self.mine, returns_owners=self.returns_owners)
