@@ -42,31 +42,17 @@ class ClaimSettings(Struct, frozen=True):
         return feature not in GATES or GATES[feature] in self.gates
 
 
-class DeviceTest(Struct, frozen=True, gc=False):
-    """One equality that a selector asks for: of an attribute of the device, of its driver where none is named."""
-
-    value: AttributeValue
-    attribute: tuple[str, str] = ("", "")
-
-
-class DeviceSelector(Struct, frozen=True, gc=False):
-    """One CEL expression; `tests` must all hold, None where the expression is of another form than such a list."""
-
-    expression: str
-    tests: tuple[DeviceTest, ...] | None = None
-
-
 class DeviceRequest(Struct, frozen=True, gc=False):
     """One request of a claim: so many devices of a class, or `every` one that the selectors match.
 
     `classes` are the DeviceClasses that must exist, several where there are `alternatives`, of which the first that can
-    be served is taken. With `admin` access devices need not be free. `open` is what the request uses that is not
-    evaluated.
+    be served is taken. `selectors` are CEL expressions. With `admin` access devices need not be free. `open` is what
+    the request uses that is not evaluated.
     """
 
     name: str
     classes: tuple[tuple[str, str], ...]
-    selectors: tuple[DeviceSelector, ...] = ()
+    selectors: tuple[str, ...] = ()
     count: int = 1
     every: bool = False
     admin: bool = False
@@ -122,11 +108,15 @@ class DeviceReach(Struct, frozen=True, gc=False):
 
 
 class ClaimableDevice(Struct, frozen=True, gc=False):
-    """One device of a ResourceSlice; `open` is what bears on it besides: it counts where the scheduler knows it."""
+    """One device of a ResourceSlice: its attributes, and its capacities in billionths, by domain and name.
+
+    `open` is what bears on it besides: it counts where the scheduler knows it.
+    """
 
     id: DeviceId
     place: DeviceReach = DeviceReach()
     attributes: tuple[tuple[tuple[str, str], AttributeValue], ...] = ()
+    capacity: tuple[tuple[tuple[str, str], int], ...] = ()
     open: tuple[ClaimFeature, ...] = ()
 
 
@@ -144,11 +134,11 @@ class DeviceSlice(Struct, frozen=True, gc=False):
 class DynamicResources(Memo, Struct, frozen=True, dict=True):
     """What resource claims are allocated from.
 
-    `classes` are the selectors of the DeviceClasses by name, `devices` those of all complete pools, `taken` the ids
-    of those that claims hold. `incomplete` are pools, by driver and name, of which not all slices are there.
+    `classes` are the selectors of the DeviceClasses by name (CEL expressions), `devices` those of all pools, `taken`
+    the ids of those that claims hold. `incomplete` are pools, by driver and name, of which not all slices are there.
     """
 
-    classes: Mapping[str, tuple[DeviceSelector, ...]] = {}
+    classes: Mapping[str, tuple[str, ...]] = {}
     devices: tuple[ClaimableDevice, ...] = ()
     taken: frozenset[DeviceId] = frozenset()
     incomplete: tuple[tuple[str, str], ...] = ()

@@ -95,6 +95,9 @@ ClaimFeature: TypeAlias = Literal[
     "selector",
     "attribute",
     "constraints",
+    "all-devices",
+    "every-alternative",
+    "admin-access",
     "prioritized-list",
     "capacity",
     "shared-device",
@@ -112,6 +115,14 @@ class OpenClaim(_Unevaluated, frozen=True, gc=False):
     name: str
     feature: ClaimFeature
     detail: str = ""
+
+
+class WideningClaim(_Unevaluated, frozen=True, gc=False):
+    """A resource claim that is to be allocated, and something that may also open a node which was counted as closed."""
+
+    may_admit: ClassVar[bool] = True
+    name: str
+    feature: ClaimFeature
 
 
 class IdleClaim(_Unevaluated, frozen=True, gc=False):
@@ -232,6 +243,7 @@ Unevaluated: TypeAlias = (
     | UnreadAttachments
     | UnreadClaims
     | OpenClaim
+    | WideningClaim
     | IdleClaim
     | IncompletePool
     | UnreadDevices

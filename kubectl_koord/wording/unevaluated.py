@@ -34,6 +34,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadTopologies,
     UnreadVolume,
     UnreadVolumeLimits,
+    WideningClaim,
     WideningCode,
     WideningPodSetting,
 )
@@ -51,8 +52,11 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
 }
 _CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
     "selector": "CEL selector",
-    "attribute": "devices that lack an attribute which it selects by",
+    "attribute": "devices on which its CEL selectors fail",
     "constraints": "constraints between devices",
+    "all-devices": "requests for all devices that have to share an attribute, or are more than 32",
+    "every-alternative": "requests for all devices as an alternative",
+    "admin-access": "administrative access beside other claims",
     "prioritized-list": "requests with alternatives",
     "capacity": "capacity requests",
     "shared-device": "devices that several claims may share",
@@ -124,6 +128,8 @@ def _name(item: Unevaluated) -> str:
         case OpenClaim(name, feature, detail):
             told = f" {detail}" if detail else ""
             return f"resource claim {name} ({_CLAIM_FEATURES[feature]}{told})"
+        case WideningClaim(name, feature):
+            return f"resource claim {name} ({_CLAIM_FEATURES[feature]})"
         case IdleClaim(name):
             return f"resource claim {name} (no other pod uses it: the scheduler may release it)"
         case IncompletePool(driver, pool):

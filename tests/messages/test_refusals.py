@@ -98,11 +98,12 @@ def _classes(part: object) -> set[object]:
     return set().union(*map(_classes, get_args(part))) if get_args(part) else {part}
 
 
-def test_every_reason_has_its_words_but_the_one_that_ends_the_attempt() -> None:
+def test_every_reason_has_its_words_but_those_that_end_the_attempt() -> None:
     known = {type(reason) for reason, _ in SAID}
     every = {kind for part in get_args(Reason) for kind in _classes(part)}
     by_reservations = {devices.BeyondReservedDevices, numa.BeyondReservedZones}  # "Reservation(s) ..."
-    assert every - known == {devices.IsolationMissing} | by_reservations
+    ending = {devices.IsolationMissing, claims.SelectorFails, claims.TooManyDevices}
+    assert every - known == ending | by_reservations
 
 
 def test_reservations_are_counted_apart_and_what_is_not_known_leaves_all_open() -> None:

@@ -16,6 +16,7 @@ from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
 from kubectl_koord.engine.quota.state import quota_state
 from kubectl_koord.engine.quota.tree import quotas_of
+from kubectl_koord.engine.reasons.claims import SelectorFails, TooManyDevices
 from kubectl_koord.engine.reasons.devices import IsolationMissing
 from kubectl_koord.engine.reasons.nodes import (
     Insufficient,
@@ -40,6 +41,7 @@ from kubectl_koord.model.values.selectors import Labels
 _Claims: TypeAlias = tuple[ResourceClaim | None, ...]
 Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str], _Claims]
 _MOST_KEPT = 16
+_FEWEST_TAKING = 100  # so many nodes that take a pod are looked for at least (`minFeasibleNodesToFind`)
 _ALWAYS_LOOKED_AT = frozenset({*QUOTA_LABELS, OPERATING_MODE})
 Stop: TypeAlias = tuple[int, QuotaExceeded]
 """The position of the first pod that a quota refuses, and why."""
@@ -283,12 +285,17 @@ def kinds_of(job: Job, view: View, pods: Iterable[PendingPod]) -> Mapping[str, K
 
 def may_abort(pod: PendingPod) -> bool:
     """Tell whether the scheduler may give up the attempt over a node's refusal of this pod."""
-    return pod.requirements.devices is not None and bool(pod.requirements.devices.isolation)
+    isolates = pod.requirements.devices is not None and bool(pod.requirements.devices.isolation)
+    return isolates or bool(pod.resource_claims)
 
 
-def aborting(refusals: Mapping[str, Reason]) -> Mapping[str, Reason]:
-    """Return the refusals among these over which the scheduler gives up the whole attempt (status Error)."""
-    return {name: reason for name, reason in refusals.items() if isinstance(reason, IsolationMissing)}
+def aborting(refusals: Mapping[str, Reason], taking: int) -> Mapping[str, Reason]:
+    """Return the refusals among these over which the scheduler gives up the whole attempt (status Error).
+
+    Over those of claims it does where so few nodes are `taking` the pod that it asks all.
+    """
+    every = (IsolationMissing, SelectorFails, TooManyDevices) if taking < _FEWEST_TAKING else (IsolationMissing,)
+    return {name: reason for name, reason in refusals.items() if isinstance(reason, every)}
 
 
 def is_enough(job: Job, placed: Iterable[str]) -> bool:

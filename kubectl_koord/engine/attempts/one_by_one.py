@@ -47,7 +47,7 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     Members are tried gang by gang (`NextPod`); the trigger stands for the first without room.
     """
     slots = offer_slots(view, view.names(), job.tried, prepared)
-    aborted = aborting(slots.refusals) if may_abort(trigger) else {}
+    aborted = aborting(slots.refusals, len(slots.counts)) if may_abort(trigger) else {}
     if aborted:
         return Attempt(trigger, prepared, None, None, slots, left=job.pods, aborted=aborted)
     if prepared.books:
@@ -198,7 +198,7 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
         if prepared.refusal is not None:
             return Attempt(pod, prepared, None, None, {}, waiting, left(), prefilter=prepared.refusal)
         offer = offer_slots(now, now.names(), (pod,), prepared)
-        aborted = aborting(offer.refusals) if may_abort(pod) else {}
+        aborted = aborting(offer.refusals, len(offer.counts)) if may_abort(pod) else {}
         if aborted or not offer.counts:
             return Attempt(pod, prepared, None, None, offer, waiting, left(), unbookable=unbookable, aborted=aborted)
         lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)

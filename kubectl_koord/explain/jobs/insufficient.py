@@ -94,6 +94,8 @@ def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
     lost = obstacles(one for one in first.refused if isinstance(one.reason, ClaimReason)) if claiming else ()
     if not lost:
         return None
+    if first.aborted:
+        return about_pods("claims-unallocated", sentences.given_up(first.trigger.key, first.aborted), claiming)
     return about_pods("claims-unallocated", not_allocated(lost, len(simulation.view.names())), claiming)
 
 

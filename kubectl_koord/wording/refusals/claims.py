@@ -1,12 +1,33 @@
 """Why a pod's resource claims keep it from being tried, or from nodes, in English."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from kubectl_koord.engine.fit.resource_claims.readiness import UnreadyClaim
-from kubectl_koord.engine.reasons.claims import ClaimElsewhere, ClaimReason, NotEnoughDevices
+from kubectl_koord.engine.reasons.claims import (
+    ClaimElsewhere,
+    ClaimReason,
+    NotEnoughDevices,
+    SelectorFails,
+    SelectorProblemCode,
+    TooManyDevices,
+)
 from kubectl_koord.engine.reasons.prefilter import ClaimsUnallocated
 from kubectl_koord.wording.words import count, listed
+
+_PROBLEMS: Mapping[SelectorProblemCode, str] = {
+    "no-such-key": "no such key",
+    "no-such-overload": "no such overload",
+    "unsupported-attribute": "unsupported attribute value",
+    "no-boolean": "its result is no boolean",
+    "no-version": "no semantic version",
+    "no-quantity": "no quantity",
+    "no-integer": "no integer",
+    "integer-overflow": "integer overflow",
+    "division-by-zero": "division by zero",
+    "no-value": "optional value that is not there",
+    "unhashable": "versions cannot be looked up in a list of texts",
+}
 
 
 def claim_obstacle(reason: ClaimReason) -> str:
@@ -19,6 +40,11 @@ def claim_obstacle(reason: ClaimReason) -> str:
             return f"resource claim {claim} (request {request} wants {told})"
         case NotEnoughDevices(claim, request, wanted, free):
             return f"resource claim {claim} (request {request} wants {count(wanted, 'device')}, {free} free)"
+        case SelectorFails(claim, request, expression, problem):
+            told = f"{_PROBLEMS[problem.code]}{f': {problem.about}' if problem.about else ''}"
+            return f"resource claim {claim} (CEL selector {expression} of request {request} fails: {told})"
+        case TooManyDevices(claim, wanted):
+            return f"resource claim {claim} (wants {count(wanted, 'device')}, more than one claim may get)"
         case _:
             assert_never(reason)
 

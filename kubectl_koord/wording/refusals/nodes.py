@@ -53,7 +53,7 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             return 80, "within its topology spread"
         case nodes.PodAffinityUnmet() | nodes.AntiAffinityViolated() | nodes.ExistingAntiAffinityViolated():
             return 90, "allowed by pod affinity"
-        case claims.NotEnoughDevices() | claims.ClaimElsewhere():
+        case claims.NotEnoughDevices() | claims.ClaimElsewhere() | claims.SelectorFails() | claims.TooManyDevices():
             return 92, "with devices for its resource claims"
         case nodes.Overloaded() | nodes.MetricExpired():
             return 100, "below the load thresholds"
@@ -168,7 +168,7 @@ def obstacle(reason: Reason, most: Measure | None = None) -> str:
             return "pod anti-affinity"
         case nodes.ExistingAntiAffinityViolated():
             return "anti-affinity of existing pods"
-        case claims.NotEnoughDevices() | claims.ClaimElsewhere():
+        case claims.NotEnoughDevices() | claims.ClaimElsewhere() | claims.SelectorFails() | claims.TooManyDevices():
             return claim_obstacle(reason)
         case _:
             return zone_obstacle(reason, most if isinstance(most, int) else None)

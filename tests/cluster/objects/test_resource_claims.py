@@ -3,18 +3,18 @@
 import pytest
 
 from kubectl_koord.cluster import kinds
+from kubectl_koord.errors import KoordError
 from kubectl_koord.model.resource_claims import (
     ClaimableDevice,
     DeviceReach,
     DeviceRequest,
-    DeviceSelector,
-    DeviceTest,
     DynamicResources,
     PodClaim,
     ResourceClaim,
     SameAttribute,
 )
 from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.model.values.quantity import NANO
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement
 from tests.cluster.objects.wire import Json, collect, pod, read, thing
 
@@ -82,7 +82,7 @@ def test_what_a_claim_asks_for_is_told_in_the_request_or_one_level_below(asked: 
     snapshot = read(
         claiming({"name": "own", "resourceClaimName": "c"}), claim(spec={"devices": {"requests": [request]}})
     )
-    selectors = (DeviceSelector("true"),)
+    selectors = ("true",)
     expected = ResourceClaim("default/c", (DeviceRequest("r", (("r", "gpu"),), selectors, 2),))
     assert claims_of(snapshot)[0].found == expected
 
@@ -164,7 +164,7 @@ def test_devices_of_the_newest_complete_generation_count() -> None:
         thing("DeviceClass", "any"),
     )
     assert snapshot.dynamic_resources == DynamicResources(
-        classes={"any": (), "gpu": (DeviceSelector("true"),)},
+        classes={"any": (), "gpu": ("true",)},
         devices=(ClaimableDevice((GPU, "p", "new"), DeviceReach("n1")),),
         incomplete=((GPU, "p"),),
     )
@@ -177,6 +177,8 @@ def test_devices_of_the_newest_complete_generation_count() -> None:
         ({"attributes": {"model": {"string": "a"}}}, {"attributes": (((GPU, "model"), ("string", "a")),)}),
         ({"attributes": {"x.org/n": {"int": 3}}}, {"attributes": ((("x.org", "n"), ("int", 3)),)}),
         ({"basic": {"attributes": {"ok": {"bool": True}}}}, {"attributes": (((GPU, "ok"), ("bool", True)),)}),
+        ({"capacity": {"m": {"value": "2Ki"}}}, {"capacity": (((GPU, "m"), 2048 * NANO),)}),
+        ({"basic": {"capacity": {"x.org/m": {"value": "500m"}}}}, {"capacity": ((("x.org", "m"), NANO // 2),)}),
         ({"attributes": {"none": {}}}, {"attributes": (((GPU, "none"), ("", "")),)}),
         ({"taints": [{"key": "k", "effect": "NoSchedule"}]}, {"open": ("taints",)}),
         ({"taints": [{"key": "k", "effect": "None"}]}, {}),
@@ -188,6 +190,16 @@ def test_devices_of_the_newest_complete_generation_count() -> None:
 def test_what_is_told_of_a_device(device: Json, expected: Json) -> None:
     snapshot = read(slice_of("a", {"name": "d", **device}, allNodes=True))
     assert snapshot.dynamic_resources.devices == (ClaimableDevice((GPU, "p", "d"), **expected),)
+
+
+def test_a_capacity_that_is_no_quantity_is_named() -> None:
+    with pytest.raises(KoordError, match="capacity m: 'much' is not a quantity"):
+        read(slice_of("a", {"name": "d", "capacity": {"m": {"value": "much"}}}, allNodes=True))
+
+
+def test_a_slice_with_counters_that_devices_share_has_no_devices() -> None:
+    snapshot = read(slice_of("a", {"name": "d"}, allNodes=True, sharedCounters=[{"name": "memory"}]))
+    assert snapshot.dynamic_resources.devices == ()
 
 
 def test_where_devices_can_be_used_is_told_for_the_slice_or_for_each() -> None:
@@ -203,31 +215,6 @@ def test_where_devices_can_be_used_is_told_for_the_slice_or_for_each() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("expression", "tests"),
-    [
-        (f'device.driver == "{GPU}"', (DeviceTest(("string", GPU)),)),
-        ("device.driver=='x'", (DeviceTest(("string", "x")),)),
-        ('device.attributes["x.org"].model == "a"', (DeviceTest(("string", "a"), ("x.org", "model")),)),
-        ("device.attributes['x.org'].n == -3", (DeviceTest(("int", -3), ("x.org", "n")),)),
-        (
-            'device.driver == "x" && device.attributes["x"].ok == true',
-            (DeviceTest(("string", "x")), DeviceTest(("bool", True), ("x", "ok"))),
-        ),
-        ("", None),
-        ("true", None),
-        ('device.driver != "x"', None),
-        ('device.driver == "x" || true', None),
-        ('device.driver == "x" &&', None),
-        ('device.driver == "x" && device.attributes["x"].v.isGreaterThan(semver("1.0.0"))', None),
-        ('device.driver == "a\\"b"', None),
-    ],
-)
-def test_plain_equalities_are_read_of_a_selector(expression: str, tests: tuple[DeviceTest, ...] | None) -> None:
-    snapshot = read(thing("DeviceClass", "gpu", spec={"selectors": cel(expression)}))
-    assert snapshot.dynamic_resources.classes == {"gpu": (DeviceSelector(expression, tests),)}
-
-
 def test_a_selector_of_no_known_kind_is_not_evaluated() -> None:
     snapshot = read(thing("DeviceClass", "gpu", spec={"selectors": [{}]}))
-    assert snapshot.dynamic_resources.classes == {"gpu": (DeviceSelector(""),)}
+    assert snapshot.dynamic_resources.classes == {"gpu": ("",)}

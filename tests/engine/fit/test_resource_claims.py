@@ -6,7 +6,13 @@ from msgspec import structs
 from kubectl_koord.diagnosis.coverage import not_evaluated
 from kubectl_koord.engine.fit import prepare, rejection, reserve
 from kubectl_koord.engine.fit.resource_claims.readiness import UnreadyClaim
-from kubectl_koord.engine.reasons.claims import ClaimElsewhere, NotEnoughDevices
+from kubectl_koord.engine.reasons.claims import (
+    ClaimElsewhere,
+    NotEnoughDevices,
+    SelectorFails,
+    SelectorProblem,
+    TooManyDevices,
+)
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import ClaimsUnallocated
 from kubectl_koord.engine.rules import rules
@@ -19,8 +25,6 @@ from kubectl_koord.model.resource_claims import (
     DeviceId,
     DeviceReach,
     DeviceRequest,
-    DeviceSelector,
-    DeviceTest,
     DynamicResources,
     PodClaim,
     ResourceClaim,
@@ -35,9 +39,9 @@ DRIVER = "gpu.example.com"
 ON_N2 = (NodeTerm(fields=(Requirement("metadata.name", "In", ("n2",)),)),)
 TWO = cluster("s0: b0[n1 n2]")
 ANY = DeviceRequest("r", (("r", "gpu"),))
-OF_DRIVER = DeviceSelector(f'device.driver == "{DRIVER}"', (DeviceTest(("string", DRIVER)),))
-BIG = DeviceSelector("big", (DeviceTest(("string", "big"), (DRIVER, "model")),))
-ODD = DeviceSelector("device.driver.startsWith('g')")
+OF_DRIVER = f'device.driver == "{DRIVER}"'
+BIG = f'device.attributes["{DRIVER}"].model == "big"'
+ODD = 'device.driver.split("g").size() == 1'
 
 
 def device(node: str, name: str = "d0", model: str = "", **fields: object) -> ClaimableDevice:
@@ -92,6 +96,7 @@ MIXED = with_devices(TWO, device("n1", "d0", "big"), device("n1", "d1", "small")
 ONE_BIG = structs.replace(ANY, selectors=(BIG,))
 EVERY = structs.replace(ANY, every=True)
 ADMIN = structs.replace(ANY, admin=True)
+TOO_MANY = TooManyDevices("default/c", 1 << 62)
 NONE = NotEnoughDevices("default/c", "r", 0, 0, every=True)
 SHARING = TWO.configured(claims=ClaimSettings(frozenset(GATES.values())))
 
@@ -139,6 +144,84 @@ def test_administrative_access_takes_no_device() -> None:
     assert given(drawing, claim("c", ADMIN), claim("d")) == {"default/c": (), "default/d": ((DRIVER, "n1", "d0"),)}
 
 
+def test_within_a_claim_administrative_access_needs_devices_of_its_own() -> None:
+    assert refusals(MIXED, claim("c", ADMIN, ANY)) == {"n1": None, "n2": lacking(free=1)}
+    assert given(MIXED, claim("c", ADMIN, ANY)) == {"default/c": ((DRIVER, "n1", "d1"),)}
+
+
+def test_beside_other_claims_it_is_open_which_devices_administrative_access_leaves_them() -> None:
+    drawn = with_devices(TWO, device("n1")).with_pods(claiming(claim("c", ADMIN), claim("d")))
+    name = "resource claim default/c (administrative access beside other claims)"
+    assert unevaluated_names(not_evaluated(drawn.subject("p"), drawn)) == name
+    assert why_of(drawn, "p").verdict == "unknown"
+
+
+FAILS = SelectorFails("default/c", "r", BIG, SelectorProblem("no-such-key", "model"))
+MANY = tuple(device("n1", f"d{number}") for number in range(33))
+
+
+@pytest.mark.parametrize(
+    ("drawing", "requests", "expected"),
+    [
+        (with_devices(TWO, device("n1")), (ONE_BIG,), {"n1": FAILS, "n2": lacking()}),
+        (with_devices(TWO, device("n1"), device("n1", "d1", "big")), (ONE_BIG,), {"n1": None, "n2": lacking()}),
+        (
+            with_devices(TWO, device("n1", place=DeviceReach(terms=ON_N2))),
+            (ONE_BIG,),
+            {"n1": lacking(), "n2": FAILS},
+        ),
+        (with_devices(TAKEN, device("n1"), taken=TAKEN.dynamic_resources.taken), (ONE_BIG,), {"n1": lacking()}),
+        (
+            with_devices(TAKEN, device("n1"), taken=TAKEN.dynamic_resources.taken),
+            (structs.replace(ONE_BIG, every=True),),
+            {"n1": structs.replace(FAILS), "n2": NONE},
+        ),
+        (with_devices(TWO, device("n1")), (ANY, ONE_BIG), {"n1": lacking(), "n2": lacking()}),
+        (with_devices(TWO, *MANY), (EVERY,), {"n1": TooManyDevices("default/c", 33), "n2": NONE}),
+        (with_devices(TWO, *MANY), (structs.replace(ANY, count=32),), {"n1": None, "n2": lacking(32)}),
+        (
+            with_devices(TWO, *MANY),
+            (structs.replace(ANY, count=31), either(structs.replace(PAIR, name="r/a"), ANY)),
+            {"n1": None, "n2": lacking(31)},
+        ),
+    ],
+)
+def test_a_node_refuses_where_a_selector_fails_or_a_claim_would_get_too_many(
+    drawing: Drawing, requests: tuple[DeviceRequest, ...], expected: dict[str, Reason | None]
+) -> None:
+    assert refusals(drawing, claim("c", *requests)) == {"n2": lacking()} | expected
+
+
+def test_the_scheduler_gives_up_a_pod_where_a_selector_fails_on_any_node_that_it_asks() -> None:
+    drawing = with_devices(TWO, device("n1"), device("n2", model="big")).with_pods(claiming(claim("c", ONE_BIG)))
+    report = why_of(drawing, "p")
+    assert report.cause is not None
+    assert (report.verdict, report.cause.message) == (
+        "no",
+        (
+            f"the scheduler gives up every attempt at default/p over n1: resource claim default/c (CEL selector {BIG}"
+            " of request r fails: no such key: model)."
+        ),
+    )
+    assert why_of(drawing.cordon("n1"), "p").verdict == "unknown"
+    too_many = with_devices(TWO, *MANY, device("n2")).with_pods(claiming(claim("c", EVERY)))
+    assert why_of(too_many, "p").verdict == "no"
+    name = "resource claim default/c (requests for all devices that have to share an attribute, or are more than 32)"
+    assert unevaluated_names(not_evaluated(too_many.subject("p"), too_many)) == name
+
+
+def test_a_selector_that_may_fail_or_not_be_reached_ends_no_attempt() -> None:
+    odd = structs.replace(ANY, selectors=(ODD,))
+    drawing = with_devices(TWO, device("n1"), device("n2", "d0", "big"), device("n2", "d1", "big"))
+    drawn = drawing.with_pods(claiming(claim("c", odd, structs.replace(ANY, selectors=(OF_DRIVER, BIG)))))
+    assert why_of(drawn, "p").verdict == "unknown"
+
+
+def test_a_plan_leaves_nodes_out_where_a_selector_fails() -> None:
+    drawing = gang(with_devices(TWO, device("n1"), device("n2", model="big")), claim("c", ONE_BIG))
+    assert short(attempt_of(drawing).placement) == {"job-0": "n2"}
+
+
 @pytest.mark.parametrize(
     ("drawing", "requests", "expected"),
     [
@@ -147,7 +230,7 @@ def test_administrative_access_takes_no_device() -> None:
         (TAKEN, (ANY,), {"n1": lacking(), "n2": lacking()}),
         (MIXED, (ONE_BIG,), {"n1": None, "n2": lacking()}),
         (MIXED, (PAIR,), {"n1": None, "n2": lacking(2, 1)}),
-        (MIXED, (structs.replace(ANY, count=1 << 62),), {"n1": lacking(1 << 62, 2), "n2": lacking(1 << 62, 1)}),
+        (MIXED, (structs.replace(ANY, count=1 << 62),), {"n1": TOO_MANY, "n2": TOO_MANY}),
         (MIXED, (EVERY,), {"n1": None, "n2": None}),
         (TAKEN, (EVERY,), {"n1": lacking(1, 0, every=True), "n2": lacking(0, 0, every=True)}),
         (MIXED, (ANY, ONE_BIG), {"n1": None, "n2": lacking(free=0)}),
@@ -330,6 +413,11 @@ def knowing(drawing: Drawing) -> Drawing:
         (OPEN, claim(), ""),
         (OPEN, claim("c", used("capacity")), ""),
         (knowing(OPEN), claim("c", used("capacity")), "resource claim default/c (capacity requests)"),
+        (
+            with_devices(TWO, device("n1", model="a")),
+            claim("c", EVERY, constraints=(SAME,)),
+            "resource claim default/c (requests for all devices that have to share an attribute, or are more than 32)",
+        ),
         (OPEN, claim(open=("constraints",)), "resource claim default/c (constraints between devices)"),
         (OPEN, claim("c", *[either(*[ANY] * 8)] * 4), "resource claim default/c (requests with alternatives)"),
         (
@@ -338,14 +426,27 @@ def knowing(drawing: Drawing) -> Drawing:
             "resource claim default/c (constraints between devices)",
         ),
         (
-            OPEN,
-            claim("c", structs.replace(ANY, selectors=(ODD,))),
-            "resource claim default/c (CEL selector device.driver.startsWith('g'))",
+            with_devices(TWO, device("n1"), *MANY, taken=TAKEN.dynamic_resources.taken),
+            claim("c", structs.replace(EVERY, selectors=(ODD,))),
+            (
+                'resource claim default/c (CEL selector device.driver.split("g").size() == 1) and resource claim'
+                " default/c (requests for all devices that have to share an attribute, or are more than 32)"
+            ),
         ),
         (
             OPEN,
+            claim("c", structs.replace(ANY, selectors=(ODD,))),
+            'resource claim default/c (CEL selector device.driver.split("g").size() == 1)',
+        ),
+        (
+            with_devices(TWO, device("n1"), device("n2", model="big")),
+            claim("c", structs.replace(ANY, selectors=(ODD, BIG))),
+            'resource claim default/c (CEL selector device.driver.split("g").size() == 1)',
+        ),
+        (
+            with_devices(TWO, device("n1", model="big"), device("n1", "d1")),
             claim("c", ONE_BIG),
-            "resource claim default/c (devices that lack an attribute which it selects by)",
+            "resource claim default/c (devices on which its CEL selectors fail)",
         ),
         (
             knowing(with_devices(TWO, device("n1", open=("taints",)))),
@@ -395,6 +496,8 @@ def test_what_is_not_evaluated_of_claims_is_named_and_makes_a_yes_unknown(
         (TWO.cordon("n2"), claim(allocated=True, terms=ON_N2), "no"),
         (knowing(TWO.cordon("n2")), claim(allocated=True, terms=ON_N2), "unknown"),
         (OPEN, claim(allocated=True, reserved=tuple(map(str, range(256)))), "no"),
+        (with_devices(TWO), claim("c", either(ANY, EVERY)), "unknown"),
+        (with_devices(TWO), claim("c", either(EVERY, ANY)), "no"),
         (with_devices(TWO, incomplete=(("other", "y"),)), claim(), "no"),
     ],
 )

@@ -3,7 +3,14 @@
 import pytest
 
 from kubectl_koord.engine.fit.resource_claims.readiness import ClaimFault, UnreadyClaim
-from kubectl_koord.engine.reasons.claims import ClaimElsewhere, ClaimReason, NotEnoughDevices
+from kubectl_koord.engine.reasons.claims import (
+    ClaimElsewhere,
+    ClaimReason,
+    NotEnoughDevices,
+    SelectorFails,
+    SelectorProblem,
+    TooManyDevices,
+)
 from kubectl_koord.engine.reasons.prefilter import ClaimsUnallocated
 from kubectl_koord.wording.refusals.claims import claim_obstacle, claims_sentence, not_allocated, unready_clause
 
@@ -14,6 +21,15 @@ from kubectl_koord.wording.refusals.claims import claim_obstacle, claims_sentenc
         (ClaimElsewhere("ns/c"), "resource claim ns/c (allocated on other nodes)"),
         (NotEnoughDevices("ns/c", "r", 1, 0), "resource claim ns/c (request r wants 1 device, 0 free)"),
         (NotEnoughDevices("ns/c", "r", 4, 3), "resource claim ns/c (request r wants 4 devices, 3 free)"),
+        (
+            SelectorFails("ns/c", "r", "!device.driver", SelectorProblem("no-such-overload")),
+            "resource claim ns/c (CEL selector !device.driver of request r fails: no such overload)",
+        ),
+        (
+            SelectorFails("ns/c", "r", "device.driver", SelectorProblem("no-such-key", "model")),
+            "resource claim ns/c (CEL selector device.driver of request r fails: no such key: model)",
+        ),
+        (TooManyDevices("ns/c", 33), "resource claim ns/c (wants 33 devices, more than one claim may get)"),
         (
             NotEnoughDevices("ns/c", "r", 4, 3, every=True),
             "resource claim ns/c (request r wants all 4 devices, 3 free)",

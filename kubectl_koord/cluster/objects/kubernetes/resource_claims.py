@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.objects.fields.device_selectors import CELSelector, device_selectors
+from kubectl_koord.cluster.objects.fields.device_selectors import CELSelector, expressions
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta, namespace
 from kubectl_koord.cluster.objects.fields.selectors import NodeSelector, node_terms
 from kubectl_koord.model import resource_claims as model
@@ -169,7 +169,7 @@ def _asked(name: str, asked: AskedDevices) -> model.DeviceRequest:
     return model.DeviceRequest(
         name=name,
         classes=((name, asked.device_class_name or ""),),
-        selectors=device_selectors(asked.selectors),
+        selectors=expressions(asked.selectors),
         count=1 if asked.count is None else asked.count,
         every=asked.allocation_mode == _EVERY,
         admin=bool(asked.admin_access),
@@ -177,13 +177,13 @@ def _asked(name: str, asked: AskedDevices) -> model.DeviceRequest:
     )
 
 
-def device_class(written: DeviceClass) -> tuple[model.DeviceSelector, ...]:
+def device_class(written: DeviceClass) -> tuple[str, ...]:
     """Return what devices of the class must be."""
-    return device_selectors(written.spec.selectors)
+    return expressions(written.spec.selectors)
 
 
 def dynamic_resources(
-    classes: Mapping[str, tuple[model.DeviceSelector, ...]],
+    classes: Mapping[str, tuple[str, ...]],
     slices: Iterable[model.DeviceSlice],
     claims: Iterable[ClaimOfCluster],
 ) -> model.DynamicResources:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta
 from kubectl_koord.cluster.objects.fields.selectors import NodeSelector, node_terms
 from kubectl_koord.model import resource_claims as model
+from kubectl_koord.model.values import quantity
 
 if TYPE_CHECKING:
     from kubectl_koord.model.unevaluated import ClaimFeature
@@ -24,10 +25,17 @@ class DeviceTaint(Struct, gc=False):
     effect: str = ""
 
 
+class DeviceCapacity(Struct, gc=False):
+    """spec.devices[].capacity[] of a ResourceSlice."""
+
+    value: str | int | float = 0
+
+
 class BasicDevice(Struct, gc=False, rename="camel"):
     """What is told of a device: in v1beta1 in a field `basic` of its own."""
 
     attributes: dict[str, dict[str, str | int | bool | None]] | None = None
+    capacity: dict[str, DeviceCapacity] | None = None
     consumes_counters: list[dict[str, Any]] | None = None
     taints: list[DeviceTaint] | None = None
     node_name: str | None = None
@@ -62,6 +70,7 @@ class SliceSpec(Struct, gc=False, rename="camel"):
     all_nodes: bool | None = None
     per_device_node_selection: bool | None = None
     devices: list[SlicedDevice] | None = None
+    shared_counters: list[Any] | None = None
 
 
 class ResourceSlice(Struct, gc=False):
@@ -72,15 +81,23 @@ class ResourceSlice(Struct, gc=False):
 
 
 def device_slice(written: ResourceSlice) -> model.DeviceSlice:
-    """Return the slice with its devices, each with where it can be used."""
+    """Return the slice with its devices, each with where it can be used.
+
+    One with counters that devices share has none: the scheduler leaves the slice out, or takes no device of it.
+
+    Raises:
+        QuantityError: naming the capacity that is no quantity.
+
+    """
     spec = written.spec
+    devices = () if spec.shared_counters else spec.devices or ()
     return model.DeviceSlice(
         name=written.metadata.name,
         driver=spec.driver,
         pool=spec.pool.name,
         generation=spec.pool.generation,
         count=spec.pool.resource_slice_count,
-        devices=tuple(_device(one, spec) for one in spec.devices or ()),
+        devices=tuple(_device(one, spec) for one in devices),
     )
 
 
@@ -100,6 +117,7 @@ def _device(written: SlicedDevice, spec: SliceSpec) -> model.ClaimableDevice:
         id=(spec.driver, spec.pool.name, written.name),
         place=model.DeviceReach(where.node_name) if where.node_name else model.DeviceReach(terms=terms),
         attributes=tuple(_attributes(spec.driver, told.attributes or {})),
+        capacity=tuple(_capacity(spec.driver, told.capacity or {})),
         open=tuple(feature for feature, used in features if used),
     )
 
@@ -107,8 +125,20 @@ def _device(written: SlicedDevice, spec: SliceSpec) -> model.ClaimableDevice:
 def _attributes(
     driver: str, written: Mapping[str, Mapping[str, str | int | bool | None]]
 ) -> Iterator[tuple[tuple[str, str], model.AttributeValue]]:
-    """Yield attributes by domain and name: a name without a domain is in that of the driver."""
     for name, value in sorted(written.items()):
-        domain, slash, short = name.rpartition("/")
         kind, told = next(((kind, told) for kind, told in value.items() if told is not None), ("", ""))
-        yield (domain if slash else driver, short), (kind, told)
+        yield _qualified(name, driver), (kind, told)
+
+
+def _capacity(driver: str, written: Mapping[str, DeviceCapacity]) -> Iterator[tuple[tuple[str, str], int]]:
+    for name, one in sorted(written.items()):
+        try:
+            yield _qualified(name, driver), quantity.parse(one.value)
+        except quantity.QuantityError as problem:
+            raise quantity.QuantityError(f"capacity {name}: {problem}") from None
+
+
+def _qualified(name: str, driver: str) -> tuple[str, str]:
+    """Return domain and name of an attribute or a capacity: one without a domain is in that of the driver."""
+    domain, slash, short = name.rpartition("/")
+    return domain if slash else driver, short

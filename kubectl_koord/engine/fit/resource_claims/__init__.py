@@ -13,7 +13,7 @@ from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.resource_claims.devices import Choices, allocate, reaches, wanted
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.occupants import placed_members
-from kubectl_koord.engine.reasons.claims import ClaimElsewhere, NotEnoughDevices
+from kubectl_koord.engine.reasons.claims import ClaimElsewhere, NotAllocated
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import ClaimsUnallocated
 from kubectl_koord.engine.view import View
@@ -48,7 +48,7 @@ class ResourceClaims(Stateless, Struct, frozen=True):
     def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the node cannot supply what is asked for, or allocated devices are elsewhere."""
         found = allocate(self.requests, self.taken, state.node)
-        if isinstance(found, NotEnoughDevices):
+        if isinstance(found, NotAllocated):
             return found
         elsewhere = (claim.name for claim in self.allocated if not reaches(claim.terms, state.node))
         return next((ClaimElsewhere(name) for name in elsewhere), None)
@@ -56,9 +56,7 @@ class ResourceClaims(Stateless, Struct, frozen=True):
     def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the devices."""
         found = allocate(self.requests, self.taken, state.node)
-        return (
-            found if isinstance(found, NotEnoughDevices) else structs.replace(booked, resource_claims=(*found.items(),))
-        )
+        return found if isinstance(found, NotAllocated) else structs.replace(booked, resource_claims=(*found.items(),))
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> ResourceClaims | ClaimsUnallocated | None:

@@ -6,11 +6,19 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.resource_claims.devices import MOST_WAYS, Selectors, is_known, is_match, selectors_of
+from kubectl_koord.engine.fit.resource_claims.devices import (
+    MOST_DEVICES,
+    MOST_WAYS,
+    Candidates,
+    Selectors,
+    candidates,
+    is_about,
+    may_match,
+    selectors_of,
+)
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.resource_claims import (
-    ClaimableDevice,
     ClaimSettings,
     DeviceRequest,
     DynamicResources,
@@ -25,6 +33,7 @@ from kubectl_koord.model.unevaluated import (
     OpenClaim,
     Unevaluated,
     UnreadDevices,
+    WideningClaim,
 )
 from kubectl_koord.model.values.memo import memoised
 
@@ -82,12 +91,15 @@ def open_claims(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
     if not uses_claims(pod, snapshot):
         return
     yield from (UnreadDevices(kind) for kind in KINDS if not snapshot.sees(kind))
-    for found in (one.found for one in pod.resource_claims if one.found is not None):
+    claims = [one.found for one in pod.resource_claims if one.found is not None]
+    is_one = sum(not one.allocated for one in claims) <= 1
+    for found in claims:
         if not found.allocated:
+            if not is_one and any(request.admin for request in found.requests):
+                yield OpenClaim(found.name, "admin-access")  # which of the others' devices it may have, too
             yield from (OpenClaim(found.name, feature) for feature in found.open)
-            every = [one for request in found.requests for one in request.alternatives or (request,)]
-            for request in every:
-                yield from _of_request(found.name, request, snapshot)
+            for request in found.requests:
+                yield from _of_request(found, request, snapshot)
             if prod(len(request.alternatives) or 1 for request in found.requests) >= MOST_WAYS:
                 yield OpenClaim(found.name, "prioritized-list")
             if len(found.constraints) > _MOST_CONSTRAINTS:
@@ -97,31 +109,33 @@ def open_claims(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
             yield IdleClaim(found.name)
 
 
-def _of_request(claim: str, request: DeviceRequest, snapshot: Snapshot) -> Iterator[Unevaluated]:
+def _of_request(claim: ResourceClaim, request: DeviceRequest, snapshot: Snapshot) -> Iterator[Unevaluated]:
     """Yield what a request uses, and what the devices and pools use from which it may be served."""
-    settings = snapshot.config.claims
-    yield from (OpenClaim(claim, feature) for feature in request.open if settings.knows(feature))
-    selectors = selectors_of(request, snapshot.dynamic_resources)
-    pools = (pool for pool in snapshot.dynamic_resources.incomplete if is_match(_any_of(pool), selectors) is not False)
-    yield from (IncompletePool(*pool) for pool in pools)
-    plain = tuple(one for one in selectors if one.tests is not None)
-    yield from (OpenClaim(claim, "selector", one.expression) for one in selectors if one.tests is None)
-    yield from (OpenClaim(claim, feature) for feature in _features(snapshot.dynamic_resources, plain, settings))
+    settings, resources = snapshot.config.claims, snapshot.dynamic_resources
+    if any(one.every for one in request.alternatives[1:]):
+        yield WideningClaim(claim.name, "every-alternative")  # `allocateOne` takes it for the first alternative
+    for one in request.alternatives or (request,):
+        yield from (OpenClaim(claim.name, feature) for feature in one.open if settings.knows(feature))
+        selectors = selectors_of(one, resources)
+        pools = (pool for pool in resources.incomplete if may_match(pool[0], selectors))
+        yield from (IncompletePool(*pool) for pool in pools)
+        found = candidates(resources, selectors, settings)
+        yield from (OpenClaim(claim.name, "selector", expression) for expression in found.open)
+        yield from (OpenClaim(claim.name, feature) for feature in _features(resources, selectors, settings))
+        if one.every and (any(is_about(each, one) for each in claim.constraints) or _are_many(found)):
+            yield OpenClaim(claim.name, "all-devices")  # where they cannot be had, the scheduler may give up
 
 
-def _any_of(pool: tuple[str, str]) -> ClaimableDevice:
-    """Return a device of a pool of which nothing else is known."""
-    return ClaimableDevice((*pool, ""))
+def _are_many(found: Candidates) -> bool:
+    """Tell whether a node may have more devices than a claim may get."""
+    most = max(map(len, found.by_node.values()), default=0)
+    return most + len(found.shared) > MOST_DEVICES
 
 
 @memoised
 def _features(resources: DynamicResources, selectors: Selectors, settings: ClaimSettings) -> tuple[ClaimFeature, ...]:
     """Return what is not evaluated of the devices that selectors may match, by name."""
-    features: set[ClaimFeature] = set()
-    for device in resources.devices:
-        matches = is_match(device, selectors) if is_known(device, settings) else False
-        if matches is not False:
-            features.update(one for one in device.open if one in _OPEN and settings.knows(one))
-        if matches is None:
-            features.add("attribute")
-    return tuple(sorted(features))
+    found = candidates(resources, selectors, settings)
+    used: set[ClaimFeature] = {one for device in found.every() for one in device.open}
+    features = {one for one in used & _OPEN if settings.knows(one)}
+    return tuple(sorted({*features, "attribute"} if found.failing else features))
