@@ -21,6 +21,8 @@ class Rules(Struct, frozen=True):
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
     knows_unshareable_gpus: models of GPUs may be configured as not shareable.
     knows_resource_claims: pods wait for their ResourceClaims (Kubernetes 1.34 and later); else these are ignored.
+    fails_to_score_claims: nodes cannot be ranked for a pod with claims of which some are allocated and some are not
+        (Kubernetes 1.35.2).
     exact_shares: quotas share by largest remainder, so that shares add up; before, each share is rounded.
     filters_by_reservation: a pod that need not use a reservation is held against those that match it, too.
     spends_reservations: one for a single owner does not match any more, and counts in full beside its owner,
@@ -52,6 +54,7 @@ class Rules(Struct, frozen=True):
     retries_failed_plans: bool
     knows_unshareable_gpus: bool
     knows_resource_claims: bool
+    fails_to_score_claims: bool
     exact_shares: bool
     filters_by_reservation: bool
     spends_reservations: bool
@@ -77,6 +80,7 @@ _RULES = {
         retries_failed_plans=False,
         knows_unshareable_gpus=False,
         knows_resource_claims=False,
+        fails_to_score_claims=False,
         exact_shares=False,
         filters_by_reservation=False,
         spends_reservations=True,
@@ -100,6 +104,7 @@ _RULES = {
         retries_failed_plans=True,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
+        fails_to_score_claims=True,
         exact_shares=False,
         filters_by_reservation=True,
         spends_reservations=False,
@@ -123,6 +128,7 @@ _RULES = {
         retries_failed_plans=True,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
+        fails_to_score_claims=False,
         exact_shares=True,
         filters_by_reservation=True,
         spends_reservations=False,

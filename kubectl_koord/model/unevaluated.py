@@ -98,6 +98,7 @@ ClaimFeature: TypeAlias = Literal[
     "all-devices",
     "every-alternative",
     "admin-access",
+    "beside-allocated",
     "prioritized-list",
     "capacity",
     "shared-device",

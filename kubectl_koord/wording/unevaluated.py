@@ -57,6 +57,7 @@ _CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
     "all-devices": "requests for all devices that have to share an attribute, or are more than 32",
     "every-alternative": "requests for all devices as an alternative",
     "admin-access": "administrative access beside other claims",
+    "beside-allocated": "claims that are allocated and claims that are not, for which 1.8 may fail to rank nodes",
     "prioritized-list": "requests with alternatives",
     "capacity": "capacity requests",
     "shared-device": "devices that several claims may share",

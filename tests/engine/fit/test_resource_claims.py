@@ -156,6 +156,15 @@ def test_beside_other_claims_it_is_open_which_devices_administrative_access_leav
     assert why_of(drawn, "p").verdict == "unknown"
 
 
+@pytest.mark.parametrize(("version", "verdict"), [("1.8", "unknown"), ("main", "yes")])
+def test_1_8_may_fail_to_rank_nodes_for_claims_of_which_some_are_allocated(version: str, verdict: str) -> None:
+    drawing = with_devices(TWO, device("n1"), device("n2")).version(version)
+    drawn = drawing.with_pods(claiming(claim("c"), claim("d", allocated=True)))
+    assert why_of(drawn, "p").verdict == verdict
+    both = drawing.with_pods(claiming(claim("c", allocated=True), claim("d", allocated=True)))
+    assert why_of(both, "p").verdict == "yes"
+
+
 FAILS = SelectorFails("default/c", "r", BIG, SelectorProblem("no-such-key", "model"))
 MANY = tuple(device("n1", f"d{number}") for number in range(33))
 
@@ -308,7 +317,7 @@ def test_a_pod_is_held_back_until_its_claims_can_be_used(
     claim_: PodClaim, uid: str, fault: UnreadyClaim | None
 ) -> None:
     more = claim("d", allocated=True)
-    drawing = with_devices(TWO, device("n1")).with_pods(claiming(claim_, more, uid=uid))
+    drawing = with_devices(TWO, device("n1")).with_pods(claiming(claim_, more, uid=uid)).version("main")
     report = why_of(drawing, "p")
     assert (report.verdict, report.cause and report.cause.code) == (
         ("no", "claims-unallocated") if fault else ("yes", None)

@@ -92,10 +92,13 @@ def open_claims(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
         return
     yield from (UnreadDevices(kind) for kind in KINDS if not snapshot.sees(kind))
     claims = [one.found for one in pod.resource_claims if one.found is not None]
-    is_one = sum(not one.allocated for one in claims) <= 1
+    wanting = sum(not one.allocated for one in claims)
+    is_mixed = 0 < wanting < len(claims) and rules(snapshot.config.version).fails_to_score_claims
     for found in claims:
         if not found.allocated:
-            if not is_one and any(request.admin for request in found.requests):
+            if is_mixed:
+                yield OpenClaim(found.name, "beside-allocated")  # `computeScore` fails where several nodes are left
+            if wanting > 1 and any(request.admin for request in found.requests):
                 yield OpenClaim(found.name, "admin-access")  # which of the others' devices it may have, too
             yield from (OpenClaim(found.name, feature) for feature in found.open)
             for request in found.requests:
