@@ -156,6 +156,15 @@ def test_beside_other_claims_it_is_open_which_devices_administrative_access_leav
     assert why_of(drawn, "p").verdict == "unknown"
 
 
+def test_where_no_device_matches_it_is_not_open_what_a_failing_selector_does() -> None:
+    drawn = with_devices(TWO, device("n1")).with_pods(claiming(claim("c", ONE_BIG)))
+    assert not_evaluated(drawn.subject("p"), drawn) == ()
+    either_ = with_devices(TWO, device("n1")).with_pods(claiming(claim("c", either(ONE_BIG, ANY))))
+    name = "resource claim default/c (devices on which its CEL selectors fail)"
+    assert unevaluated_names(not_evaluated(either_.subject("p"), either_)) == name
+    assert why_of(either_, "p").verdict == "unknown"
+
+
 @pytest.mark.parametrize(("version", "verdict"), [("1.8", "unknown"), ("main", "yes")])
 def test_1_8_may_fail_to_rank_nodes_for_claims_of_which_some_are_allocated(version: str, verdict: str) -> None:
     drawing = with_devices(TWO, device("n1"), device("n2")).version(version)
@@ -506,6 +515,7 @@ def test_what_is_not_evaluated_of_claims_is_named_and_makes_a_yes_unknown(
         (knowing(TWO.cordon("n2")), claim(allocated=True, terms=ON_N2), "unknown"),
         (OPEN, claim(allocated=True, reserved=tuple(map(str, range(256)))), "no"),
         (with_devices(TWO), claim("c", either(ANY, EVERY)), "unknown"),
+        (with_devices(TWO, device("n1")), claim("c", ONE_BIG), "no"),
         (with_devices(TWO), claim("c", either(EVERY, ANY)), "no"),
         (with_devices(TWO, incomplete=(("other", "y"),)), claim(), "no"),
     ],

@@ -125,6 +125,8 @@ def _of_request(claim: ResourceClaim, request: DeviceRequest, snapshot: Snapshot
         found = candidates(resources, selectors, settings)
         yield from (OpenClaim(claim.name, "selector", expression) for expression in found.open)
         yield from (OpenClaim(claim.name, feature) for feature in _features(resources, selectors, settings))
+        if found.failing and (found.by_node or found.shared or request.alternatives):
+            yield OpenClaim(claim.name, "attribute")  # where nothing matches, it is a no in any case
         if one.every and (any(is_about(each, one) for each in claim.constraints) or _are_many(found)):
             yield OpenClaim(claim.name, "all-devices")  # where they cannot be had, the scheduler may give up
 
@@ -140,5 +142,4 @@ def _features(resources: DynamicResources, selectors: Selectors, settings: Claim
     """Return what is not evaluated of the devices that selectors may match, by name."""
     found = candidates(resources, selectors, settings)
     used: set[ClaimFeature] = {one for device in found.every() for one in device.open}
-    features = {one for one in used & _OPEN if settings.knows(one)}
-    return tuple(sorted({*features, "attribute"} if found.failing else features))
+    return tuple(sorted(one for one in used & _OPEN if settings.knows(one)))
