@@ -228,6 +228,11 @@ def test_the_scheduler_gives_up_a_pod_where_a_selector_fails_on_any_node_that_it
     assert unevaluated_names(not_evaluated(too_many.subject("p"), too_many)) == name
 
 
+def test_beside_administrative_access_for_several_claims_it_is_not_sure_that_a_selector_fails() -> None:
+    found = refusals(with_devices(TWO, device("n1")), claim("c", ADMIN), claim("d", ONE_BIG))
+    assert found == {"n1": lacking(claim="d"), "n2": lacking()}
+
+
 def test_a_selector_that_may_fail_or_not_be_reached_ends_no_attempt() -> None:
     odd = structs.replace(ANY, selectors=(ODD,))
     drawing = with_devices(TWO, device("n1"), device("n2", "d0", "big"), device("n2", "d1", "big"))

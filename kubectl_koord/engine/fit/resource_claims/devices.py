@@ -290,13 +290,14 @@ def _allocated(
     """Return the devices of each claim, each device once.
 
     A request takes the first devices that are free, and those before it give way to it where they can get others.
-    Within its claim, administrative access takes devices, too.
+    Within its claim, administrative access takes devices, too; where there are several claims, none.
     """
     options: dict[tuple[int, int], list[DeviceId]] = {}
     owner: dict[DeviceId, tuple[int, int]] = {}
     offered: list[DeviceId] = []
     given: dict[str, int] = {}
-    is_one_claim = len({one.claim for one in chosen}) == 1
+    is_loose = len({one.claim for one in chosen}) > 1 and any(one.request.admin for one in chosen)
+    is_sure = not is_loose and all(one.is_evaluated for one in chosen)
     for index, one in enumerate(chosen):
         matching = one.candidates.on(node)
         if one.is_unclear_on(matching):
@@ -309,11 +310,11 @@ def _allocated(
         is_enough = len(free) >= count and given[one.claim] <= MOST_DEVICES
         if request.every and is_enough:
             is_enough = bool(count) and one.failure_on(node, taken, ()) is None
-        seats = [(index, seat) for seat in range(count if is_enough and (is_one_claim or not request.admin) else 0)]
+        seats = [(index, seat) for seat in range(count if is_enough and not (is_loose and request.admin) else 0)]
         options.update(dict.fromkeys(seats, free))
         if not is_enough or not all(seated(seat, options, owner) for seat in seats):
             failure = one.failure_on(node, taken, offered)
-            if failure is not None and all(each.is_evaluated for each in chosen):
+            if failure is not None and is_sure:
                 return SelectorFails(one.claim, request.name, failure.expression, failure.problem)
             return NotEnoughDevices(one.claim, request.name, count, len(free), request.every)
         offered += free
