@@ -295,6 +295,7 @@ int(3.7) == 3
 device.attributes["x"].model.matches(device.attributes["x"].model)
 "a".matches("(?P<n>a)")
 device.attributes["x"].v in [string(""), "a"]
+device.attributes["x"].v in [null]
 1.0 / 0.0 > 1.0
 ["a"] + ["b"] == ["a", "b"]
 "a" in ["a"] + ["b"]

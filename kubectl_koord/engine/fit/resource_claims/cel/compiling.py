@@ -325,7 +325,7 @@ def _among(call: Call, deep: int) -> _Evaluate | None:
         if not values:
             return False
         value = value_of(scope)
-        if len(written) == len(values):
+        if len(written) == len(values) and None not in written:
             if isinstance(value, Version):
                 raise AbortError
             return _contained(value, tuple(written))
