@@ -7,7 +7,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.hardware.devices import DeviceStrategy
+from kubectl_koord.model.hardware.devices import DEVICE_SCORING
+from kubectl_koord.model.hardware.numa import NUMASettings
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.installation import HOME, Home, Installation
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.namespaces import NamespaceLabels
@@ -43,8 +45,9 @@ class Gap(Struct, frozen=True):
 class SchedulerConfig(Struct, frozen=True):
     """Whose behaviour is reproduced, and how that was found out.
 
-    `load` holds LoadAwareScheduling's arguments. `device_strategy` is how DeviceShare scores devices,
-    `unshareable_gpus` holds the vendors and models of GPUs that cannot be shared.
+    `load` holds LoadAwareScheduling's arguments. `numa` those of NodeNUMAResource. `device_scoring` is how
+    DeviceShare scores devices, and `aligns_devices` whether it has a say in NUMA zones; `unshareable_gpus` holds the
+    vendors and models of GPUs that cannot be shared.
     `reservation_lacks` are the points of preFilter, filter and reserve at which the profile does not enable
     plugin Reservation.
     `claims` is how resource claims are treated.
@@ -60,7 +63,9 @@ class SchedulerConfig(Struct, frozen=True):
     aware_of_topology: bool = True
     default_match_policy: str = "once-satisfied"
     load: LoadSettings = LoadSettings()
-    device_strategy: DeviceStrategy = "LeastAllocated"
+    numa: NUMASettings = NUMASettings()
+    device_scoring: Scoring = DEVICE_SCORING
+    aligns_devices: bool = True
     unshareable_gpus: tuple[tuple[str, str], ...] = ()
     elects_leader: bool = True
     quotas: QuotaSettings = QuotaSettings()

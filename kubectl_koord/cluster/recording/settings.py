@@ -34,8 +34,9 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
         "disableDefaultQuotaPreemption",
         "monitorAllQuotas",
     ),
-    "DeviceShare": (),
+    "DeviceShare": ("disableDeviceNUMATopologyAlignment",),
     "LoadAwareScheduling": (),
+    "NodeNUMAResource": ("defaultCPUBindPolicy",),
 }
 """The plugins whose arguments are read, and which of them are plain values."""
 _POINTS = (
@@ -114,14 +115,25 @@ def _arguments(plugin: str, written: Any) -> _Tree:  # noqa: ANN401 - whatever Y
     if plugin == "Coscheduling":  # of a setting that there is none of the name is told
         found |= {name: None for name in written if name not in found and _SETTING.fullmatch(str(name))}
     if plugin == "DeviceShare":
-        strategy, models = written.get("scoringStrategy"), mappings(written.get("gpuShareUnsupportedModels"))
-        found["scoringStrategy"] = plain(strategy, ("type",)) if isinstance(strategy, dict) else {}
+        models = mappings(written.get("gpuShareUnsupportedModels"))
+        found |= _scoring(written, "scoringStrategy")
         found["gpuShareUnsupportedModels"] = [plain(one, ("vendor", "model")) for one in models]
+    if plugin == "NodeNUMAResource":
+        found |= _scoring(written, "scoringStrategy") | _scoring(written, "numaScoringStrategy")
     if plugin == "ElasticQuota":
         found["hookPlugins"] = [plain(one, ("key",)) for one in mappings(written.get("hookPlugins"))]
         for name in ("defaultQuotaGroupMax", "systemQuotaGroupMax"):
             found |= _amounts(name, written.get(name))
     return found
+
+
+def _scoring(written: _Tree, name: str) -> _Tree:
+    """Return a scoring strategy, nothing where none is written."""
+    strategy = written.get(name)
+    if not isinstance(strategy, dict):
+        return {}
+    weights = [plain(one, ("name", "weight")) for one in mappings(strategy.get("resources"))]
+    return {name: {**plain(strategy, ("type",)), "resources": weights}}
 
 
 def _load(written: _Tree) -> _Tree:

@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.values.memo import Memo, memoised
 from kubectl_koord.model.values.packed import PackedStrings
 from kubectl_koord.model.values.quantity import Resources
@@ -13,8 +14,15 @@ GPU, RDMA, FPGA = "gpu", "rdma", "fpga"
 TYPES = (GPU, RDMA, FPGA)
 """The types that the scheduler knows, in the order in which they are looked at here; the scheduler's is random."""
 
-DeviceStrategy: TypeAlias = Literal["LeastAllocated", "MostAllocated"]
-"""Which of several devices the scheduler prefers."""
+DEVICE_SCORING = Scoring(
+    (
+        ("koordinator.sh/gpu-memory-ratio", 1),
+        ("koordinator.sh/gpu-memory", 1),
+        ("koordinator.sh/rdma", 1),
+        ("koordinator.sh/fpga", 1),
+    )
+)
+"""How the scheduler scores devices by default."""
 
 DeviceAnnotation: TypeAlias = Literal[
     "device-allocated", "device-allocate-hint", "device-joint-allocate", "gpu-partition-spec"

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.values.quantity import Resources
 
 CPUSet: TypeAlias = int
@@ -148,8 +149,9 @@ class NodeNUMA(Struct, frozen=True, dict=True):
 
     `bind_policy` and `policy` are what counts of labels and kubelet; `ratio` amplifies the node's CPUs, `zone_ratio`
     CPUs that are held in a zone; `zones` are amplified already. `bad_ratio` is set where the annotation cannot be read.
-    `most_allocated` tells that full zones are filled first. `known` is false where there is no NodeResourceTopology.
-    `ignored_policy` is a policy that is written there or on the node and that the scheduler does not know.
+    `most_allocated` tells whether full zones are filled first, None where the node does not say. `known` is false where
+    there is no NodeResourceTopology. `ignored_policy` is a policy that is written there or on the node and that the
+    scheduler does not know.
     """
 
     cpus: CPUTopology | None = None
@@ -160,7 +162,7 @@ class NodeNUMA(Struct, frozen=True, dict=True):
     ratio: float = 1.0
     zone_ratio: float = 1.0
     bad_ratio: bool = False
-    most_allocated: bool = False
+    most_allocated: bool | None = None
     known: bool = True
     ignored_policy: str = ""
 
@@ -202,17 +204,26 @@ class PodNUMA(Struct, frozen=True, gc=False):
     zone_exclusive: str = ""
     unreadable: str = ""
 
-    @property
-    def bind_policy(self) -> BindPolicy:
-        """The policy that the pod binds CPUs by, empty where it does not."""
-        wanted = self.required_policy or self.preferred
-        wanted = "FullPCPUs" if wanted in {"", "Default"} else wanted
+    def required_policy(self, default: BindPolicy) -> str:
+        """Return the required policy, empty for none; `default` is that of the scheduler's configuration."""
+        return default if self.required == "Default" else self.required
+
+    def bind_policy(self, default: BindPolicy) -> BindPolicy:
+        """Return the policy that the pod binds CPUs by, empty where it does not."""
+        wanted = self.required_policy(default) or self.preferred
+        wanted = default if wanted in {"", "Default"} else wanted
         return _BIND_POLICIES.get(wanted, "") if self.binds else ""
 
-    @property
-    def required_policy(self) -> str:
-        """The required policy; the default is the one of the scheduler's configuration."""
-        return "FullPCPUs" if self.required == "Default" else self.required
+
+class NUMASettings(Struct, frozen=True, gc=False):
+    """NodeNUMAResource's arguments.
+
+    `bind_policy` is how pods bind CPUs that do not say it, empty where they do not; `scoring` is of sets of zones, and
+    tells which zones of a node are filled first that does not say it.
+    """
+
+    bind_policy: BindPolicy = "FullPCPUs"
+    scoring: Scoring = Scoring((("cpu", 1), ("memory", 1)))
 
 
 def policy_of(node: NodeNUMA | None, pod: PodNUMA) -> NUMAPolicy:

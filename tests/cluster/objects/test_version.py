@@ -7,6 +7,9 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.cluster.recording.settings import kept
+from kubectl_koord.model.hardware.numa import NUMASettings
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.load import AggregatedThresholds, LoadSettings, Thresholds
 from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
@@ -98,7 +101,15 @@ profiles:
   - name: LoadAwareScheduling
     args: {usageThresholds: {memory: 90, cpu: 70, gpu: 1}, aggregated: {}}
   - name: DeviceShare
-    args: {scoringStrategy: {type: MostAllocated}, gpuShareUnsupportedModels: [{vendor: huawei, model: 310P}, odd]}
+    args:
+      scoringStrategy: {type: MostAllocated, resources: [{name: koordinator.sh/rdma, weight: 2}, {name: a}, odd]}
+      gpuShareUnsupportedModels: [{vendor: huawei, model: 310P}, odd]
+      disableDeviceNUMATopologyAlignment: true
+  - name: NodeNUMAResource
+    args:
+      defaultCPUBindPolicy: SpreadByPCPUs
+      scoringStrategy: {type: LeastAllocated, resources: [{name: memory, weight: 1}]}
+      numaScoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}
 - {}
 """
 
@@ -112,10 +123,18 @@ def test_the_config_map_tells_how_the_scheduler_is_configured() -> None:
         aware_of_topology=True,
         default_match_policy="only-waiting",
         load=LoadSettings(Thresholds(whole=(("cpu", 70), ("memory", 90))), filters_expired=True, expiration=180),
-        device_strategy="MostAllocated",
+        numa=NUMASettings("SpreadByPCPUs", Scoring((("memory", 1),), most_allocated=True)),
+        device_scoring=Scoring((("koordinator.sh/rdma", 2), ("a", 0)), most_allocated=True),
+        aligns_devices=False,
         unshareable_gpus=(("huawei", "310P"),),
         assumed=False,
     )
+
+
+def test_a_snapshot_keeps_all_that_is_read_of_the_configuration() -> None:
+    for text in (FULL, "profiles: [{pluginConfig: [{name: NodeNUMAResource, args: {defaultCPUBindPolicy: odd}}]}]"):
+        assert configured(kept(text)) == configured(text)
+    assert configured(FULL).numa != NUMASettings()
 
 
 def test_what_the_configuration_leaves_out_is_off() -> None:

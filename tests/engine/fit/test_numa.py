@@ -36,7 +36,17 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import offer_slots, slots_on
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, Zone, members, set_of
+from kubectl_koord.model.hardware.numa import (
+    CPU,
+    CPUTopology,
+    NodeNUMA,
+    NUMASettings,
+    PodNUMA,
+    Zone,
+    members,
+    set_of,
+)
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
 from kubectl_koord.model.values.memo import Identity
 from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, pending, preemption_of, running, why_of
@@ -67,6 +77,7 @@ RESTRICTED = structs.replace(SIXTEEN, policy="Restricted")
 BEST_EFFORT = structs.replace(SIXTEEN, policy="BestEffort")
 TWICE = structs.replace(SIXTEEN, ratio=2.0, zone_ratio=2.0, zones=zones(16, 16))
 BINDS = PodNUMA(binds=True)
+BY_DEFAULT = NUMASettings()
 WHOLE = PodNUMA(binds=True, required="FullPCPUs")
 APART = PodNUMA(binds=True, required="SpreadByPCPUs")
 NOT_KNOWN = NodeNUMA(known=False)
@@ -97,9 +108,11 @@ def refused(
     return prepared.refusal or rejection(pod, view.state("n1"), prepared)
 
 
-def seated(pod: PendingPod, numa: NodeNUMA, *there: RunningPod) -> CPUAllocation | Reason | PreFilterRefusal | None:
+def seated(
+    pod: PendingPod, numa: NodeNUMA, *there: RunningPod, settings: NUMASettings = BY_DEFAULT
+) -> CPUAllocation | Reason | PreFilterRefusal | None:
     """Return what a pod that is placed on the node gets there."""
-    view = of(drawn(numa, 40).but(running={"n1": there}))
+    view = of(drawn(numa, 40).but(running={"n1": there}).configured(numa=settings))
     found = placed(pod, view.state("n1"), prepare(pod, view, rules("1.8")))
     if not isinstance(found, PendingPod):
         return found
@@ -290,6 +303,63 @@ def test_wide_pods_take_sockets_as_a_whole_before_parts_of_them() -> None:
     assert partly.cpus == (1, 2, 3, 4, 5, 6, 7)
 
 
+SPREADS, WISHES_NOTHING = NUMASettings("SpreadByPCPUs"), NUMASettings("")
+DEFAULT = PodNUMA(binds=True, preferred="Default", required="Default")
+
+
+@pytest.mark.parametrize(
+    ("pod", "settings", "found"),
+    [
+        (asks(3, DEFAULT), BY_DEFAULT, PartialCores(3, 2)),
+        (asks(3, DEFAULT), SPREADS, CPUAllocation((0, 2, 4))),
+        (asks(3, BINDS), BY_DEFAULT, CPUAllocation((0, 1, 2))),
+        (asks(3, BINDS), SPREADS, CPUAllocation((0, 2, 4))),
+        (asks(3, WHOLE), SPREADS, PartialCores(3, 2)),
+        (asks(2, PodNUMA(binds=True, preferred="FullPCPUs")), SPREADS, CPUAllocation((0, 1))),
+        (asks(3, BINDS), WISHES_NOTHING, None),
+        (asks(1.5, DEFAULT), WISHES_NOTHING, None),
+        (asks(2, WHOLE), WISHES_NOTHING, CPUAllocation((0, 1))),
+    ],
+)
+def test_pods_that_do_not_say_how_they_bind_cpus_do_it_as_the_scheduler_is_configured(
+    pod: PendingPod, settings: NUMASettings, found: object
+) -> None:
+    assert seated(pod, SIXTEEN, settings=settings) == found
+
+
+def scoring(*weights: tuple[str, int], most_allocated: bool = False) -> NUMASettings:
+    return NUMASettings(scoring=Scoring(weights, most_allocated))
+
+
+@pytest.mark.parametrize(
+    ("settings", "zone"),
+    [
+        (BY_DEFAULT, 1),
+        (scoring(("cpu", 1), ("memory", 1), most_allocated=True), 0),
+        (scoring(("memory", 1)), 0),
+        (scoring(("cpu", 1), ("memory", 3)), 0),
+        (scoring(("cpu", 3), ("memory", 1)), 1),
+        (scoring(("example.com/other", 1)), 0),
+        (scoring(), 0),
+    ],
+)
+def test_the_configuration_tells_which_of_two_zones_is_taken(settings: NUMASettings, zone: int) -> None:
+    there = structs.replace(
+        running("h", "n1"),
+        allocations=Allocations(cpus=CPUAllocation((), ((0, (("cpu", 4000),)), (1, (("memory", 2 * GIB),))))),
+    )
+    found = seated(asks(2), RESTRICTED, there, settings=settings)
+    assert isinstance(found, CPUAllocation)
+    assert [number for number, _ in found.zones] == [zone]
+
+
+def test_the_configuration_tells_which_zones_are_filled_first_where_a_node_does_not() -> None:
+    fills = scoring(("cpu", 1), most_allocated=True)
+    spares = structs.replace(SIXTEEN, most_allocated=False)
+    assert seated(asks(4, BINDS), SIXTEEN, holding("h", 0), settings=fills) == CPUAllocation((2, 3, 4, 5))
+    assert seated(asks(4, BINDS), spares, holding("h", 0), settings=fills) == CPUAllocation((8, 9, 10, 11))
+
+
 def test_a_pod_without_cpus_goes_where_the_node_could_bind_most() -> None:
     node = structs.replace(SINGLE, bind_policy="FullPCPUs")
     found = seated(asks(0, requests=(("memory", GIB),)), node, holding("h", 0, 2, 4, 6))
@@ -398,7 +468,7 @@ def test_what_is_booked_of_a_zone_that_does_not_tell_of_it_is_lacking() -> None:
     numa = structs.replace(BEST_EFFORT, zones=zones(8, 8))
     view = of(drawn(numa).but(running={"n1": (there,)}))
     pod = structs.replace(asks(1), requirements=asked)
-    check = Placing(wants_of(asked), filters_best_effort=True)
+    check = Placing(wants_of(asked, BY_DEFAULT), filters_best_effort=True)
     assert check.reject(pod, view.state("n1"), asked) == InsufficientInZones((("gpu", 1, 0),))
 
 
@@ -504,7 +574,7 @@ SECOND: Mapping[str, tuple[Hint, ...]] = {"gpu": (Hint(2, preferred=True, score=
 def test_other_plugins_have_a_say_in_zones(cards: Cards, cpu: float, found: object) -> None:
     pod = asks(cpu)
     state = of(drawn(RESTRICTED)).state("n1")
-    check = Placing(wants_of(pod.requirements), filters_best_effort=False, providers=(cards,))
+    check = Placing(wants_of(pod.requirements, BY_DEFAULT), filters_best_effort=False, providers=(cards,))
     got = check.reserve(pod, state, Allocations())
     assert (got.cpus.zones if isinstance(got, Allocations) and got.cpus else got) == found
     assert (check.reject(pod, state, pod.requirements) is None) == isinstance(got, Allocations)
@@ -514,11 +584,13 @@ def test_zones_without_amounts_may_lack_when_they_are_taken() -> None:
     numa = structs.replace(RESTRICTED, zones=zones(8, 8))
     pod = asks(10)
     check = Placing(
-        wants_of(pod.requirements), filters_best_effort=True, providers=(Cards({"gpu": (Hint(1, preferred=True),)}),)
+        wants_of(pod.requirements, BY_DEFAULT),
+        filters_best_effort=True,
+        providers=(Cards({"gpu": (Hint(1, preferred=True),)}),),
     )
     best = structs.replace(numa, policy="BestEffort")
     assert check.reject(pod, of(drawn(best)).state("n1"), pod.requirements) is None
-    lone = Placing(wants_of(asks(20).requirements), filters_best_effort=True, providers=(Cards({}),))
+    lone = Placing(wants_of(asks(20).requirements, BY_DEFAULT), filters_best_effort=True, providers=(Cards({}),))
     assert lone.reject(asks(20), of(drawn(best)).state("n1"), pod.requirements) == InsufficientInZones(
         (("cpu", 20000, 16000),)
     )
@@ -527,12 +599,12 @@ def test_zones_without_amounts_may_lack_when_they_are_taken() -> None:
 def test_what_the_settings_refuse_is_refused_wherever_it_is_asked() -> None:
     pod = asks(1.5)
     state = of(drawn(FULL)).state("n1")
-    check = Placing(wants_of(pod.requirements), filters_best_effort=False)
+    check = Placing(wants_of(pod.requirements, BY_DEFAULT), filters_best_effort=False)
     assert (
         check.reject(pod, state, pod.requirements) == check.reserve(pod, state, Allocations()) == FractionalCPUs(1500)
     )
     assert rejection(pod, state, prepare(pod, of(drawn(FULL)), rules("1.8"))) == FractionalCPUs(1500)
-    nothing = Placing(wants_of(asks(4).requirements), filters_best_effort=False)
+    nothing = Placing(wants_of(asks(4).requirements, BY_DEFAULT), filters_best_effort=False)
     assert nothing.reserve(asks(4), of(drawn(SIXTEEN)).state("n1"), Allocations()) == Allocations()
     twice = of(drawn(structs.replace(FULL, ratio=2.0)))
     assert refused(asks(1.5), structs.replace(FULL, ratio=2.0)) == FractionalCPUs(1500)

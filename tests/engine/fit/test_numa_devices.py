@@ -77,6 +77,20 @@ def test_without_devices_zones_are_chosen_for_cpus_alone() -> None:
     assert got(unread, asking(gpu=1)) == ([0], [])
 
 
+@pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
+def test_devices_that_have_no_say_in_zones_are_looked_for_at_reserve_on_any(version: str) -> None:
+    apart = zoned("SingleNUMANode", *tree()).configured(aligns_devices=False).version(version)
+    assert got(apart, asking(gpu=5)) == ([0], [0, 1, 2, 3, 4])
+    view = of(apart)
+    many = asking(gpu=9)
+    prepared = prepare(many, view, rules(version))
+    assert prepared.may_fail_to_reserve
+    assert refusal(apart, many) is None
+    assert placed(many, view.state("n1"), prepared) == DevicesShort("gpu", 9, 8)
+    plain = of(node_with(*tree()).configured(aligns_devices=False))
+    assert not prepare(many, plain, rules(version)).may_fail_to_reserve
+
+
 def test_cards_are_given_back_with_their_zones() -> None:
     drawing = zoned("SingleNUMANode", *tree())
     there = (running("a", "n1", allocations=holding(0)), running("b", "n1", allocations=holding(4)))

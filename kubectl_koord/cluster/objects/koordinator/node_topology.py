@@ -263,7 +263,7 @@ def _numa(told: NodeTopology | None, said: Settings) -> NodeNUMA:
         ratio=cpu_ratio,
         zone_ratio=topology.cpu_ratio if topology.amplified else cpu_ratio,
         bad_ratio=ratios is None,
-        most_allocated=said.strategy == "MostAllocated",
+        most_allocated=said.strategy == "MostAllocated" if said.strategy else None,
         known=told is not None,
         ignored_policy=said.policy if _is_ignored(said.policy, _POLICIES) else topology.ignored_policy,
     )

@@ -13,7 +13,9 @@ from kubectl_koord.cluster.objects.fields.deployments import flag_value
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.cluster.objects.fields.quota_settings import settings
 from kubectl_koord.model import objects
-from kubectl_koord.model.hardware.devices import DeviceStrategy
+from kubectl_koord.model.hardware.devices import DEVICE_SCORING
+from kubectl_koord.model.hardware.numa import NUMASettings
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
 
@@ -26,6 +28,7 @@ _OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
 _GATES = "--feature-gates="
 _POINTS = ("preFilter", "filter", "reserve")
 _RELEASING = "DynamicResources"
+_BIND_POLICIES = ("", "FullPCPUs", "SpreadByPCPUs")
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
 
 
@@ -147,7 +150,9 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
         aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
         load=load_aware.settings(_arguments(profiles[0], "LoadAwareScheduling")),
-        device_strategy=_strategy(devices),
+        numa=_numa(_arguments(profiles[0], "NodeNUMAResource")),
+        device_scoring=_scoring(devices.get("scoringStrategy"), DEVICE_SCORING),
+        aligns_devices=devices.get("disableDeviceNUMATopologyAlignment") is not True,
         unshareable_gpus=_models(devices.get("gpuShareUnsupportedModels")),
         elects_leader=elects,
         quotas=settings(_arguments(profiles[0], "ElasticQuota"), gates),
@@ -211,11 +216,32 @@ def parsed(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _strategy(devices: dict[str, Any]) -> DeviceStrategy:
-    """Return how DeviceShare prefers devices; what the weights of its resources are is taken as by default."""
-    scoring = devices.get("scoringStrategy")
-    most = isinstance(scoring, dict) and scoring.get("type") == "MostAllocated"
-    return "MostAllocated" if most else "LeastAllocated"
+def _numa(written: dict[str, Any]) -> NUMASettings:
+    """Return how pods bind CPUs by default, and how zones are scored.
+
+    Upstream weighs resources of zones as those of nodes: see `resourceStrategyTypeMap` in nodenumaresource/scoring.go.
+    """
+    default = NUMASettings()
+    policy = written.get("defaultCPUBindPolicy")
+    of_zones = _scoring(written.get("numaScoringStrategy"), default.scoring)
+    of_nodes = _scoring(written.get("scoringStrategy"), default.scoring)
+    return NUMASettings(
+        policy if policy in _BIND_POLICIES else default.bind_policy,
+        Scoring(of_nodes.weights, of_zones.most_allocated),
+    )
+
+
+def _scoring(written: Any, default: Scoring) -> Scoring:  # noqa: ANN401
+    """Return a strategy; one that is written counts no resource but those that it names."""
+    if not isinstance(written, dict):
+        return default
+    named = [one for one in _items(written, "resources") if isinstance(one, dict)]
+    weights = tuple((str(one.get("name")), _weight(one.get("weight"))) for one in named)
+    return Scoring(weights, written.get("type") == "MostAllocated")
+
+
+def _weight(written: Any) -> int:  # noqa: ANN401
+    return written if isinstance(written, int) and not isinstance(written, bool) else 0
 
 
 def _models(written: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401

@@ -56,7 +56,8 @@ _MOST_REQUESTS = 16
 class DeviceShare(ByClass, Struct, frozen=True):
     """The filter: what the trigger asks for. `unshareable` are vendors and models of GPUs that cannot be shared.
 
-    `defers` tells whether there may be nodes of which not all devices are looked for before Reserve.
+    `defers` tells whether there may be nodes of which not all devices are looked for before Reserve: types that are
+    left to it, or where DeviceShare has no say in NUMA zones and these have been chosen.
     `filters_best_effort` tells whether the NUMA policy BestEffort is looked at before a node is chosen. `mine` are the
     reservations that match the trigger.
     """
@@ -76,7 +77,7 @@ class DeviceShare(ByClass, Struct, frozen=True):
             return unsuited
         policy = policy_of(state.node.numa, trigger.numa)
         if policy and (policy != "BestEffort" or self.filters_best_effort):
-            return None  # NodeNUMAResource has chosen zones that have the devices
+            return None  # NodeNUMAResource has chosen zones, by the devices, too, if these have a say
         layout = deciding_layout(self.request, state)
         if layout is None:
             return self._refusal(state)
@@ -150,11 +151,12 @@ class DeviceShare(ByClass, Struct, frozen=True):
 
     def _reserved(self, state: NodeState, booked: Allocations) -> Allocations | Reason:
         snapshot = self.snapshot.value
-        zones = None if booked.numa_nodes is None else frozenset(booked.numa_nodes)
+        aligned = booked.numa_nodes is not None and snapshot.config.aligns_devices
+        zones = frozenset(booked.numa_nodes or ()) if aligned else None
         place = place_of(self.request, state, snapshot, zones, self.mine)
         if place is None:
             return booked
-        found = allocate(self.request, place.reserving(booked.reservation, snapshot.config.device_strategy))
+        found = allocate(self.request, place.reserving(booked.reservation, snapshot.config.device_scoring))
         return structs.replace(booked, devices=found) if isinstance(found, tuple) else found
 
     def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
@@ -176,6 +178,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevic
     unshareable = snapshot.config.unshareable_gpus if cluster.rules.knows_unshareable_gpus else ()
     mine = matched(cluster.view, trigger, cluster.once)
     defers = _plans_secondaries(snapshot) and any(request.is_left_to_reserve(kind) for kind, _ in request.amounts)
+    defers |= not snapshot.config.aligns_devices and bool(trigger.requirements.numa.policy or snapshot.numa_settings)
     best_effort = cluster.rules.filters_best_effort
     return DeviceShare(request, Identity(snapshot), frozenset(unshareable), best_effort, mine, defers)
 

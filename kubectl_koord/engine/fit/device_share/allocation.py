@@ -23,7 +23,8 @@ from kubectl_koord.engine.reasons.devices import (
     DevicesShort,
 )
 from kubectl_koord.model.hardware.allocations import DeviceAllocation
-from kubectl_koord.model.hardware.devices import GPU, Device, DeviceHint, DeviceStrategy
+from kubectl_koord.model.hardware.devices import GPU, Device, DeviceHint
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.quantity import Resources
 from kubectl_koord.model.values.selectors import matches
@@ -35,7 +36,7 @@ class AllocationScope(Struct, frozen=True):
     """Where devices are looked for.
 
     `minors` are those of each type that the scheduler knows on the node: of its Device object, and those that pods
-    have or had booked. `zones` are the NUMA nodes that are left, None for all. `strategy` is how cards are scored:
+    have or had booked. `zones` are the NUMA nodes that are left, None for all. `scoring` is how cards are scored:
     None before Reserve, where the scheduler takes the first that fit. `drawing` are the books with each of the
     Reservations that hold devices for the pod, by uid, which come before `books`; where there are any and the pod
     `must_draw`, there is no other way. `held` is what those Reservations hold all together, by type and minor.
@@ -45,7 +46,7 @@ class AllocationScope(Struct, frozen=True):
     books: DeviceBooks
     minors: Mapping[str, frozenset[int]]
     zones: frozenset[int] | None = None
-    strategy: DeviceStrategy | None = None
+    scoring: Scoring | None = None
     drawing: tuple[tuple[str, DeviceBooks], ...] = ()
     must_draw: bool = False
     held: Mapping[tuple[str, int], Amounts] = {}
@@ -55,13 +56,13 @@ class AllocationScope(Struct, frozen=True):
         drawing = tuple((uid, books.giving_back(self.held)) for uid, books in self.drawing)
         return structs.replace(self, books=self.books.giving_back(self.held), drawing=drawing)
 
-    def reserving(self, reservation: str, strategy: DeviceStrategy) -> "AllocationScope":
+    def reserving(self, reservation: str, scoring: Scoring) -> "AllocationScope":
         """Return the same at Reserve, where it is known which reservation the pod takes, empty for none.
 
         Devices that it lacks are then given without it, even to a pod that must use one (`allocateWithNominated`).
         """
         drawing = tuple(way for way in self.drawing if way[0] == reservation)
-        return structs.replace(self, strategy=strategy, drawing=drawing, must_draw=False)
+        return structs.replace(self, scoring=scoring, drawing=drawing, must_draw=False)
 
 
 class DevicesWanted(Struct, frozen=True):
@@ -115,7 +116,7 @@ def wanted_of(request: PodDeviceRequest, place: AllocationScope) -> dict[str, De
     """Return how many devices are needed by type, or which type the node lacks (`Prepare`)."""
     found: dict[str, DevicesWanted] = {}
     for kind, amounts in request.amounts:
-        left_to_reserve = place.books.layout.plans_secondaries and place.strategy is None
+        left_to_reserve = place.books.layout.plans_secondaries and place.scoring is None
         if left_to_reserve and request.is_left_to_reserve(kind):
             continue
         if not place.minors.get(kind):
@@ -189,7 +190,7 @@ def _of_type(
     layout = place.books.layout
     found = gpus.by_partition(request.gpu, cards, place.node, layout)
     if found == ():
-        found = gpus.by_topology(request.gpu, cards, layout, place.strategy)
+        found = gpus.by_topology(request.gpu, cards, layout, place.scoring)
     if not isinstance(found, tuple):
         return found
     if not found:
@@ -204,7 +205,7 @@ def _any(wanted: DevicesWanted, cards: Cards, place: AllocationScope, near: froz
     fitting = cards.fitting(request)
     if reserved and place.books.restricted:
         fitting = tuple(minor for minor in fitting if minor in reserved)
-    scored = [(-cards.score(request, minor, place.strategy), minor) for minor in fitting]
+    scored = [(-cards.score(request, minor, place.scoring), minor) for minor in fitting]
     most = max(wanted.number, wanted.most, len(near))
     found: list[DeviceAllocation] = []
     for minor in _in_turn(scored, cards.devices, near, reserved):

@@ -6,16 +6,9 @@ from msgspec import Struct
 
 from kubectl_koord.engine.fit.device_share.amounts import Amounts, fits, is_zero, minus
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, total
-from kubectl_koord.model.hardware.devices import Device, DeviceHint, DeviceStrategy
+from kubectl_koord.model.hardware.devices import Device, DeviceHint
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.values.selectors import Selector, matches
-
-_SCORED = (
-    "koordinator.sh/gpu-memory-ratio",
-    "koordinator.sh/gpu-memory",
-    "koordinator.sh/rdma",
-    "koordinator.sh/fpga",
-)
-_MOST = 100
 
 
 class Cards(Struct, frozen=True):
@@ -36,34 +29,31 @@ class Cards(Struct, frozen=True):
         """Tell whether all of these are there and have anything at all to give."""
         return all(minor in self.devices and not is_zero(total(self.devices[minor])) for minor in minors)
 
-    def score(self, request: Amounts, minor: int, strategy: DeviceStrategy | None) -> int:
+    def score(self, request: Amounts, minor: int, scoring: Scoring | None) -> int:
         """Return how well a device suits; nothing counts where the scheduler does not score yet.
 
         Mirrors `scoreDevice` in deviceshare/scoring.go.
         """
-        return _suits(request, total(self.devices[minor]), self.free[minor], strategy)
+        return _suits(request, total(self.devices[minor]), self.free[minor], scoring)
 
-    def score_in_scope(self, request: Amounts, minor: int, strategy: DeviceStrategy | None) -> int:
+    def score_in_scope(self, request: Amounts, minor: int, scoring: Scoring | None) -> int:
         """Return how well a device suits within a scope, where upstream takes what is free for the total and reversed.
 
         So all that is in use suits alike. Mirrors `allocateFromScope` in deviceshare/allocator_gpu.go.
         """
-        return _suits(request, self.free[minor], total(self.devices[minor]), strategy)
+        return _suits(request, self.free[minor], total(self.devices[minor]), scoring)
 
 
-def _suits(request: Amounts, has: Amounts, free: Amounts, strategy: DeviceStrategy | None) -> int:
-    scored = [name for name in _SCORED if has.get(name)]
-    if strategy is None or not scored:
+def _suits(request: Amounts, has: Amounts, free: Amounts, scoring: Scoring | None) -> int:
+    if scoring is None:
         return 0
-    left = {name: min(has[name], free.get(name, 0)) for name in scored}
-    asked = {name: request.get(name, 0) if has[name] >= free.get(name, 0) else has[name] for name in scored}
-    return sum(_score(has[name] - left[name] + asked[name], has[name], strategy) for name in scored) // len(scored)
-
-
-def _score(used: int, capacity: int, strategy: DeviceStrategy) -> int:
-    if strategy == "MostAllocated":
-        return min(used, capacity) * _MOST // capacity
-    return (capacity - used) * _MOST // capacity if used <= capacity else 0
+    known = ((name, has[name], free.get(name, 0)) for name, _ in scoring.weights if has.get(name))
+    return scoring.score(
+        {
+            name: (amount - left + request.get(name, 0) if amount >= left else amount, amount)
+            for name, amount, left in known
+        }
+    )
 
 
 def cards_of(books: DeviceBooks, kind: str, hint: DeviceHint, zones: Collection[int] | None) -> Cards:

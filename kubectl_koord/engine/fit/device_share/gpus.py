@@ -18,7 +18,8 @@ from kubectl_koord.engine.reasons.devices import (
     NoPartition,
     ScopeUnsupported,
 )
-from kubectl_koord.model.hardware.devices import GPU, Device, DeviceLayout, DeviceStrategy, Partition, PartitionTable
+from kubectl_koord.model.hardware.devices import GPU, Device, DeviceLayout, Partition, PartitionTable
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
 
@@ -128,7 +129,7 @@ class _Choice(Struct, frozen=True):
 
 
 def by_topology(
-    asked: GPURequest, cards: Cards, layout: DeviceLayout, strategy: DeviceStrategy | None
+    asked: GPURequest, cards: Cards, layout: DeviceLayout, scoring: Scoring | None
 ) -> tuple[int, ...] | ByBooks:
     """Return the cards of the scope that suits best; none where scopes do not matter; or why there are too few."""
     root = _tree(layout)
@@ -138,7 +139,7 @@ def by_topology(
     fitting = [
         minor for minor, free in cards.free.items() if fits(request, free) and not is_zero(total(cards.devices[minor]))
     ]
-    scores = {minor: cards.score_in_scope(request, minor, strategy) if asked.shared else 0 for minor in fitting}
+    scores = {minor: cards.score_in_scope(request, minor, scoring) if asked.shared else 0 for minor in fitting}
     found = _choose(asked, root, cards, scores, 0, 0)
     return found.minors if found is not None else DevicesShort(GPU, asked.number, len(fitting), asked.scope)
 

@@ -108,8 +108,11 @@ def _taken(room: ZoneRoom, booked: Booked, there: CPUSet, number: int) -> CPUSet
     node, policy = room.node, room.terms.bind_policy
     exclusive = room.wants.numa.exclusive if room.wants.binds else ""
     reserved = there & booked.preferred
-    first = take(node, reserved, min(number, reserved.bit_count()), policy, exclusive, booked)
-    return first | take(node, there & ~reserved, number - first.bit_count(), policy, exclusive, booked)
+    most = room.wants.settings.scoring.most_allocated
+    first = take(node, reserved, min(number, reserved.bit_count()), policy, exclusive, booked, most_allocated=most)
+    return first | take(
+        node, there & ~reserved, number - first.bit_count(), policy, exclusive, booked, most_allocated=most
+    )
 
 
 def _spread(room: ZoneRoom, zones: Sequence[int]) -> tuple[tuple[int, Resources], ...] | InsufficientInZones:

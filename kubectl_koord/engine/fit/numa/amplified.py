@@ -90,7 +90,7 @@ def _is_amplified(node: Node) -> bool:
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> AmplifiedCPUs | None:
     """Return the filter, None where no node is amplified."""
-    wants = wants_of(trigger.requirements)
+    wants = wants_of(trigger.requirements, cluster.view.snapshot.config.numa)
     if not wants.cpu or not cluster.view.snapshot.amplified_cpus:
         return None
     return AmplifiedCPUs(wants, matched(cluster.view, trigger, cluster.once))

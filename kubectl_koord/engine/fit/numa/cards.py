@@ -147,10 +147,12 @@ def _by_zone(found: Iterable[tuple[NodeSet, frozenset[int] | None]]) -> ZonesWit
 def hints_for(trigger: PendingPod, cluster: Cluster, mine: Matched) -> tuple[CardHints, ...]:
     """Return what DeviceShare says for a trigger and the reservations that match it.
 
-    Nothing where it asks for no device, or no Device object was read.
+    Nothing where it asks for no device, no Device object was read, or the plugin is to have no say.
     """
     request = request_of(trigger.requirements)
     snapshot = cluster.view.snapshot
     if not isinstance(request, PodDeviceRequest) or snapshot.gap("Device") is not None:
+        return ()
+    if not snapshot.config.aligns_devices:
         return ()
     return (CardHints(request, Identity(snapshot), mine),)

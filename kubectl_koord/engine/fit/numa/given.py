@@ -15,12 +15,12 @@ from kubectl_koord.model.hardware.numa import CPUTopology, NodeNUMA, Zone, ZoneS
 from kubectl_koord.model.values.memo import Identity
 
 _MOST_ANSWERS = 1 << 15
-_SCORED = ("cpu", "memory")
+_ALWAYS_SCORED = ("cpu", "memory")
 
 
 def looked_at(wants: Wants) -> frozenset[str]:
     """Return the resources that are looked at in zones: what the pod asks for, and what is scored."""
-    return frozenset([*_SCORED, *(resource for resource, _ in wants.requests)])
+    return frozenset([*_ALWAYS_SCORED, *(resource for resource, _ in wants.requests)])
 
 
 def as_seen(node: NodeNUMA, resources: frozenset[str]) -> Identity[NodeNUMA]:
@@ -117,14 +117,15 @@ def _preferring_few(hints: list[Hint]) -> list[Hint]:
 
 
 def _score(space: ZoneRoom, zones: tuple[int, ...]) -> int:
-    """Return how empty zones would be with the pod, in percent (`leastResourceScorer`)."""
+    """Return the score of zones with the pod; of what is no CPU or memory, only what it asks for counts."""
     asked = dict(space.wants.requests)
     if space.terms.cpus:
         asked["cpu"] = amplified(asked["cpu"], space.node.zone_ratio)
-    shares = []
-    for resource in _SCORED:
+    scoring = space.wants.settings.scoring
+    used: dict[str, tuple[int, int]] = {}
+    for resource, _ in scoring.weights:
         total = sum(dict(zone.allocatable).get(resource, 0) for zone in space.node.zones if zone.number in zones)
-        free = sum(space.amounts[zone].get(resource, 0) for zone in zones) - asked.get(resource, 0)
-        if total:
-            shares.append(max(0, free) * 100 // total)
-    return sum(shares) // len(shares) if shares else 0
+        if total and (asked.get(resource) or resource in _ALWAYS_SCORED):
+            taken = total - sum(space.amounts[zone].get(resource, 0) for zone in zones)
+            used[resource] = taken + asked.get(resource, 0), total
+    return scoring.score(used)

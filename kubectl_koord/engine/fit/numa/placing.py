@@ -241,11 +241,11 @@ def _asked(_view: View, _check: Placing) -> Asked:
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
     """Return the filter, None where neither the pod nor any node has a setting that counts."""
-    wants = wants_of(trigger.requirements)
+    wants = wants_of(trigger.requirements, cluster.view.snapshot.config.numa)
     if not wants.requests or not (wants.is_special or cluster.view.snapshot.numa_settings):
         return None
     best_effort = wants.numa.policy == "BestEffort" or cluster.view.snapshot.best_effort_zones
-    prefers = wants.binds and not wants.numa.required
+    prefers = wants.binds and not wants.required
     rules = cluster.rules
     mine = matched(cluster.view, trigger, cluster.once)
     return Placing(

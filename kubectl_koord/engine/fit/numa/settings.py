@@ -33,10 +33,10 @@ class Settings(ByClass, Struct, frozen=True):
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Settings | FractionalBinding | UnreadableAnnotation | None:
     """Return the filter, or why the scheduler asks no node (`PreFilter` in plugins/nodenumaresource/plugin.go)."""
-    wants = wants_of(trigger.requirements)
+    wants = wants_of(trigger.requirements, cluster.view.snapshot.config.numa)
     if wants.numa.unreadable:
         return UnreadableAnnotation(wants.numa.unreadable)
-    if wants.numa.bind_policy and wants.cpu % MILLI:
+    if wants.bind_policy and wants.cpu % MILLI:
         return FractionalBinding(wants.cpu)
     if not wants.requests or not (wants.numa.policy or cluster.view.snapshot.numa_settings):
         return None

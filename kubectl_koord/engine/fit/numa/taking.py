@@ -10,7 +10,16 @@ from kubectl_koord.model.hardware.numa import CPU, BindPolicy, CPUSet, CPUTopolo
 _Core: TypeAlias = tuple[int, int]
 
 
-def take(node: NodeNUMA, free: CPUSet, number: int, policy: BindPolicy, exclusive: str, booked: Booked) -> CPUSet:
+def take(
+    node: NodeNUMA,
+    free: CPUSet,
+    number: int,
+    policy: BindPolicy,
+    exclusive: str,
+    booked: Booked,
+    *,
+    most_allocated: bool = False,
+) -> CPUSet:
     """Return the CPUs that are taken of free ones, of which there must be as many as are needed.
 
     Args:
@@ -20,11 +29,13 @@ def take(node: NodeNUMA, free: CPUSet, number: int, policy: BindPolicy, exclusiv
         policy: whether whole cores are wanted, or one thread of each.
         exclusive: with whom cores or zones are not shared, as far as that is possible.
         booked: what others hold.
+        most_allocated: whether full zones are filled first, where the node does not say.
 
     """
     if number <= 0 or node.cpus is None:
         return 0
-    taking = _Taking(node.cpus, free, number, exclusive, booked, most_allocated=node.most_allocated)
+    most = most_allocated if node.most_allocated is None else node.most_allocated
+    taking = _Taking(node.cpus, free, number, exclusive, booked, most_allocated=most)
     return taking.run(full_cores=policy == "FullPCPUs")
 
 

@@ -13,7 +13,7 @@ from kubectl_koord.engine.reasons.numa import (
     NUMAPolicyMismatch,
     PartialCores,
 )
-from kubectl_koord.model.hardware.numa import BindPolicy, NodeNUMA, NUMAPolicy, PodNUMA, policy_of
+from kubectl_koord.model.hardware.numa import BindPolicy, NodeNUMA, NUMAPolicy, NUMASettings, PodNUMA, policy_of
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PodRequirements, Resources
 
@@ -24,10 +24,14 @@ NOTHING_KNOWN = NodeNUMA(known=False)
 
 
 class Wants(Struct, frozen=True, gc=False):
-    """What PreFilter keeps of the trigger: what it requests, and what it asks of CPUs and zones."""
+    """What PreFilter keeps of the trigger: what it requests, and what it asks of CPUs and zones.
+
+    `settings` are the plugin's.
+    """
 
     requests: Resources
     numa: PodNUMA
+    settings: NUMASettings = NUMASettings()
 
     @property
     def cpu(self) -> int:
@@ -37,7 +41,17 @@ class Wants(Struct, frozen=True, gc=False):
     @property
     def binds(self) -> bool:
         """Whether the pod itself asks to bind CPUs."""
-        return bool(self.numa.bind_policy) and self.cpu > 0
+        return bool(self.bind_policy) and self.cpu > 0
+
+    @property
+    def bind_policy(self) -> BindPolicy:
+        """How the pod binds CPUs by its own wish, empty where it does not."""
+        return self.numa.bind_policy(self.settings.bind_policy)
+
+    @property
+    def required(self) -> bool:
+        """Whether CPUs can be bound in no other way, where it binds them by its own wish."""
+        return bool(self.numa.required_policy(self.settings.bind_policy))
 
     @property
     def is_special(self) -> bool:
@@ -67,9 +81,9 @@ class Terms(Struct, frozen=True, gc=False):
 Settled: TypeAlias = Terms | NUMAPolicyMismatch | FractionalCPUs
 
 
-def wants_of(requirements: PodRequirements) -> Wants:
+def wants_of(requirements: PodRequirements, settings: NUMASettings) -> Wants:
     """Return what is kept of a trigger."""
-    return Wants(requirements.requests, requirements.numa)
+    return Wants(requirements.requests, requirements.numa, settings)
 
 
 def settings_of(node: Node) -> tuple[object, ...]:
@@ -94,8 +108,8 @@ def _settled(own: NUMAPolicy, binding: BindPolicy, wants: Wants) -> Settled:
     policy = policy_of(None, asked) or own
     exclusive = asked.zone_exclusive == "Required" or bool(asked.policy and not asked.zone_exclusive)
     if wants.binds:
-        required = bool(asked.required or binding)
-        bind_policy = asked.bind_policy if asked.required else binding or asked.bind_policy
+        required = bool(wants.required or binding)
+        bind_policy = wants.bind_policy if wants.required else binding or wants.bind_policy
         return Terms(wants.cpu // MILLI, bind_policy, required, policy, exclusive)
     if not binding or not wants.cpu:
         return Terms(0, binding, bool(binding), policy, exclusive)
@@ -110,7 +124,7 @@ def unbindable(node: NodeNUMA, wants: Wants, terms: Terms) -> Reason | None:
         return None
     if node.cpus is None:
         return NoCPUTopology()
-    if wants.binds and wants.numa.required and node.bind_policy not in {"", terms.bind_policy}:
+    if wants.binds and wants.required and node.bind_policy not in {"", terms.bind_policy}:
         return BindPolicyConflict(node.bind_policy, terms.bind_policy)
     if terms.whole_cores and terms.cpus % node.cpus.per_core:
         return PartialCores(terms.cpus, node.cpus.per_core)

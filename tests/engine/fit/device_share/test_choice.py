@@ -18,6 +18,7 @@ from kubectl_koord.engine.reasons.devices import (
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.hardware.devices import (
+    DEVICE_SCORING,
     Device,
     DeviceHint,
     DeviceOptions,
@@ -27,6 +28,7 @@ from kubectl_koord.model.hardware.devices import (
     PartitionSpec,
     PartitionTable,
 )
+from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.pods import PendingPod
 from tests.build import Drawing, attempt_of, card, having, holding, nic, preemption_of, why_of
 from tests.engine.fit.device_share.world import MEMORY, RATIO, asking, cards, given, node_with, refusal, tree
@@ -38,6 +40,8 @@ PAIRS: PartitionTable = (
 )
 HOPPER = (("node.koordinator.sh/gpu-model", "H800"),)
 HONOURED = (*HOPPER, ("node.koordinator.sh/gpu-partition-policy", "Honor"))
+
+FILLS = replace(DEVICE_SCORING, most_allocated=True)
 
 
 def with_options(pod: PendingPod, **options: object) -> PendingPod:
@@ -60,9 +64,14 @@ def within(scope: str, **amounts: int) -> PendingPod:
         (used(node_with(*cards(3)), 0, share=25), asking(core=50, ratio=50), ["gpu1"]),
         (used(node_with(*cards(3)), 0, 1, share=25), asking(gpu=1), ["gpu2"]),
         (
-            used(node_with(*cards(3)), 1, share=25).configured(device_strategy="MostAllocated"),
+            used(node_with(*cards(3)), 1, share=25).configured(device_scoring=FILLS),
             asking(ratio=50),
             ["gpu1"],
+        ),
+        (
+            used(node_with(*cards(3)), 0, share=25).configured(device_scoring=Scoring((("koordinator.sh/rdma", 1),))),
+            asking(core=50, ratio=50),
+            ["gpu0"],
         ),
         (node_with(*cards(1), card(1, resources=((RATIO, 100),))), asking(ratio=50), ["gpu0"]),
         (node_with(card(0, resources=((MEMORY, 8 * GI),))), asking(memory=9 * GI), None),
@@ -301,7 +310,7 @@ def test_a_pod_gets_different_cards_that_have_what_it_needs_free_wherever_the_fi
         assert {int(name.removeprefix("gpu")) for name in names} <= free
 
 
-@pytest.mark.parametrize(("number", "strategy"), [*product((1, 2, 4), ("LeastAllocated", "MostAllocated"))])
-def test_the_strategy_never_decides_whether_a_pod_fits(number: int, strategy: str) -> None:
-    drawing = used(node_with(*tree()), 1, 2, share=50).configured(device_strategy=strategy)
+@pytest.mark.parametrize(("number", "scoring"), [*product((1, 2, 4), (DEVICE_SCORING, FILLS))])
+def test_the_strategy_never_decides_whether_a_pod_fits(number: int, scoring: Scoring) -> None:
+    drawing = used(node_with(*tree()), 1, 2, share=50).configured(device_scoring=scoring)
     assert len(given(drawing, asking(gpu=number))) == number
