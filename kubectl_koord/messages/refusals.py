@@ -67,7 +67,7 @@ _TEXTS = (
     (numa.FractionalCPUs, r"the requested CPUs must be integer"),
     (numa.InvalidAmplification, r"node\(s\) invalid CPU amplification ratio"),
     (numa.InsufficientAmplifiedCPU, r"Insufficient amplified cpu"),
-    (numa.NoCPUTopology, r"node\(s\) invalid CPU Topology"),
+    (numa.NoCPUTopology, r"node\(s\) invalid CPU Topology|node\(s\) Insufficient NUMA Node resources"),
     (numa.BindPolicyConflict, r"node\(s\) cpu bind policy conflicts with pod's required cpu bind policy"),
     (numa.PartialCores, r"node\(s\) requested cpus not multiple cpus per core"),
     (numa.NotEnoughCPUs, r"not enough cpus available to satisfy request"),

@@ -40,6 +40,7 @@ from kubectl_koord.model.hardware.numa import (
     CPU,
     CPUTopology,
     NodeNUMA,
+    NUMAPolicy,
     NUMASettings,
     PodNUMA,
     Zone,
@@ -47,7 +48,7 @@ from kubectl_koord.model.hardware.numa import (
     set_of,
 )
 from kubectl_koord.model.hardware.scoring import Scoring
-from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources, RunningPod
 from kubectl_koord.model.values.memo import Identity
 from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, pending, preemption_of, running, why_of
 
@@ -358,6 +359,18 @@ def test_the_configuration_tells_which_zones_are_filled_first_where_a_node_does_
     spares = structs.replace(SIXTEEN, most_allocated=False)
     assert seated(asks(4, BINDS), SIXTEEN, holding("h", 0), settings=fills) == CPUAllocation((2, 3, 4, 5))
     assert seated(asks(4, BINDS), spares, holding("h", 0), settings=fills) == CPUAllocation((8, 9, 10, 11))
+
+
+@pytest.mark.parametrize("policy", ["Restricted", "SingleNUMANode"])
+def test_a_pod_without_cpus_is_refused_where_those_that_are_to_be_bound_are_not_told(policy: NUMAPolicy) -> None:
+    untold = structs.replace(FULL, cpus=None, policy=policy)
+    asked = PodRequirements((("memory", GIB),))
+    pod = structs.replace(asks(0), requirements=asked)
+    assert refused(pod, untold) == NoCPUTopology(unresolvable=False)
+    assert refused(pod, structs.replace(untold, bind_policy="")) is None
+    view = of(drawn(untold, 40))
+    check = Placing(wants_of(asked, BY_DEFAULT), filters_best_effort=False)
+    assert check.refused(view, pod, 1) == 1
 
 
 def test_a_pod_without_cpus_goes_where_the_node_could_bind_most() -> None:

@@ -70,8 +70,9 @@ class PlainZones(Struct, frozen=True):
         return state.booked(_zones)
 
     def counts(self, node: NodeNUMA) -> bool:
-        """Tell whether a node is looked at."""
-        return (self.every or bool(node.policy)) and 1 < len(node.zones) <= MOST_ZONES
+        """Tell whether a node is looked at: not, if it binds CPUs and tells of none."""
+        known = node.cpus is not None or not node.bind_policy
+        return known and (self.every or bool(node.policy)) and 1 < len(node.zones) <= MOST_ZONES
 
 
 def _zones(state: NodeState) -> _Zones | None:

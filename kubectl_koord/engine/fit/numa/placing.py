@@ -18,7 +18,7 @@ from kubectl_koord.engine.fit.numa.restored import ZoneWays, ways
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settings_of, settled, unbindable, wants_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.reasons.numa import NoZones
+from kubectl_koord.engine.reasons.numa import NoCPUTopology, NoZones
 from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched, nodes_with
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
@@ -212,8 +212,9 @@ class Placing(Stateless, Struct, frozen=True):
         """Return the zones that the policy chooses and that give the pod all it asks, or why there are none."""
         node = state.node.numa or NOTHING_KNOWN
         found_by, seen = self._ways(state), as_seen(node, looked_at(self.wants))
-        if not node.zones:
-            return NoZones()
+        untold = _untold(node, terms)
+        if untold is not None:
+            return untold
         if not self.providers:
             return zones_alone(seen, found_by, self.wants, terms)
         given: list[Hints] = [zone_hints(seen, found_by, self.wants, terms)]
@@ -231,6 +232,16 @@ class Placing(Stateless, Struct, frozen=True):
             return got
         refusals = (provider.refusal(pod, state, found.zones) for provider in self.providers)
         return next((refused for refused in refusals if refused is not None), found)
+
+
+def _untold(node: NodeNUMA, terms: Terms) -> Reason | None:
+    """Return what a node does not tell that a choice of zones needs: zones, and CPUs, if these may limit them.
+
+    Mirrors `FilterByNUMANode` and `GetPodTopologyHints` in plugins/nodenumaresource/topology_hint.go.
+    """
+    if not node.zones:
+        return NoZones()
+    return NoCPUTopology(unresolvable=False) if terms.required and node.cpus is None else None
 
 
 @recently(_MOST_KINDS)
