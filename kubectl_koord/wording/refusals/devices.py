@@ -42,12 +42,10 @@ def device_obstacle(reason: DeviceReason) -> str:
         case devices.NoPartition(wanted=wanted, sizes=None):
             return f"no partition table for {wanted} GPU"
         case devices.NoPartition(wanted=wanted, sizes=sizes):
-            known = ", ".join(map(str, sizes or ()))
-            return (
-                f"partitions are of {known or 'no'} GPU, not of {wanted}"
-                if reason.unresolvable
-                else (f"no free partition of {wanted} GPU")
-            )
+            known = sizes or ()
+            if wanted in known:
+                return f"no free partition of {wanted} GPU"
+            return f"partitions are of {', '.join(map(str, known)) or 'no'} GPU, not of {wanted}"
         case devices.ScopeUnsupported(scope=scope, shared=shared):
             why = "several shared GPU cannot be" if shared else "no topology of its GPU to be"
             return f"{why} within one {_SCOPES.get(scope, scope)}"

@@ -22,6 +22,7 @@ from kubectl_koord.wording.refusals.nodes import obstacle, stage
         (devices.NoPartition(2, None, unresolvable=True), "no partition table for 2 GPU"),
         (devices.NoPartition(3, (1, 2), unresolvable=True), "partitions are of 1, 2 GPU, not of 3"),
         (devices.NoPartition(3, (), unresolvable=True), "partitions are of no GPU, not of 3"),
+        (devices.NoPartition(3, (1, 2)), "partitions are of 1, 2 GPU, not of 3"),
         (devices.NoPartition(2, (1, 2)), "no free partition of 2 GPU"),
         (devices.ScopeUnsupported("NUMANode"), "no topology of its GPU to be within one NUMA node"),
         (devices.ScopeUnsupported("Node", shared=True), "several shared GPU cannot be within one node"),
