@@ -225,6 +225,18 @@ def test_what_a_bound_pod_holds_is_in_an_annotation(status: str, booked: Allocat
     assert running(annotations=annotations).allocations == booked
 
 
+@pytest.mark.parametrize(
+    ("spec", "booked"),
+    [('{"requiredCPUBindPolicy": "odd"}', Allocations(cpus=CPUAllocation((0, 1)))), ("{", NOTHING), ("", NOTHING)],
+)
+def test_a_bound_pod_holds_nothing_where_it_cannot_be_read_how_it_binds_cpus(spec: str, booked: Allocations) -> None:
+    annotations = {
+        "scheduling.koordinator.sh/resource-status": '{"cpuset": "0-1"}',
+        "scheduling.koordinator.sh/resource-spec": spec,
+    }
+    assert running(annotations=annotations).allocations == booked
+
+
 LISTED = (
     nrt(),
     nrt(cpu_topology=CPUS, zones=ZONES, policies=["Restricted"]),

@@ -95,10 +95,18 @@ def _read(annotations: Mapping[str, str | None], name: str, form: type[T]) -> T 
 def allocated(annotations: Mapping[str, str | None] | None) -> CPUAllocation | None:
     """Return what is booked for a bound pod, one object for equal ones; None for nothing, or what cannot be read.
 
-    Mirrors `updatePod` in plugins/nodenumaresource/pod_eventhandler.go.
+    A pod of which it cannot be read how it binds CPUs holds none. Mirrors `updatePod` in
+    plugins/nodenumaresource/pod_eventhandler.go.
     """
     written = annotations.get(STATUS) if annotations else None
-    return _allocated(written) if written else None
+    if not written or annotations is None or not _is_readable(annotations.get(SPEC, "{}")):
+        return None
+    return _allocated(written)
+
+
+@lru_cache(_MOST)
+def _is_readable(spec: str | None) -> bool:
+    return _read({SPEC: spec}, SPEC, ResourceSpec) is not None
 
 
 @lru_cache(_MOST)
