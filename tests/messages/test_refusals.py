@@ -78,6 +78,7 @@ SAID: list[tuple[Reason, tuple[str, ...]]] = [
     (numa.InvalidAmplification(), ("node(s) invalid CPU amplification ratio",)),
     (numa.InsufficientAmplifiedCPU(2, 1), ("Insufficient amplified cpu",)),
     (numa.NoCPUTopology(), ("node(s) invalid CPU Topology",)),
+    (numa.NoCPUTopology(unresolvable=False), ("node(s) Insufficient NUMA Node resources",)),
     (numa.BindPolicyConflict("a", "b"), ("node(s) cpu bind policy conflicts with pod's required cpu bind policy",)),
     (numa.PartialCores(3, 2), ("node(s) requested cpus not multiple cpus per core",)),
     (numa.NotEnoughCPUs(4, 2), ("not enough cpus available to satisfy request",)),
