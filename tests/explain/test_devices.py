@@ -101,6 +101,15 @@ def test_a_domain_is_shown_with_what_is_below_it() -> None:
     assert domain_names(drawn) == ("s0", "b0", "b1")
 
 
+def test_what_a_card_has_nothing_of_is_not_shown() -> None:
+    ratio = "koordinator.sh/gpu-memory-ratio"
+    none = structs.replace(card(0), resources=(("koordinator.sh/gpu-memory", 0), (ratio, 100)))
+    report = devices(cluster("s: b[n]").change("n", devices=structs.replace(listing(none), ids=("a",))))
+
+    assert card_of(report, "n").total == {ratio: 100}
+    assert card_of(report, "n").free == {ratio: 100}
+
+
 def test_an_unhealthy_card_is_listed_and_never_free() -> None:
     ill = listing(card(0, healthy=False), card(1))
     report = devices(cluster("s: b[n]").change("n", devices=structs.replace(ill, ids=("a", "b"))))

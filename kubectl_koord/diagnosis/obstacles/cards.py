@@ -166,7 +166,7 @@ def _pods(held: Iterable[_Held]) -> tuple[str, ...]:
 
 
 def _card(snapshot: Snapshot, books: DeviceBooks, device: Device, number: str, held: Sequence[_Held]) -> Card:
-    total = dict(device.resources)
+    total = {name: amount for name, amount in device.resources if amount}
     free = books.free(device)
     seen = are_books_seen(snapshot)
     return Card(

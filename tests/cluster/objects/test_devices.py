@@ -71,6 +71,12 @@ def test_a_device_object_tells_what_each_device_is_and_where() -> None:
     assert tuple(found.ids) == ("GPU-1", "", "")
 
 
+def test_an_amount_of_zero_stays_so_that_nothing_of_it_is_given() -> None:
+    found = device_of({"devices": [{"type": "gpu", "resources": WHOLE | {"koordinator.sh/gpu-memory": "0"}}]})
+    assert found is not None
+    assert dict(found.layout.devices[0].resources)["koordinator.sh/gpu-memory"] == 0
+
+
 def test_a_node_without_cards_has_an_empty_device_object_and_one_without_device_object_none() -> None:
     assert device_of({}) == NodeDevices(DeviceLayout())
     assert read(thing("Node", "n1")).nodes["n1"].devices is None

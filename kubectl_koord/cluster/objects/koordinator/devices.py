@@ -9,7 +9,7 @@ from msgspec import Raw, Struct, field
 
 from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.objects.fields import go_json
-from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, limits
 from kubectl_koord.cluster.objects.fields.meta import NOTHING, Int32, Meta
 from kubectl_koord.cluster.objects.fields.pod_devices import VirtualFunction
 from kubectl_koord.model.hardware.devices import (
@@ -163,7 +163,7 @@ def _device(info: DeviceInfo) -> Device:
     return Device(
         type=info.type,
         minor=info.minor or 0,
-        resources=resources(amounts(info.resources)),
+        resources=limits(info.resources),  # zeros, too: a card that tells of no memory is not asked for it
         healthy=info.health,
         place=None if topology is None else DevicePlace(topology.numa, topology.pcie),
         labels=_labels(info.labels),

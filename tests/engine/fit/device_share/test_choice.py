@@ -75,6 +75,8 @@ def within(scope: str, **amounts: int) -> PendingPod:
         ),
         (node_with(*cards(1), card(1, resources=((RATIO, 100),))), asking(ratio=50), ["gpu0"]),
         (node_with(card(0, resources=((MEMORY, 8 * GI),))), asking(memory=9 * GI), None),
+        (node_with(card(0, resources=((RATIO, 100),))), asking(memory=9 * GI), ["gpu0"]),
+        (node_with(card(0, resources=((MEMORY, 0), (RATIO, 100)))), asking(memory=9 * GI), None),
         (used(node_with(*tree()), 5, share=10), asking(core=10, ratio=10), ["gpu4"]),
         (used(used(node_with(*tree()), 4, share=50), 5, share=25), asking(core=10, ratio=10), ["gpu4"]),
         (used(node_with(*tree()), 5), asking(gpu=1), ["gpu4"]),
