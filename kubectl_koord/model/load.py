@@ -39,12 +39,13 @@ class Thresholds(Struct, frozen=True, gc=False):
         )
 
 
-class LoadSettings(Struct, frozen=True, gc=False):
+class LoadSettings(Struct, frozen=True, gc=False, cache_hash=True):
     """LoadAwareScheduling's arguments; the defaults are those of the Helm chart.
 
     `factors` are the percentages of requests that pods are expected to use; `expiration` in seconds, how old a
-    NodeMetric may be, where `filters_expired`; `after_scheduled` in seconds, for how long a pod counts as new.
-    `unevaluated` is set where the estimates of pods are configured in a way that is not evaluated.
+    NodeMetric may be, where `filters_expired`; `after_scheduled` in seconds, for how long a pod counts as new, and
+    `after_initialized` the same in place of it once its init containers have run. `customizable` is whether pods may
+    set factors and times themselves; `limits_others` whether thresholds name resources besides CPU and memory.
     """
 
     thresholds: Thresholds = Thresholds(whole=(("cpu", 65), ("memory", 95)))
@@ -54,20 +55,33 @@ class LoadSettings(Struct, frozen=True, gc=False):
     passes_expired: bool = False
     after_scheduled: int = 0
     prod_includes_system: bool = False
-    unevaluated: bool = False
+    after_initialized: int = 0
+    customizable: bool = False
+    limits_others: bool = False
 
 
 class ExpectedUse(Struct, frozen=True, gc=False):
     """What estimates of a pod's usage of one resource are made of.
 
     `amount` is the larger of its request and limit (0 for neither), `limit` 0 where it has none, and `least` what a
-    pod that asks for nothing is expected to use.
+    pod that asks for nothing is expected to use. `factor` is the percentage that the pod sets itself, None for none.
     """
 
     resource: str
     amount: int
     limit: int = 0
     least: int = 0
+    factor: int | None = None
+
+
+class EstimatedTime(Struct, frozen=True, gc=False):
+    """For how long a pod says that its estimate counts, in seconds: 0 for no time, None for what is configured.
+
+    `after_initialized` counts in place of `after_scheduled` once its init containers have run.
+    """
+
+    after_scheduled: int | None = None
+    after_initialized: int | None = None
 
 
 class PodUsage(Struct, frozen=True, gc=False):

@@ -8,7 +8,8 @@ class Marks(Struct, frozen=True, gc=False):
 
     `job` is the victim's job key (label `scheduling.koordinator.sh/questioned-object-key`); `selector` its annotation
     `network-topology-selector`; `gone_by` when a terminating pod must have ended, its grace period over;
-    `offers` the uid of the reservation that the pod is itself (operating mode).
+    `offers` the uid of the reservation that the pod is itself (operating mode); `initialized` since when its init
+    containers have run, where it says for how long its estimate counts from then on.
     """
 
     job: str = ""
@@ -18,6 +19,7 @@ class Marks(Struct, frozen=True, gc=False):
     selector: str = ""
     gone_by: str = ""
     offers: str = ""
+    initialized: str = ""
 
 
 NO_MARKS = Marks()

@@ -9,7 +9,7 @@ from msgspec import Struct
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.hardware.devices import DeviceOptions
 from kubectl_koord.model.hardware.numa import NO_NUMA, PodNUMA
-from kubectl_koord.model.load import ExpectedUse
+from kubectl_koord.model.load import EstimatedTime, ExpectedUse
 from kubectl_koord.model.marks import NO_MARKS, Marks
 from kubectl_koord.model.namespaces import NAME_LABEL
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
@@ -68,8 +68,9 @@ class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
     `claims` are its volume claims by name, `ephemeral` the names of its volumes for which claims of their own are made.
-    `expected` is what LoadAwareScheduling estimates its usage from; `is_prod` tells whether its priority class is
-    koord-prod, by its label, its priority or its QoS class. `devices` is None where nothing is said of devices but
+    `expected` is what LoadAwareScheduling estimates its usage from, `estimated_for` for how long that counts where it
+    says so itself; `is_prod` tells whether its priority class is koord-prod, by its label, its priority or its QoS
+    class. `devices` is None where nothing is said of devices but
     their amounts, `reservation` where nothing is said of reservations; `numa` is what it asks of CPUs and NUMA zones.
     `has_resource_claims` tells whether it may hold devices that are allocated by claims.
     `unevaluated` holds what the pod uses and no filter here evaluates, such as an attached volume.
@@ -87,6 +88,7 @@ class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
     claims: tuple[str, ...] = ()
     ephemeral: tuple[str, ...] = ()
     expected: tuple[ExpectedUse, ...] = ()
+    estimated_for: EstimatedTime | None = None
     is_prod: bool = True
     of_daemon_set: bool = False
     devices: DeviceOptions | None = None

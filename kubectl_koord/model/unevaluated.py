@@ -214,7 +214,9 @@ class OpenCards(_Unevaluated, frozen=True, gc=False):
     code: OpenCardsCode
 
 
-NodeSettingCode: TypeAlias = Literal["load-estimates", "numa-topology-policy"]
+NodeSettingCode: TypeAlias = Literal["load-estimates", "load-thresholds", "numa-topology-policy"]
+"""Estimates of load for a time after pods are initialized; thresholds for other resources than CPU and memory; the NUMA
+policy of a node with too many zones."""
 
 
 class NodeSetting(_Unevaluated, frozen=True, gc=False):

@@ -85,7 +85,8 @@ _CARDS: Mapping[OpenCardsCode, str] = {
     "version": "without koordinator.sh/gpu.shared 1.7 and 1.8 ask for other cards than later versions",
 }
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
-    "load-estimates": "estimates of load that pods set themselves",
+    "load-estimates": "estimates of load for a time after pods are initialized",
+    "load-thresholds": "thresholds of load for other resources than CPU and memory",
     "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
 }
 

@@ -65,7 +65,7 @@ PASSING = FREE.with_quota("default").configured(quotas=QuotaSettings(open_gates=
         (GPU.change_pods("job-0").with_members(("job-0",), "job", requests=NPU), "template of shared NPU resources"),
         (
             FREE.change("n1", unevaluated=(NodeSetting("load-estimates"),)),
-            "node settings (estimates of load that pods set themselves)",
+            "node settings (estimates of load for a time after pods are initialized)",
         ),
         (
             FREE.with_gap("NodeResourceTopology"),

@@ -21,10 +21,10 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
         ((), ""),
         ((AttachedVolume("scratch"), AttachedVolume("disk")), "attached volume scratch and attached volume disk"),
         (
-            (NodeSetting("numa-topology-policy"), PodSetting("scheduling-hint"), NodeSetting("load-estimates")),
+            (NodeSetting("numa-topology-policy"), PodSetting("scheduling-hint"), NodeSetting("load-thresholds")),
             (
-                "scheduling hint and node settings (NUMA policy of nodes with more than 8 zones and estimates of load"
-                " that pods set themselves)"
+                "scheduling hint and node settings (NUMA policy of nodes with more than 8 zones and thresholds of load"
+                " for other resources than CPU and memory)"
             ),
         ),
         (

@@ -1,6 +1,6 @@
 """What several objects tell together: of a node, and of what Reservations hold or wait for."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field, structs
@@ -15,7 +15,7 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.model import objects, pods
 from kubectl_koord.model.hardware.devices import NodeDevices
 from kubectl_koord.model.hardware.numa import MOST_ZONES, NodeNUMA
-from kubectl_koord.model.load import NodeMetric
+from kubectl_koord.model.load import LoadSettings, NodeMetric
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -88,8 +88,7 @@ def _completed(
         return node if devices is None else structs.replace(node, devices=devices)
     if metric is not None:
         metric = metrics.completed(metric, annotations or {}, config.load)
-    is_open = metric is not None and config.load.unevaluated
-    more = (NodeSetting("load-estimates"),) if is_open else ()
+    more = tuple(_open_load(config.load)) if metric is not None else ()
     if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:
         more = (*more, NodeSetting("numa-topology-policy"))
     return structs.replace(
@@ -100,6 +99,14 @@ def _completed(
         devices=devices,
         numa=numa,
     )
+
+
+def _open_load(settings: LoadSettings) -> Iterator[NodeSetting]:
+    """Yield what is configured of load and not evaluated."""
+    if settings.after_initialized:
+        yield NodeSetting("load-estimates")
+    if settings.limits_others:
+        yield NodeSetting("load-thresholds")
 
 
 def attached(

@@ -9,6 +9,7 @@ import msgspec
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.objects.fields import deployments
+from kubectl_koord.cluster.objects.fields.load_aware import AFTER_INITIALIZED
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.koordinator import descheduler as descheduling
 from kubectl_koord.cluster.objects.koordinator import scheduler
@@ -28,7 +29,8 @@ _CONTAINERS = {"containers", "initContainers"}
 _OF_SPEC = {*(one.encode_name for one in msgspec.structs.fields(PodSpec)), "priorityClassName", "runtimeClassName"}
 _LEFT_OUT: Tree = {"$patch": "left-out"}
 _SAID = {"PodScheduled", "DisruptionTarget", "Scheduled"}
-"""Conditions whose message is read; of the others only whether they hold."""
+"""Conditions whose message is read; of the others only whether they hold, and of `_TIMED` since when."""
+_TIMED = {"Initialized": ("lastTransitionTime",)}
 
 
 def referred(kind: str, tree: Tree) -> Iterator[str]:
@@ -90,7 +92,8 @@ def _node(tree: Tree, _labels: AbstractSet[str]) -> Tree:
 
 def _pod(tree: Tree, _labels: AbstractSet[str]) -> Tree:
     _reduce_spec(tree["spec"])
-    _reduce_conditions(tree["status"], {*_SAID, "Ready"})
+    counts = {"Initialized"} if AFTER_INITIALIZED in (tree["metadata"].get("annotations") or ()) else set()
+    _reduce_conditions(tree["status"], {*_SAID, "Ready", *counts})
     return tree
 
 
@@ -117,7 +120,7 @@ def _reduce_conditions(status: Tree, wanted: AbstractSet[str]) -> None:
     found = [one for one in status.get("conditions") or () if one.get("type") in wanted]
     for one in found:
         if one["type"] not in _SAID:
-            for name in one.keys() - {"type", "status"}:
+            for name in one.keys() - {"type", "status", *_TIMED.get(one["type"], ())}:
                 del one[name]
     status["conditions"] = found or None
 

@@ -56,6 +56,8 @@ READ = PRESENT | {
             "reservation-current-owner",
             *("reservation-restricted-options", "network-topology-selector", "numa-topology-spec"),
             *("resource-spec", "resource-status", "usage-thresholds", "disable-preemptible", "questioned-object-key"),
+            *("load-estimated-scaling-factors", "load-estimated-seconds-after-pod-scheduled"),
+            "load-estimated-seconds-after-initialized",
         )
     ),
     *(

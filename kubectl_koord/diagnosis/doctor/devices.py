@@ -84,7 +84,7 @@ def _never_below(snapshot: Snapshot) -> Iterator[Finding]:
     above: dict[tuple[str, int, int, int], list[str]] = {}
     for pod in snapshot.pending:
         if not pod.requirements.of_daemon_set and pod.scheduler in snapshot.config.profiles:
-            for resource, expected in estimate(pod.requirements.expected, snapshot.config.load.factors):
+            for resource, expected in estimate(pod.requirements.expected, snapshot.config.load):
                 limits = [_limit(pod, node, metric, resource, snapshot) for node, metric in measured]
                 if all(_is_above(expected, total, percent) for total, percent in limits):
                     total, percent = max(limits)

@@ -30,6 +30,7 @@ _PREEMPTED = {
         {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"},
     ]
 }
+_INITIALIZED = {"conditions": [{"type": "Initialized", "status": "True", "lastTransitionTime": "2026-11-20T09:00:00Z"}]}
 SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "matchLabelKeys": ["app"]}
 
 
@@ -55,6 +56,9 @@ BOUND: tuple[Json, ...] = (
     {"annotations": {f"{_DOMAIN}resource-spec": '{"requiredCPUBindPolicy": "FullPCPUs"}'}, "priority": 9000},
     {"annotations": {f"{_DOMAIN}resource-spec": None}, "labels": {"koordinator.sh/qosClass": "LSR"}},
     {"annotations": {f"{_DOMAIN}scheduling-hint": "{}", f"{_DOMAIN}network-topology-selector": "s"}},
+    {"annotations": {f"{_DOMAIN}load-estimated-scaling-factors": '{"cpu": 40}'}},
+    {"annotations": {f"{_DOMAIN}load-estimated-seconds-after-pod-scheduled": "600"}},
+    {"annotations": {f"{_DOMAIN}load-estimated-seconds-after-initialized": "600"}, "status": _INITIALIZED},
     {"labels": {f"{_DOMAIN}questioned-object-key": "x", f"{_DOMAIN}disable-preemptible": "true"}},
     {"labels": {"koordinator.sh/gpu-isolation-provider": "HAMi"}, "nodeSelector": {"zone": "a"}},
     {"volumes": [claimed("a"), token("abcde")]},

@@ -5,11 +5,14 @@ import re
 import pytest
 from msgspec import structs
 
+from kubectl_koord.cluster.collecting import joined
 from kubectl_koord.cluster.objects.fields import amounts, durations
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.load import (
     AggregatedThresholds,
+    EstimatedTime,
     ExpectedUse,
+    LoadSettings,
     NodeMetric,
     PodUsage,
     PodUsages,
@@ -19,15 +22,21 @@ from kubectl_koord.model.load import (
     pod_usages,
     usages_over_time,
 )
+from kubectl_koord.model.marks import Marks
 from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.snapshot import SchedulerConfig
+from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values.quantity import QuantityError
-from tests.cluster.objects.wire import Json, pending, read, thing
+from tests.cluster.objects.wire import Json, collect, pending, read, running, thing
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 MEM = 1 << 30
 LEAST = 200 << 20
 OVERRIDE = "scheduling.koordinator.sh/usage-thresholds"
 RAW = "node.koordinator.sh/raw-allocatable"
+OWN = "scheduling.koordinator.sh/load-estimated-"
+FACTORS = OWN + "scaling-factors"
+AFTER_SCHEDULED, AFTER_INITIALIZED = OWN + "seconds-after-pod-scheduled", OWN + "seconds-after-initialized"
 
 
 def a_node(**annotations: str) -> Json:
@@ -227,6 +236,96 @@ def test_an_amount_that_cannot_be_read_is_told_with_its_object(written: Json, wo
 )
 def test_what_estimates_of_a_pod_are_made_of(fields: Json, expected: tuple[ExpectedUse, ...]) -> None:
     assert pending(**fields).requirements.expected == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "cpu", "memory"),
+    [
+        ('{"cpu": 40}', 40, None),
+        ('{"cpu": 40, "memory": 0, "example.com/gpu": 7}', 40, 0),
+        ('{"cpu": -40}', -40, None),
+        ('{"cpu": null, "memory": 20}', 0, 20),
+        ('{"example.com/gpu": 7}', None, None),
+        ("{}", None, None),
+        ("null", None, None),
+        ("", None, None),
+        ('{"cpu": 40.0}', None, None),
+        ('{"cpu": 40, "memory": "20"}', None, None),
+        ('{"cpu": 9223372036854775808}', None, None),
+        ("[", None, None),
+    ],
+)
+def test_a_pod_may_set_its_own_factors(written: str, cpu: int | None, memory: int | None) -> None:
+    found = pending(requests={"cpu": 1}, annotations={FACTORS: written}).requirements
+    assert found.expected == (ExpectedUse("cpu", 1000, 0, 250, cpu), ExpectedUse("memory", 0, 0, LEAST, memory))
+    assert found.estimated_for is None
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("600", 600),
+        ("+600", 600),
+        ("0", 0),
+        ("-0", 0),
+        ("00000000000000000000600", 600),
+        ("9223372036854775807", (1 << 63) - 1),
+        ("9223372036854775808", None),
+        ("-600", None),
+        ("6e2", None),
+        (" 600", None),
+        ("600\n", None),
+        ("6_00", None),
+        ("\u0666", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_pod_may_say_for_how_long_its_estimate_counts(written: str | None, seconds: int | None) -> None:
+    found = [
+        pending(annotations={name: written}).requirements.estimated_for for name in (AFTER_SCHEDULED, AFTER_INITIALIZED)
+    ]
+    assert found == [None, None] if seconds is None else [EstimatedTime(seconds), EstimatedTime(None, seconds)]
+
+
+INITIALIZED = {"type": "Initialized", "status": "True", "lastTransitionTime": "2026-11-20T09:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "conditions", "since"),
+    [
+        ({AFTER_INITIALIZED: "600"}, [{"type": "Ready"}, INITIALIZED], "2026-11-20T09:00:00Z"),
+        ({AFTER_INITIALIZED: "600"}, [{**INITIALIZED, "status": "False"}], ""),
+        ({AFTER_INITIALIZED: "600"}, [{"type": "Initialized", "status": "True"}], ""),
+        ({AFTER_INITIALIZED: "600"}, None, ""),
+        ({AFTER_INITIALIZED: "0"}, [INITIALIZED], ""),
+        ({AFTER_SCHEDULED: "600"}, [INITIALIZED], ""),
+        ({}, [INITIALIZED], ""),
+    ],
+)
+def test_since_when_a_pod_is_initialized_is_kept_where_its_estimate_counts_from_then_on(
+    annotations: Json, conditions: list[Json] | None, since: str
+) -> None:
+    assert running(annotations=annotations, status={"conditions": conditions}).marks == Marks(initialized=since)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unevaluated"),
+    [
+        (LoadSettings(customizable=True, after_scheduled=60), ()),
+        (
+            LoadSettings(after_initialized=60, limits_others=True),
+            (NodeSetting("load-estimates"), NodeSetting("load-thresholds")),
+        ),
+    ],
+)
+def test_a_node_that_is_measured_tells_what_of_it_is_not_evaluated(
+    arguments: LoadSettings, unevaluated: tuple[NodeSetting, ...]
+) -> None:
+    collector = collect(a_node(), thing("Node", "n2", status={"allocatable": {"cpu": 8}}), metric())
+    config = SchedulerConfig(load=arguments)
+    found = joined.completed_nodes(collector.values, joined.Said(), config)
+    assert [node.unevaluated for node in found.values()] == [unevaluated, ()]
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,9 @@ def test_the_config_map_tells_how_the_scheduler_is_configured() -> None:
         preemption=True,
         aware_of_topology=True,
         default_match_policy="only-waiting",
-        load=LoadSettings(Thresholds(whole=(("cpu", 70), ("memory", 90))), filters_expired=True, expiration=180),
+        load=structs.replace(
+            BY_DEFAULT, thresholds=Thresholds(whole=(("cpu", 70), ("memory", 90))), limits_others=True
+        ),
         numa=NUMASettings("SpreadByPCPUs", Scoring((("memory", 1),), most_allocated=True)),
         device_scoring=Scoring((("koordinator.sh/rdma", 2), ("a", 0)), most_allocated=True),
         aligns_devices=False,
@@ -155,6 +157,7 @@ profiles:
     args: %s
 """
 BY_DEFAULT = LoadSettings(filters_expired=True, expiration=180)
+OFF_FOR_PROD = structs.replace(BY_DEFAULT.thresholds, prod=(("cpu", 0),))
 
 
 @pytest.mark.parametrize(
@@ -189,8 +192,15 @@ BY_DEFAULT = LoadSettings(filters_expired=True, expiration=180)
                 BY_DEFAULT, factors=(("cpu", 50), ("memory", 70)), after_scheduled=30, prod_includes_system=True
             ),
         ),
-        ("{allowCustomizeEstimation: true}", structs.replace(BY_DEFAULT, unevaluated=True)),
-        ("{estimatedSecondsAfterInitialized: 30}", structs.replace(BY_DEFAULT, unevaluated=True)),
+        ("{allowCustomizeEstimation: true}", structs.replace(BY_DEFAULT, customizable=True)),
+        ("{estimatedSecondsAfterInitialized: 30}", structs.replace(BY_DEFAULT, after_initialized=30)),
+        ("{estimatedSecondsAfterInitialized: -30, estimatedSecondsAfterPodScheduled: -1}", BY_DEFAULT),
+        ("{prodUsageThresholds: {example.com/gpu: 0}}", structs.replace(BY_DEFAULT, thresholds=OFF_FOR_PROD)),
+        (
+            "{prodUsageThresholds: {example.com/gpu: 80}}",
+            structs.replace(BY_DEFAULT, thresholds=OFF_FOR_PROD, limits_others=True),
+        ),
+        ("{aggregated: {usageThresholds: {example.com/gpu: 80}}}", structs.replace(BY_DEFAULT, limits_others=True)),
     ],
 )
 def test_the_config_map_tells_how_load_is_looked_at(arguments: str, settings: LoadSettings) -> None:

@@ -19,6 +19,7 @@ from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.load import (
     AggregatedThresholds,
+    EstimatedTime,
     ExpectedUse,
     LoadSettings,
     NodeMetric,
@@ -26,6 +27,7 @@ from kubectl_koord.model.load import (
     Thresholds,
     UsageOverTime,
 )
+from kubectl_koord.model.marks import Marks
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.values.quantity import Resources
@@ -33,7 +35,8 @@ from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, node, 
 from tests.worded import worded
 
 NOW, LONG_AGO = "2026-11-20T10:00:00Z", "2026-11-20T08:00:00Z"
-FACTORS = LoadSettings().factors
+DEFAULTS = LoadSettings()
+CUSTOMIZABLE = LoadSettings(customizable=True)
 ONE_NODE = cluster("s0: b0[n1:8]")
 
 
@@ -99,19 +102,35 @@ def test_pods_of_daemon_sets_go_wherever_they_like() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "factors", "expected"),
+    ("one", "settings", "expected"),
     [
-        (ExpectedUse("cpu", 1000), FACTORS, 850),
-        (ExpectedUse("cpu", 0, least=250), FACTORS, 250),
-        (ExpectedUse("memory", 1), FACTORS, 1),
-        (ExpectedUse("cpu", 1000), (("cpu", 150),), 1500),
-        (ExpectedUse("cpu", 1000, 1000), (("cpu", 150),), 1000),
+        (ExpectedUse("cpu", 1000), DEFAULTS, 850),
+        (ExpectedUse("cpu", 0, least=250), DEFAULTS, 250),
+        (ExpectedUse("memory", 1), DEFAULTS, 1),
+        (ExpectedUse("cpu", 1000), LoadSettings(factors=(("cpu", 150),)), 1500),
+        (ExpectedUse("cpu", 1000, 1000), LoadSettings(factors=(("cpu", 150),)), 1000),
+        (ExpectedUse("cpu", 1000, factor=20), DEFAULTS, 850),
+        (ExpectedUse("cpu", 1000, factor=20), CUSTOMIZABLE, 200),
+        (ExpectedUse("cpu", 1000, factor=0), CUSTOMIZABLE, 0),
+        (ExpectedUse("cpu", 1000), CUSTOMIZABLE, 850),
+        (ExpectedUse("cpu", 0, least=250, factor=20), CUSTOMIZABLE, 250),
+        (ExpectedUse("cpu", 1000, 1000, factor=150), CUSTOMIZABLE, 1000),
+        (ExpectedUse("cpu", 50, factor=1), CUSTOMIZABLE, 1),
+        (ExpectedUse("cpu", 50, factor=-1), CUSTOMIZABLE, -1),
+        (ExpectedUse("cpu", 49, factor=-1), CUSTOMIZABLE, 0),
     ],
 )
 def test_a_pod_is_expected_to_use_a_share_of_what_it_asks_for(
-    one: ExpectedUse, factors: tuple[tuple[str, int], ...], expected: int
+    one: ExpectedUse, settings: LoadSettings, expected: int
 ) -> None:
-    assert estimate((one,), factors) == ((one.resource, expected),)
+    assert estimate((one,), settings) == ((one.resource, expected),)
+
+
+@pytest.mark.parametrize(("factor", "reason"), [(50, None), (None, Overloaded("cpu", 68, 65))])
+def test_a_pod_is_let_in_by_the_factor_that_it_sets_itself(factor: int | None, reason: Reason | None) -> None:
+    pod = pending("p", expected=(ExpectedUse("cpu", 4000, least=250, factor=factor),))
+    assert refusal(measured(2000), pod) == Overloaded("cpu", 68, 65)
+    assert refusal(measured(2000).configured(load=CUSTOMIZABLE), pod) == reason
 
 
 @pytest.mark.parametrize(
@@ -345,3 +364,58 @@ def test_nodes_are_refused_for_load_in_the_same_words_at_once_as_one_by_one(*, f
     reasons = offer_slots(view, view.names(), [pod], prepared).reasons
     assert worded(reasons) == worded(refused)
     assert len(reasons) == len({one.reason for one in refused})
+
+
+OLD, LATER = "2026-11-20T09:50:00Z", "2026-11-20T09:55:00Z"
+
+
+@pytest.mark.parametrize(
+    ("own", "initialized", "settings", "counts"),
+    [
+        (EstimatedTime(after_scheduled=900), "", CUSTOMIZABLE, True),
+        (EstimatedTime(after_scheduled=900), "", LoadSettings(), False),
+        (EstimatedTime(after_scheduled=599), "", CUSTOMIZABLE, False),
+        (EstimatedTime(after_scheduled=9 * 10**9), "", CUSTOMIZABLE, True),
+        (EstimatedTime(after_scheduled=10**10), "", CUSTOMIZABLE, False),
+        (EstimatedTime(after_scheduled=2 * 10**10), "", CUSTOMIZABLE, True),
+        (EstimatedTime(after_initialized=600), "", structs.replace(CUSTOMIZABLE, after_scheduled=900), True),
+        (EstimatedTime(after_initialized=301), LATER, CUSTOMIZABLE, True),
+        (EstimatedTime(after_initialized=300), LATER, structs.replace(CUSTOMIZABLE, after_scheduled=900), False),
+        (EstimatedTime(900, 300), LATER, CUSTOMIZABLE, False),
+        (EstimatedTime(900, 300), "", CUSTOMIZABLE, True),
+        (EstimatedTime(900, 0), LATER, CUSTOMIZABLE, True),
+        (EstimatedTime(after_scheduled=0), "", structs.replace(CUSTOMIZABLE, after_scheduled=900), False),
+        (EstimatedTime(900), "", structs.replace(CUSTOMIZABLE, after_initialized=60), False),
+        (EstimatedTime(900, 0), "", structs.replace(CUSTOMIZABLE, after_initialized=60), True),
+        (None, "", structs.replace(CUSTOMIZABLE, after_scheduled=900), True),
+        (None, "", structs.replace(CUSTOMIZABLE, after_scheduled=900, after_initialized=60), False),
+    ],
+)
+def test_a_pod_counts_as_expected_for_as_long_as_it_says_itself(
+    own: EstimatedTime | None, initialized: str, settings: LoadSettings, *, counts: bool
+) -> None:
+    drawing = measured(4000, pods=(PodUsage("default", "new", cpu(1000)),)).with_running(
+        "new", on="n1", expected=use(3000), scheduled=OLD, estimated_for=own, marks=Marks(initialized=initialized)
+    )
+    limits = structs.replace(settings, thresholds=Thresholds(whole=(("cpu", 1),)))
+    asked, view = pending("p", expected=use(0)), of(drawing.configured(load=limits))
+    expected = Overloaded("cpu", 75 if counts else 50, 1)
+    prepared = prepare(asked, view, rules("1.8"))
+    assert rejection(asked, view.state("n1"), prepared) == expected
+    assert offer_slots(view, ["n1"], (asked,), prepared) == {"n1": NodeSlots(0, expected)}
+
+
+def test_a_pod_that_is_missed_by_the_measuring_is_new_whatever_it_says() -> None:
+    drawing = measured(4000, pods=(PodUsage("default", "new", cpu(1000)),)).with_running(
+        "new", on="n1", expected=use(3000), scheduled="2026-11-20T09:59:30Z", estimated_for=EstimatedTime(0, 0)
+    )
+    limits = structs.replace(CUSTOMIZABLE, thresholds=Thresholds(whole=(("cpu", 1),)))
+    assert refusal(drawing.configured(load=limits), pending("p", expected=use(0))) == Overloaded("cpu", 75, 1)
+
+
+def test_no_estimate_is_so_far_below_nothing_that_an_expired_metric_takes_the_pod() -> None:
+    settings = LoadSettings(filters_expired=True, customizable=True)
+    view = of(measured(0, updated=LONG_AGO).configured(load=settings))
+    asked = pending("p", expected=(ExpectedUse("cpu", 9000, factor=-100),))
+    prepared = prepare(asked, view, rules("1.8"))
+    assert offer_slots(view, ["n1"], (asked,), prepared) == {"n1": NodeSlots(0, MetricExpired(LONG_AGO))}

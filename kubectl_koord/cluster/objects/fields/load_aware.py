@@ -1,6 +1,7 @@
-"""How LoadAwareScheduling is configured, for all nodes or for one: thresholds, and what estimates are made of."""
+"""How LoadAwareScheduling is configured, for all nodes, one node or one pod: thresholds, what estimates are made of."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -9,10 +10,17 @@ from msgspec import Struct
 
 from kubectl_koord.cluster.objects.fields import durations, go_json
 from kubectl_koord.cluster.objects.fields.meta import Int64
-from kubectl_koord.model.load import AggregatedThresholds, LoadSettings, Percentages, Thresholds
+from kubectl_koord.model.load import AggregatedThresholds, EstimatedTime, LoadSettings, Percentages, Thresholds
 
 _DEFAULT_EXPIRATION = 180
 _RESOURCES = ("cpu", "memory")
+_DOMAIN = "scheduling.koordinator.sh/"
+_FACTORS = _DOMAIN + "load-estimated-scaling-factors"
+_AFTER_SCHEDULED = _DOMAIN + "load-estimated-seconds-after-pod-scheduled"
+AFTER_INITIALIZED = _DOMAIN + "load-estimated-seconds-after-initialized"
+ANNOTATIONS = (_FACTORS, _AFTER_SCHEDULED, AFTER_INITIALIZED)
+"""The annotations by which a pod says how its usage is to be estimated."""
+_MOST = 1 << 8
 
 
 class Aggregated(Struct, gc=False, rename="camel"):
@@ -79,10 +87,54 @@ def settings(arguments: Mapping[str, Any]) -> LoadSettings:
         filters_expired=written.filter_expired_node_metrics is not False,
         expiration=_DEFAULT_EXPIRATION if expiration is None else expiration,
         passes_expired=bool(written.enable_schedule_when_node_metrics_expired),
-        after_scheduled=written.estimated_seconds_after_pod_scheduled or 0,
+        after_scheduled=max(0, written.estimated_seconds_after_pod_scheduled or 0),
         prod_includes_system=written.prod_usage_include_sys,
-        unevaluated=written.allow_customize_estimation or (written.estimated_seconds_after_initialized or 0) > 0,
+        after_initialized=max(0, written.estimated_seconds_after_initialized or 0),
+        customizable=written.allow_customize_estimation,
+        limits_others=any(_limited_others(written)),
     )
+
+
+def own_factors(annotations: Mapping[str, str | None]) -> Mapping[str, int]:
+    """Return the percentages that a pod sets itself, none where they cannot be read.
+
+    Mirrors `GetCustomEstimatedScalingFactors` in apis/extension/load_aware.go.
+    """
+    written = annotations.get(_FACTORS)
+    return _own_factors(written) if written else {}
+
+
+@lru_cache(_MOST)
+def _own_factors(written: str) -> Mapping[str, int]:
+    try:
+        found = msgspec.json.decode(written, type=dict[str, Int64 | None] | None)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return {resource: percent or 0 for resource, percent in (found or {}).items()}
+
+
+def estimated_time(annotations: Mapping[str, str | None]) -> EstimatedTime | None:
+    """Return for how long a pod itself wants its estimate to count, None where it says nothing that can be read.
+
+    Mirrors `GetCustomEstimatedSecondsAfterPodScheduled` and `...AfterInitialized` in apis/extension/load_aware.go.
+    """
+    found = EstimatedTime(_seconds(annotations.get(_AFTER_SCHEDULED)), _seconds(annotations.get(AFTER_INITIALIZED)))
+    return None if found == EstimatedTime() else found
+
+
+def _seconds(written: str | None) -> int | None:
+    """Return what Go's strconv.ParseInt reads, None for what it does not, and for what is below 0."""
+    if not written or not re.fullmatch(r"[+-]?0*[0-9]{1,19}", written):
+        return None
+    value = int(written)
+    return value if 0 <= value < 1 << 63 else None
+
+
+def _limited_others(written: Arguments) -> Iterator[int]:
+    """Yield the thresholds of resources that are not measured here."""
+    aggregated = written.aggregated.usage_thresholds if written.aggregated is not None else None
+    for group in (written.usage_thresholds, written.prod_usage_thresholds, aggregated):
+        yield from (percent for resource, percent in (group or {}).items() if resource not in _RESOURCES)
 
 
 def _is_duration(written: Aggregated | None) -> bool:

@@ -4,18 +4,19 @@ from collections.abc import Mapping
 
 import msgspec
 
-from kubectl_koord.cluster.objects.fields import pod_devices
+from kubectl_koord.cluster.objects.fields import load_aware, pod_devices
 from kubectl_koord.cluster.objects.pods import decode, numa
 from kubectl_koord.cluster.objects.pods.fields import FINISHED
 from kubectl_koord.cluster.objects.pods.listed_fields import ABSENT, Common, ListedMeta, ListedPod, Told
 from kubectl_koord.cluster.objects.pods.requirements import UNEVALUATED
 
-READ = (*pod_devices.ANNOTATIONS, *sorted(UNEVALUATED), numa.SPEC, numa.TOPOLOGY_SPEC)
+READ = (*pod_devices.ANNOTATIONS, *sorted(UNEVALUATED), *load_aware.ANNOTATIONS, numa.SPEC, numa.TOPOLOGY_SPEC)
 """The annotations that requirements are made of."""
 _ANY_READ = frozenset(READ)
 _MOST_RECENT, _MOST_BYTES = 1 << 6, 1 << 23
 _TOKEN, _PROJECTED = b'{"name":"kube-api-access-', b'","projected":'
 _OFFERS = b"operating-mode"
+_AFTER_INITIALIZED = READ.index(load_aware.AFTER_INITIALIZED)
 
 _encode = msgspec.json.encode
 
@@ -24,6 +25,7 @@ class _Last(msgspec.Struct, gc=False):
     """The last pod of an owner: what the next one is compared with.
 
     `spec` is without the node and volumes; `volumes` what stands before and behind the name of the one with the token.
+    `is_whole` is whether such pods are told whole, as few are.
     """
 
     group: int
@@ -34,7 +36,7 @@ class _Last(msgspec.Struct, gc=False):
     qos: str | None
     read: tuple[str | int | None, ...]
     volumes: tuple[bytes, bytes]
-    may_offer: bool
+    is_whole: bool
 
 
 class PodComparer:
@@ -84,7 +86,7 @@ class PodComparer:
             )
             last = self._kept(written, common, last)
         self._last = last
-        if last.may_offer:
+        if last.is_whole:
             return _encode(written)
         found = decode.bound(written, _own(annotations) if annotations else None, last.group)
         found.common = common
@@ -106,8 +108,11 @@ class PodComparer:
             qos=common.qos,
             read=common.read,
             volumes=last.volumes if last and are_alike(common.volumes, last.volumes) else parts(common.volumes),
-            # A backslash may stand for any letter.
-            may_offer=_OFFERS in common.labels or b"\\" in common.labels,
+            # They may be reservations, for which a backslash may stand for any letter, or since when they are
+            # initialized counts.
+            is_whole=_OFFERS in common.labels
+            or b"\\" in common.labels
+            or bool(common.read and common.read[_AFTER_INITIALIZED]),
         )
         return kept
 

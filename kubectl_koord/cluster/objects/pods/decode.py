@@ -57,7 +57,9 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
         found = alike(written.metadata, said, priority, pool.requirements(written, said.qos))
         is_offer = found.offers and reservations.offers(written)
         offers = (written.metadata.uid or written.metadata.name) if is_offer else ""
-        return running(bound(written, written.metadata.annotations), found, pool, offers)
+        counts = found.requirements.estimated_for
+        initialized = _initialized(written.status.conditions) if counts and counts.after_initialized else ""
+        return running(bound(written, written.metadata.annotations), found, pool, offers, initialized)
     return pending(written, pool)
 
 
@@ -84,7 +86,7 @@ def alike(meta: Meta, said: PodLabels, priority: int, requirements: pods.PodRequ
         offers=offers,
         priority=priority,
         requirements=requirements,
-        plain=not (offers or said.job or said.protected),
+        plain=not (offers or said.job or said.protected or requirements.estimated_for),
     )
 
 
@@ -105,8 +107,8 @@ def bound(written: Pod | ListedPod, annotations: Mapping[str, str | None] | None
     )
 
 
-def running(own: BoundPod, alike: Alike, pool: PodPool, offers: str = "") -> pods.RunningPod:
-    """Return a pod that is bound, of what it has of its own and in common; `offers` is as `Marks` have it."""
+def running(own: BoundPod, alike: Alike, pool: PodPool, offers: str = "", initialized: str = "") -> pods.RunningPod:
+    """Return a pod that is bound, of what it has of its own and in common; the rest is as `Marks` have it."""
     gang, selector, allocations, annotations = alike.gang, "", NOTHING, own.annotations
     if annotations:
         gang = gang or gangs.annotated(alike.namespace, annotations)
@@ -114,7 +116,7 @@ def running(own: BoundPod, alike: Alike, pool: PodPool, offers: str = "") -> pod
         allocations = pool.allocations(annotations)
     marks = NO_MARKS
     if not alike.plain or own.preempted or selector or own.deleted is not None:
-        marks = _marks(own, alike.said, selector, offers)
+        marks = _marks(own, alike.said, selector, offers, initialized)
     if pool.details:
         created, owned_by = own.created, alike.owner
         scheduled = created if own.scheduled is None else own.scheduled
@@ -136,7 +138,7 @@ def running(own: BoundPod, alike: Alike, pool: PodPool, offers: str = "") -> pod
     )
 
 
-def _marks(own: BoundPod, said: PodLabels, selector: str, offers: str) -> Marks:
+def _marks(own: BoundPod, said: PodLabels, selector: str, offers: str, initialized: str) -> Marks:
     return shared(
         Marks(
             job=said.job,
@@ -146,8 +148,15 @@ def _marks(own: BoundPod, said: PodLabels, selector: str, offers: str) -> Marks:
             selector=selector,
             gone_by=own.deleted or "",
             offers=offers,
+            initialized=initialized,
         )
     )
+
+
+def _initialized(conditions: list[Condition] | None) -> str:
+    """Return since when the init containers of a pod have run, empty where they have not."""
+    found = next((one for one in conditions or () if one.type == "Initialized"), None)
+    return (found.last_transition_time or "") if found is not None and found.status == "True" else ""
 
 
 def _history(conditions: list[Condition] | None) -> tuple[str, bool]:

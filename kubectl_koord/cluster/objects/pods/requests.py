@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 import msgspec
+from msgspec import structs
 
 from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, Nano, amounts, resources
@@ -91,12 +92,7 @@ def _of(container: Container, which: Callable[[ResourceRequirements], Amounts | 
 
 
 @lru_cache(_MOST)
-def expected_use(requests: pods.Resources, limits: pods.Resources, kind: str) -> tuple[ExpectedUse, ...]:
-    """Return what LoadAwareScheduling estimates the CPU (milli) and memory (bytes) of a pod of a priority class from.
-
-    The larger of request and limit, of the resources of its priority class. Mirrors `estimatedUsedByResource` in
-    plugins/loadaware/estimator/default_estimator.go.
-    """
+def _expected_use(requests: pods.Resources, limits: pods.Resources, kind: str) -> tuple[ExpectedUse, ...]:
     requested, limited = dict(requests), dict(limits)
     found = []
     for resource, least in _LEAST_USE.items():
@@ -106,6 +102,18 @@ def expected_use(requests: pods.Resources, limits: pods.Resources, kind: str) ->
             amount = max(requested.get(name, 0), limit)
             found.append(ExpectedUse(resource, amount, limit, 0 if kind == "koord-mid" else least))
     return tuple(one for one in found if one.amount or one.least)
+
+
+def expected_use(
+    requests: pods.Resources, limits: pods.Resources, kind: str, own: Mapping[str, int]
+) -> tuple[ExpectedUse, ...]:
+    """Return what LoadAwareScheduling estimates the CPU (milli) and memory (bytes) of a pod of a priority class from.
+
+    The larger of request and limit, of the resources of its priority class; `own` are the percentages that it sets
+    itself. Mirrors `estimatedUsedByResource` in plugins/loadaware/estimator/default_estimator.go.
+    """
+    found = _expected_use(requests, limits, kind)
+    return tuple([structs.replace(one, factor=own.get(one.resource)) for one in found]) if own else found
 
 
 def priority_class(pod: Pod) -> str:

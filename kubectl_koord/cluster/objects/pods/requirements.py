@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
+from kubectl_koord.cluster.objects.fields import load_aware
 from kubectl_koord.cluster.objects.fields.selectors import label_selector, node_terms
 from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.pods import numa
@@ -31,6 +32,8 @@ _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
     "internal.scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
 }
 UNEVALUATED = frozenset(_UNEVALUATED_ANNOTATIONS)
+_SELDOM = (*_UNEVALUATED_ANNOTATIONS, *load_aware.ANNOTATIONS)
+_ANY_SELDOM = frozenset(_SELDOM)
 _ATTACHED = ("gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
 QOS_LABELS = ("koordinator.sh/priority-class", "koordinator.sh/qosClass")
 Qos: TypeAlias = tuple[str | None, str | None]
@@ -52,8 +55,8 @@ def other_fields(pod: Pod) -> tuple[object, ...]:
         pod.status.qos_class,
         owners[0].kind if owners and len(owners) == 1 else tuple(owner.kind for owner in owners or ()),
         ()
-        if not annotations or UNEVALUATED.isdisjoint(annotations)
-        else tuple(name for name in _UNEVALUATED_ANNOTATIONS if name in annotations),
+        if not annotations or _ANY_SELDOM.isdisjoint(annotations)
+        else tuple([annotations.get(name, 0) for name in _SELDOM]),
         tuple(sorted(labels.items())) if labels and pod.spec.topology_spread_constraints else (),
         (annotations.get(numa.SPEC, 0), annotations.get(numa.TOPOLOGY_SPEC, 0)) if annotations else (0, 0),
     )
@@ -84,6 +87,7 @@ def requirements(pod: Pod) -> pods.PodRequirements:
     spec = pod.spec
     affinity = spec.affinity or Affinity()
     kind = priority_class(pod)
+    annotations = pod.metadata.annotations or {}
     asked = requests_and_limits(spec)
     found = pods.PodRequirements(
         requests=asked[0],
@@ -96,14 +100,15 @@ def requirements(pod: Pod) -> pods.PodRequirements:
         spread=tuple(_spread(pod)),
         pod_affinity=pod_terms(affinity.pod_affinity),
         pod_anti_affinity=pod_terms(affinity.pod_anti_affinity),
-        expected=expected_use(*asked, kind),
+        expected=expected_use(*asked, kind, load_aware.own_factors(annotations)),
+        estimated_for=load_aware.estimated_time(annotations),
         is_prod=kind == "koord-prod",
         of_daemon_set="DaemonSet" in [owner.kind for owner in pod.metadata.owner_references or ()],
         sidecars="Always" in [container.restart_policy for container in spec.init_containers or ()],
         unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
         has_resource_claims=bool(spec.resource_claims),
         numa=numa.asked(
-            pod.metadata.annotations or {},
+            annotations,
             (pod.metadata.labels or {}).get("koordinator.sh/qosClass"),
             kind,
         ),

@@ -143,7 +143,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> LoadAware | None:
     if not _limited(snapshot):
         return None
     first = cluster.first or trigger
-    incoming = estimate(first.requirements.expected, settings.factors)
+    incoming = estimate(first.requirements.expected, settings)
     tells_prod = any(is_set(one.prod) for one in _thresholds(snapshot))
     return LoadAware(settings, snapshot.moment, incoming, tells_prod)
 

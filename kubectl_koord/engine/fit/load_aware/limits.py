@@ -31,6 +31,7 @@ Limit: TypeAlias = tuple[Measure, int, int] | int
 It is a number where it takes any pod (`_ANY`), or none.
 """
 _ANY = 1 << 62
+_NONE = -_ANY
 
 
 class Limits(Struct, frozen=True):
@@ -64,7 +65,7 @@ class Limits(Struct, frozen=True):
         expired = self.settings.filters_expired and self.is_expired(metric)
         total = total_of(node, metric, resource)
         if expired or metric.used is None or not threshold or total <= 0:
-            return -1 if expired and not self.settings.passes_expired else _ANY
+            return _NONE if expired and not self.settings.passes_expired else _ANY
         return measure, most_used(threshold, total), total
 
     def is_expired(self, metric: NodeMetric) -> bool:
@@ -77,7 +78,7 @@ class Limits(Struct, frozen=True):
     def held(self, state: NodeState, measure: Measure, resource: str) -> int:
         """Return what is used, and what is expected of members that were placed there."""
         used = state.assigned(expected_on, self.settings, measure)
-        placed = state.booked(of_placed, self.settings.factors)["prod" if measure == "prod" else "whole"]
+        placed = state.booked(of_placed, self.settings)["prod" if measure == "prod" else "whole"]
         return used.get(resource, 0) + placed.get(resource, 0)
 
 
