@@ -74,23 +74,26 @@ def _tolerate(items: list[Json], edit: Json) -> None:
 
 def _set_request(items: list[Json], edit: Json) -> None:
     """Take what is too much off the containers, one after the other; init containers ask no more either."""
-    most = _number(edit["amount"])
     for name in edit["pods"]:
         spec = _named(items, "Pod", name)["spec"]
-        overhead = _number((spec.get("overhead") or {}).get(edit["resource"], "0"))
-        containers = [
-            container.setdefault("resources", {}).setdefault("requests", {}) for container in spec["containers"]
-        ]
-        surplus = sum(_number(one.get(edit["resource"], "0")) for one in containers) + overhead - most
-        for one in containers:
-            have = _number(one.get(edit["resource"], "0"))
-            less = max(Decimal(0), min(have, surplus))
-            surplus -= less
-            one[edit["resource"]] = str(have - less)
-        for container in spec.get("initContainers") or ():
-            requests = container.get("resources", {}).get("requests", {})
-            if edit["resource"] in requests:
-                requests[edit["resource"]] = str(min(_number(requests[edit["resource"]]), most - overhead))
+        for amounts in ("requests", "limits") if edit["limits"] else ("requests",):
+            _lower(spec, amounts, edit["resource"], _number(edit["amount"]))
+
+
+def _lower(spec: Json, amounts: str, resource: str, most: Decimal) -> None:
+    overhead = _number((spec.get("overhead") or {}).get(resource, "0"))
+    containers = [container.setdefault("resources", {}).setdefault(amounts, {}) for container in spec["containers"]]
+    surplus = sum(_number(one.get(resource, "0")) for one in containers) + overhead - most
+    for one in containers:
+        have = _number(one.get(resource, "0"))
+        less = max(Decimal(0), min(have, surplus))
+        surplus -= less
+        if resource in one or amounts == "requests":
+            one[resource] = str(have - less)
+    for container in spec.get("initContainers") or ():
+        written = container.get("resources", {}).get(amounts, {})
+        if resource in written:
+            written[resource] = str(min(_number(written[resource]), most - overhead))
 
 
 def _set_topology(items: list[Json], edit: Json) -> None:

@@ -64,7 +64,8 @@ class ExpectedUse(Struct, frozen=True, gc=False):
     """What estimates of a pod's usage of one resource are made of.
 
     `amount` is the larger of its request and limit (0 for neither), `limit` 0 where it has none, and `least` what a
-    pod that asks for nothing is expected to use. `factor` is the percentage that the pod sets itself, None for none.
+    pod that asks for nothing is expected to use. `factor` is the percentage that the pod sets itself, None for none;
+    `asked_as` what its priority class calls the resource where it asks for it, empty where that is no other name.
     """
 
     resource: str
@@ -72,6 +73,12 @@ class ExpectedUse(Struct, frozen=True, gc=False):
     limit: int = 0
     least: int = 0
     factor: int | None = None
+    asked_as: str = ""
+
+    @property
+    def requested(self) -> str:
+        """The resource that the pod requests."""
+        return self.asked_as or self.resource
 
 
 class EstimatedTime(Struct, frozen=True, gc=False):

@@ -47,11 +47,12 @@ class Tolerate(_Edit, frozen=True, tag="tolerate"):
 
 
 class SetRequest(_Edit, frozen=True, tag="set-request"):
-    """The pods request no more than this of a resource, summed over their containers."""
+    """The pods request no more than this of a resource, summed over their containers; if `limits`, they use no more."""
 
     pods: tuple[str, ...]
     resource: str
     amount: str
+    limits: bool = False
 
 
 class SetTopology(_Edit, frozen=True, tag="set-topology"):

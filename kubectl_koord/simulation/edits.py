@@ -12,6 +12,7 @@ from kubectl_koord.engine.gang_settings import gather_rules
 from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING
+from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.quotas import NAME_LABEL, Quota
@@ -129,7 +130,8 @@ def _altered(pod: PendingPod, edit: Tolerate | SetRequest | UseQuota) -> Pending
     if isinstance(edit, UseQuota):
         return counting_in(pod, edit.quota)
     if isinstance(edit, SetRequest):
-        return asking(pod, edit.resource, quantity.amount(edit.resource, quantity.parse(edit.amount)))
+        most = quantity.amount(edit.resource, quantity.parse(edit.amount))
+        return asking(pod, edit.resource, most, limits=edit.limits)
     more = Toleration(edit.key, "Equal", edit.value, edit.effect)
     return structs.replace(
         pod, requirements=structs.replace(pod.requirements, tolerations=(*pod.requirements.tolerations, more))
@@ -179,11 +181,24 @@ def _with_more(simulation: Simulation, more: Iterable[Node]) -> Simulation:
     return structs.replace(simulation, snapshot=snapshot, view=grown, tree=built, unchanged=None)
 
 
-def asking(pod: PendingPod, resource: str, most: int) -> PendingPod:
-    """Return the pod with no more than this request of one resource; none at all where `most` is 0."""
+def asking(pod: PendingPod, resource: str, most: int, *, limits: bool = False) -> PendingPod:
+    """Return the pod with no more than this request of one resource; none at all where `most` is 0.
+
+    What it is expected to use follows its limit where that is more, unless its `limits` are no more than this, too.
+    """
     requests = ((name, min(amount, most) if name == resource else amount) for name, amount in pod.requirements.requests)
     kept = tuple((name, amount) for name, amount in requests if amount)
-    return structs.replace(pod, requirements=structs.replace(pod.requirements, requests=kept))
+    expected = tuple(
+        _using(one, dict(kept).get(resource, 0), min(one.limit, most) if limits else one.limit)
+        if one.requested == resource
+        else one
+        for one in pod.requirements.expected
+    )
+    return structs.replace(pod, requirements=structs.replace(pod.requirements, requests=kept, expected=expected))
+
+
+def _using(one: ExpectedUse, request: int, limit: int) -> ExpectedUse:
+    return structs.replace(one, amount=max(request, limit), limit=limit)
 
 
 def wanting_room_alone(simulation: Simulation, *, for_others: bool) -> Simulation:

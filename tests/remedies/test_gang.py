@@ -1,7 +1,9 @@
 """Remedies on the side of the gang: each whole, as it is offered."""
 
 import pytest
+from msgspec import structs
 
+from kubectl_koord.model.load import ExpectedUse, LoadSettings, NodeMetric
 from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.edits import DeletePod, SetMinimum, SetRequest, SetTopology
 from kubectl_koord.reports.ways_out import WayOut
@@ -186,3 +188,74 @@ def test_of_unequal_pods_only_the_larger_ask_for_less() -> None:
 
 def test_where_two_resources_are_short_neither_alone_is_enough() -> None:
     assert ways(BIG.with_gang("job", 3, requests=cpus(4, nvidia_gpu=4)), "smaller-request") == ()
+
+
+MEASURED = cluster("s0: b0[n1]").change("n1", metric=NodeMetric((("cpu", 1000),)))
+"""Of 8 CPU at most 5,239m may be used."""
+BATCH = "kubernetes.io/batch-cpu"
+
+
+def using(*uses: ExpectedUse) -> Drawing:
+    """Return the same with a pod that is expected to use so much, and requests 8 CPU at most."""
+    asked = {one.requested: min(one.amount, 8000) for one in uses}
+    room = MEASURED.change("n1", allocatable=(("cpu", 8000), (BATCH, 8000), ("memory", 8 << 30), ("pods", 110)))
+    return room.with_gang("job", 1, requests=tuple(asked.items()), expected=uses)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "message", "edit"),
+    [
+        (
+            using(ExpectedUse("cpu", 8000)),
+            "Request 4987m CPU per pod instead of 8 (resources.requests in the pod template)",
+            SetRequest(JOB[:1], "cpu", "4987m"),
+        ),
+        (
+            using(ExpectedUse("cpu", 8000, 8000)),
+            "Limit each pod to 4987m CPU instead of 8 (resources.limits and requests in the pod template)",
+            SetRequest(JOB[:1], "cpu", "4987m", limits=True),
+        ),
+        (
+            using(ExpectedUse("cpu", 16000, 16000)),
+            "Limit each pod to 4987m CPU instead of 16 (resources.limits and requests in the pod template)",
+            SetRequest(JOB[:1], "cpu", "4987m", limits=True),
+        ),
+        (
+            using(ExpectedUse("cpu", 8000, asked_as=BATCH)),
+            f"Request 4987 {BATCH} per pod instead of 8000 (resources.requests in the pod template)",
+            SetRequest(JOB[:1], BATCH, "4987"),
+        ),
+    ],
+)
+def test_the_largest_request_that_no_threshold_of_load_refuses_is_named(
+    drawing: Drawing, message: str, edit: SetRequest
+) -> None:
+    assert ways(drawing, "smaller-request") == (WayOut("smaller-request", message, edits=(edit,)),)
+
+
+def test_memory_that_load_refuses_is_told_in_whole_mebibytes() -> None:
+    (way,) = ways(using(ExpectedUse("memory", 16 << 30, 16 << 30)), "smaller-request")
+    assert way.edits == (SetRequest(JOB[:1], "memory", "11176Mi", limits=True),)
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        using(ExpectedUse("cpu", 60000, 60000)),
+        using(ExpectedUse("cpu", 0, least=8000)),
+        using(ExpectedUse("cpu", 1, factor=800000)).configured(load=LoadSettings(customizable=True)),
+    ],
+)
+def test_a_request_that_load_leaves_a_tenth_of_or_that_there_is_none_of_is_not_named(drawing: Drawing) -> None:
+    assert ways(drawing, "smaller-request") == ()
+
+
+def test_where_room_is_short_and_load_refuses_less_than_the_limit_may_be_needed() -> None:
+    drawing = MEASURED.with_gang("job", 1, 9, expected=(ExpectedUse("cpu", 9000, 9000),))
+    drawing = drawing.with_nodes(
+        structs.replace(drawing.nodes["n1"], name="n2", allocatable=(("cpu", 16000), ("pods", 9)))
+    )
+    drawing = drawing.change("n2", metric=NodeMetric((("cpu", 10000),)))
+    assert [way.edits for way in ways(drawing, "smaller-request")] == [
+        (SetRequest(JOB[:1], "cpu", "4987m", limits=True),)
+    ]

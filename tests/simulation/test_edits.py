@@ -4,6 +4,7 @@ import pytest
 
 from kubectl_koord.engine.gang_settings import GatherRule
 from kubectl_koord.engine.subjects import GangSubject
+from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.pods import GangAnnotations, PodRequirements
 from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.reports.edits import (
@@ -33,6 +34,12 @@ HOSTS = BARE.change("n1", labels=(("kubernetes.io/hostname", "n1"), (SPINE_KEY, 
 TWIN = node("twin", labels=(("kubernetes.io/hostname", "twin"), (SPINE_KEY, "s0")))
 GPU = BARE.with_gang("job", 2, 4, requests=cpus(4, nvidia_gpu=2))
 TOLERANT = (Toleration("gpu", "Equal", "a", "NoSchedule"),)
+
+
+def using(request: int, limit: int = 0) -> Drawing:
+    """Return the same with pods that are expected to use a share of what they ask for."""
+    asked = (ExpectedUse("cpu", max(request, limit), limit, 250), ExpectedUse("memory", 0, least=200 << 20))
+    return BARE.with_gang("job", 2, request / 1000, expected=asked)
 
 
 def seen(simulation: Simulation) -> tuple[object, ...]:
@@ -71,6 +78,11 @@ def seen(simulation: Simulation) -> tuple[object, ...]:
         ),
         (GANG, SetRequest(JOB, "cpu", "2500m"), GANG.with_gang("job", 2, 2.5, must_gather=SPINE)),
         (GANG, SetRequest(JOB, "cpu", "5"), GANG),
+        (using(4000), SetRequest(JOB, "cpu", "2500m"), using(2500)),
+        (using(4000, 6000), SetRequest(JOB, "cpu", "2500m"), using(2500, 6000)),
+        (using(4000, 6000), SetRequest(JOB, "cpu", "2500m", limits=True), using(2500, 2500)),
+        (using(4000, 6000), SetRequest(JOB, "cpu", "5", limits=True), using(4000, 5000)),
+        (using(4000, 6000), SetRequest(JOB, "memory", "1", limits=True), using(4000, 6000)),
         (GPU, SetRequest(JOB, "nvidia.com/gpu", "0"), BARE.with_gang("job", 2, 4)),
         (GANG, SetTopology("default/job", "PodGroup", rules()), GANG.with_gang("job", 2, 4, topology=rules())),
         (GANG, SetMinimum("default/job", "PodGroup", 1), GANG.with_gang("job", 2, 4, must_gather=SPINE, minimum=1)),

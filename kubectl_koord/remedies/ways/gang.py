@@ -1,9 +1,9 @@
 """Remedies on the side of the gang: another layer, smaller multiples, fewer pods, smaller requests."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec import structs
 
@@ -13,12 +13,13 @@ from kubectl_koord.engine.fit.resources import FREE, with_room
 from kubectl_koord.engine.gang_settings import GatherRule
 from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.numbers import at_least
-from kubectl_koord.engine.reasons.nodes import Insufficient
+from kubectl_koord.engine.reasons.nodes import Insufficient, Overloaded
 from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.engine.view import View
 from kubectl_koord.model import accelerators
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.values import quantity
 from kubectl_koord.remedies import next_steps, surplus
 from kubectl_koord.remedies.search import Search, largest
@@ -222,44 +223,87 @@ def _lowered(gang: Gang, minimum: int) -> str:
 
 
 def smaller_request(search: Search) -> Iterator[WayOut]:
-    """Yield, for each resource that is short, the largest request with which it would start, if no tiny one."""
-    short = {
-        resource
-        for one in search.first.refused
-        if isinstance(one.reason, Insufficient)
-        for resource, _, _ in one.reason.short
-    }
-    for resource in sorted(short, key=lambda name: (not accelerators.family(name), name != "cpu", name)):
-        pods = search.simulation.subject.pending
-        now = max(dict(pod.requirements.requests).get(resource, 0) for pod in pods)
-        found = _largest_request(search, resource, now)
-        if found * _LEAST_SHARE >= now:
-            message = sentences.smaller_request(resource, found, now)
-            yield WayOut("smaller-request", message, edits=(_capped(search, resource, found),))
+    """Yield, for each resource that is short, the largest request with which it would start, if no tiny one.
+
+    The same of each that makes the pods exceed a threshold of load, which their limits count for, too.
+    """
+    reasons = [one.reason for one in search.first.refused]
+    short = {resource for one in reasons if isinstance(one, Insufficient) for resource, _, _ in one.short}
+    loaded = _loading(search.members, {one.resource for one in reasons if isinstance(one, Overloaded)})
+    for resource in sorted(short | loaded, key=lambda name: (not accelerators.family(name), name != "cpu", name)):
+        ways = (
+            _smaller(search, resource, is_short=is_short, limits=limits)
+            for is_short, limits in ((True, False), (False, _are_limited(search.members, resource)))
+            if resource in (short if is_short else loaded)
+        )
+        yield from islice(chain.from_iterable(ways), 1)
 
 
-def _capped(search: Search, resource: str, most: int) -> SetRequest:
+def _loading(pods: Iterable[PendingPod], measured: Collection[str]) -> set[str]:
+    """Return the resources that pods request, and from which their use of the measured ones is estimated."""
+    every = chain.from_iterable(pod.requirements.expected for pod in pods)
+    return {one.requested for one in every if one.resource in measured and one.amount}
+
+
+def _are_limited(pods: Iterable[PendingPod], resource: str) -> bool:
+    return any(one.limit and one.requested == resource for pod in pods for one in pod.requirements.expected)
+
+
+def _smaller(search: Search, resource: str, *, is_short: bool, limits: bool) -> Iterator[WayOut]:
+    """Yield to request less of a resource, and to limit pods to as much, if that is no tiny share."""
+    now = max(_asked(pod, resource, limits=limits) for pod in search.members)
+    find = _largest_request if is_short else _largest_estimated
+    found = find(search, resource, now, limits=limits)
+    if found * _LEAST_SHARE >= now:
+        message = sentences.smaller_request(resource, found, now, limits=limits)
+        yield WayOut("smaller-request", message, edits=(_capped(search, resource, found, limits=limits),))
+
+
+def _asked(pod: PendingPod, resource: str, *, limits: bool) -> int:
+    """Return the pod's request of a resource; its limit where limits count, and that is more."""
+    limited = (one.limit for one in pod.requirements.expected if limits and one.requested == resource)
+    return max(dict(pod.requirements.requests).get(resource, 0), *limited, 0)
+
+
+def _capped(search: Search, resource: str, most: int, *, limits: bool) -> SetRequest:
     pods = search.simulation.subject.pending
-    touched = tuple(pod.key for pod in pods if dict(pod.requirements.requests).get(resource, 0) > most)
-    return SetRequest(touched, resource, quantity.spell(resource, most))
+    touched = tuple(pod.key for pod in pods if _asked(pod, resource, limits=limits) > most)
+    return SetRequest(touched, resource, quantity.spell(resource, most), limits)
 
 
-def _largest_request(search: Search, resource: str, now: int) -> int:
+def _step(now: int) -> int:
+    return _MEBI if now % _MEBI == 0 and now > _MEBI else 1
+
+
+def _largest_request(search: Search, resource: str, now: int, *, limits: bool) -> int:
     """Return the largest request that works: bytes in whole MiB; 0 for none.
 
     First by division of what is free, as slots are counted; the engine has the last word, and where it
     refuses, as with pods of several kinds, it is asked for each step.
     """
-    step = _MEBI if now % _MEBI == 0 and now > _MEBI else 1
+    step = _step(now)
     top = now // step - 1
 
     def fits(number: int) -> bool:
-        return search.works((_capped(search, resource, number * step),))
+        return search.works((_capped(search, resource, number * step, limits=limits),))
 
     guess = 0 if search.has_ended else min(_divided(search, resource, now) // step, top)
     if guess > 0 and fits(guess) and (guess == top or not fits(guess + 1)):
         return guess * step
     return largest(top, fits) * step
+
+
+def _largest_estimated(search: Search, resource: str, now: int, *, limits: bool) -> int:
+    """Return the same where load is what refuses: the engine is asked for each step, if for more than a tiny one."""
+    step = _step(now)
+    least = -(-now // (_LEAST_SHARE * step))
+
+    def fits(number: int) -> bool:
+        return search.works((_capped(search, resource, number * step, limits=limits),))
+
+    if least * step >= now or not fits(least):
+        return 0
+    return (least + largest(now // step - 1 - least, lambda more: fits(least + more))) * step
 
 
 def _divided(search: Search, resource: str, now: int) -> int:

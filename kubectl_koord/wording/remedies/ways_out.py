@@ -225,10 +225,12 @@ def _fields(how: Sequence[str]) -> str:
     return f" ({'; '.join(how)})" if how else ""
 
 
-def smaller_request(resource: str, amount: int, before: int) -> str:
-    """Return to request less of a resource."""
-    less = f"{amount_of(resource, amount)} {resource_name(resource)}"
-    return f"Request {less} per pod instead of {amount_of(resource, before)} (resources.requests in the pod template)"
+def smaller_request(resource: str, amount: int, before: int, *, limits: bool = False) -> str:
+    """Return to request less of a resource, and to limit pods to as much where their `limits` count."""
+    less, more = f"{amount_of(resource, amount)} {resource_name(resource)}", amount_of(resource, before)
+    if limits:
+        return f"Limit each pod to {less} instead of {more} (resources.limits and requests in the pod template)"
+    return f"Request {less} per pod instead of {more} (resources.requests in the pod template)"
 
 
 def drop_surplus(minimum: int, surplus: int, how: str) -> str:

@@ -227,9 +227,15 @@ def test_an_amount_that_cannot_be_read_is_told_with_its_object(written: Json, wo
         ),
         (
             {"requests": {"kubernetes.io/batch-cpu": 1000}, "priority": 5500},
-            (ExpectedUse("cpu", 1000, 0, 250), ExpectedUse("memory", 0, 0, LEAST)),
+            (
+                ExpectedUse("cpu", 1000, 0, 250, asked_as="kubernetes.io/batch-cpu"),
+                ExpectedUse("memory", 0, 0, LEAST, asked_as="kubernetes.io/batch-memory"),
+            ),
         ),
-        ({"requests": {"kubernetes.io/mid-cpu": 1000}, "priority": 7500}, (ExpectedUse("cpu", 1000),)),
+        (
+            {"requests": {"kubernetes.io/mid-cpu": 1000}, "priority": 7500},
+            (ExpectedUse("cpu", 1000, asked_as="kubernetes.io/mid-cpu"),),
+        ),
         ({"requests": {"cpu": 1}, "priority": 3500}, ()),
         ({"requests": {"cpu": 1}, "labels": {"koordinator.sh/priority-class": "koord-free"}}, ()),
     ],

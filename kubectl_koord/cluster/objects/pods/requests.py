@@ -100,7 +100,8 @@ def _expected_use(requests: pods.Resources, limits: pods.Resources, kind: str) -
         if name:
             limit = limited.get(name, 0)
             amount = max(requested.get(name, 0), limit)
-            found.append(ExpectedUse(resource, amount, limit, 0 if kind == "koord-mid" else least))
+            asked_as = "" if name == resource else name
+            found.append(ExpectedUse(resource, amount, limit, 0 if kind == "koord-mid" else least, asked_as=asked_as))
     return tuple(one for one in found if one.amount or one.least)
 
 
