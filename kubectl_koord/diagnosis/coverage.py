@@ -200,8 +200,9 @@ def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Uneval
         fault = tree.fault_of(pod)
         if fault is not None:
             yield OpenQuota(tree.name_of(pod), fault)
-    if limited:
+    if any(map(tree.name_of, pods)):  # they are asked about pods of the default quota, too
         yield from (QuotaSetting("hook-plugin", key) for key in settings.hooks)
+    if limited:
         yield from (QuotaSetting("feature-gate", gate) for gate in settings.open_gates if _decides(gate, snapshot))
 
 

@@ -46,7 +46,8 @@ PASSING = FREE.with_quota("default").configured(quotas=QuotaSettings(open_gates=
         (FREE.with_quota("shared", "default", parent="shared"), "quota shared (it is below itself)"),
         (FREE.with_quota("q", "default").with_quota("x/q"), "quota q (several quotas have this name)"),
         (FREE.with_quota("q", "default").with_quota("r", "default"), "quota q (several quotas list the namespace)"),
-        (FREE.configured(quotas=HOOKED), ""),
+        (FREE.configured(quotas=HOOKED), "hook plugin mine of the scheduler's quotas"),
+        (FREE.configured(quotas=QuotaSettings(hooks=("mine",), no_default=True)), ""),
         (
             FREE.with_quota("default").configured(quotas=HOOKED),
             "hook plugin mine of the scheduler's quotas and feature gate G of the scheduler's quotas",
