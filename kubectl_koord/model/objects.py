@@ -16,7 +16,7 @@ class Node(Struct, frozen=True, gc=False):
     `unevaluated` holds settings that decide about pods and are not evaluated, such as a NUMA policy.
     `metric` is None where nothing was measured, `devices` where there is no Device object, `numa` where nothing is
     known of its CPUs and NUMA zones; `volume_limits` holds attachable volumes by CSI driver, `attached` the drivers and
-    handles of volumes that are.
+    handles of volumes that are; `none_of` names the resources that it reports, and has nothing of.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Node(Struct, frozen=True, gc=False):
     attached: tuple[tuple[str, str], ...] = ()
     devices: NodeDevices | None = None
     numa: NodeNUMA | None = None
+    none_of: tuple[str, ...] = ()
 
 
 class PodGroup(Struct, frozen=True, gc=False):

@@ -77,7 +77,8 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
         heads = [self.tree.quotas[name] for name in self.tree.heads]
         if tree:
             return next((dict(quota.total) for quota in heads if quota.tree == tree and quota.total is not None), {})
-        left = dict(self.nodes)
+        limited = self.tree.resources.get(tree, ())
+        left = {resource: amount for resource, amount in self.nodes.items() if amount or resource in limited}
         for quota in heads:
             if quota.total is not None and not quota.beside_default:
                 add(left, quota.total, -1)

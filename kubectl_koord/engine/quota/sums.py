@@ -16,6 +16,7 @@ from kubectl_koord.engine.quota.amounts import Amounts, add
 from kubectl_koord.engine.quota.counting import Alike, P, all_running, by_kind, replaced
 from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.quotas import QuotaKind, QuotaLabels, quota_labels
 from kubectl_koord.model.snapshot import Snapshot
@@ -194,12 +195,19 @@ def _number_same(some: Iterable[PendingPod], others: Iterable[PendingPod]) -> in
 
 @memoised
 def capacity(view: View) -> Mapping[str, int]:
-    """Return what all nodes have together, cordoned ones included (`OnNodeAdd`)."""
+    """Return what all nodes have together, cordoned ones included (`OnNodeAdd`): 0 of what is reported as nothing."""
     below, _ = view.layers()
     if below is None:
-        return together(view.node(name).allocatable for name in view.names())
+        nodes = [view.node(name) for name in view.names()]
+        return {**_reported(nodes), **together(node.allocatable for node in nodes)}
     total = dict(capacity(below))
     for name in view.changed_nodes():
         add(total, below.node(name).allocatable, -1)
         add(total, view.node(name).allocatable)
-    return total
+    return _reported(map(view.node, view.changed_nodes())) | total
+
+
+def _reported(nodes: Iterable[Node]) -> dict[str, int]:
+    """Return 0 of each resource of which a node reports that it has nothing."""
+    kinds = {id(node.none_of): node.none_of for node in nodes}
+    return dict.fromkeys(chain.from_iterable(kinds.values()), 0)

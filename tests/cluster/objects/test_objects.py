@@ -40,7 +40,14 @@ def test_a_node() -> None:
         labels=(("a", ""), ("b", "2")),
         taints=(Taint("k", "", "NoSchedule"),),
         unschedulable=True,
+        none_of=("nvidia.com/gpu",),
     )
+
+
+def test_of_what_is_all_kept_back_a_node_reports_nothing() -> None:
+    kept = {"node.koordinator.sh/reservation": '{"resources": {"cpu": 8}}'}
+    found = node(annotations=kept, status={"allocatable": {"cpu": 8, "nvidia.com/gpu": "0", "pods": 9}})
+    assert (found.allocatable, found.none_of) == ((("pods", 9),), ("cpu", "nvidia.com/gpu"))
 
 
 @pytest.mark.parametrize("status", [{}, {"conditions": None}, {"conditions": [{"type": "Ready", "status": "Unknown"}]}])

@@ -6,10 +6,12 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
+from kubectl_koord.engine.quota.sums import capacity
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, ROOT, SYSTEM, Quota, QuotaSettings
 from kubectl_koord.model.values.selectors import Labels
 from tests.build import Drawing, cluster, cpus, node, pending, running
@@ -409,3 +411,32 @@ def test_where_other_pods_wait_than_were_read_quotas_are_as_if_those_had_been_re
     assert [now.request(name) for name in "ab"] == [{CPU: 0, **read.request(name)} for name in "ab"]
     assert [now.used(name) for name in "ab"] == [read.used(name) for name in "ab"]
     assert [now.runtime(name) for name in "ab"] == [read.runtime(name) for name in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("only_node", "expected"),
+    [
+        (node("n1", allocatable=(*amounts(8), (GPU, 8))), 8),
+        (node("n1", allocatable=(*amounts(8), (GPU, 4))), 4),
+        (node("n1", none_of=(GPU, "hugepages-2Mi")), 0),
+        (node("n1"), 8),
+    ],
+)
+def test_a_minimum_shrinks_to_nothing_where_nodes_report_nothing_and_stays_where_they_report_no_such_resource(
+    only_node: Node, expected: int
+) -> None:
+    limits, waiting = (*amounts(8), (GPU, 8)), pending("new", requests=amounts(1), labels=of_quota("a"))
+    drawing = cluster().with_nodes(only_node).with_quota("a", min=limits, max=limits, weight=limits)
+    found = state(drawing.with_running("old", on="n1", requests=((GPU, 8),), labels=of_quota("a")).with_pods(waiting))
+    assert found.runtime("a")[GPU] == expected
+    assert "hugepages-2Mi" not in found.total("")
+    refusal = found.refusal(waiting)
+    assert (refusal.over if refusal else ()) == (() if expected == 8 else (GPU,))
+
+
+def test_what_one_node_reports_as_nothing_and_another_has_counts_as_it_is() -> None:
+    drawing = cluster().with_nodes(node("n1", none_of=(GPU,)), node("n2", allocatable=(*amounts(8), (GPU, 8))))
+    drawing = drawing.with_quota("a", min=((GPU, 8),), max=((GPU, 8),))
+    view = of(drawing)
+    assert [capacity(one)[GPU] for one in (view, view.with_nodes([node("n2", none_of=(GPU,))]))] == [8, 0]
+    assert capacity(of(cluster().with_nodes(node("n1"))).with_nodes([node("n1", none_of=(GPU,))]))[GPU] == 0

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from operator import getitem, itemgetter
 from sys import intern
+from typing import TypeAlias
 
 from msgspec import Raw
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, decoded, limits, resources
 from kubectl_koord.model import pods
 from kubectl_koord.model.values import quantity, selectors
+
+Allocatable: TypeAlias = tuple[pods.Resources, tuple[str, ...]]
+"""What a node has of resources, and the names of those that it reports and has nothing of."""
 
 _MOST = 1 << 10
 
@@ -45,7 +49,8 @@ class SharedValues:
         self._label_names: dict[tuple[str, ...], _Names] = {}
         self._pairs: dict[str, _Pairs] = {}
         self._allocatable: dict[pods.Resources, pods.Resources] = {}
-        self._written: dict[bytes, pods.Resources] = {}
+        self._none_of: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._written: dict[bytes, Allocatable] = {}
 
     def labels(self, written: Mapping[str, str | None] | None) -> selectors.Labels:
         """Return labels in key order, one object for all equal sets."""
@@ -69,8 +74,8 @@ class SharedValues:
         named = self._label_names[names] = _Names(pairs, places)
         return named
 
-    def allocatable(self, written: Amounts | Raw | None) -> pods.Resources:
-        """Return a node's amounts, one object for all equal lists.
+    def allocatable(self, written: Amounts | Raw | None) -> Allocatable:
+        """Return a node's amounts, and of what it has nothing, one object for all equal lists.
 
         Raises:
             QuantityError: when an amount is no quantity.
@@ -87,9 +92,11 @@ class SharedValues:
             found = self._written[text] = self._resources(decoded(written))
         return found
 
-    def _resources(self, written: Amounts | None) -> pods.Resources:
+    def _resources(self, written: Amounts | None) -> Allocatable:
         try:
-            new = tuple([one for one in limits(written) if one[1]])
+            every = limits(written)
         except quantity.QuantityError:
-            new = resources(amounts(written))  # names the first of those that are none
-        return self._allocatable.setdefault(new, new)
+            every = resources(amounts(written))  # names the first of those that are none
+        has = tuple([one for one in every if one[1]])
+        none_of = tuple([resource for resource, amount in every if not amount])
+        return self._allocatable.setdefault(has, has), self._none_of.setdefault(none_of, none_of)

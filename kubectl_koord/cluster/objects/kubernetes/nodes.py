@@ -7,9 +7,9 @@ from msgspec import Raw, Struct, field
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, decoded, resources
 from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
 from kubectl_koord.cluster.objects.fields.meta import NOTHING, Condition, Meta
-from kubectl_koord.cluster.objects.fields.pool import SharedValues
+from kubectl_koord.cluster.objects.fields.pool import Allocatable, SharedValues
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
-from kubectl_koord.model import objects, pods
+from kubectl_koord.model import objects
 
 _FOR_BATCH = "kubernetes.io/batch-"
 
@@ -62,20 +62,23 @@ def node(written: Node | ListedNode, pool: SharedValues) -> objects.Node:
     meta, allocatable = written.metadata, written.status.allocatable
     reserved = meta.annotations.get(KEPT_BACK) if meta.annotations else None
     ready = [one.status for one in written.status.conditions or () if one.type == "Ready"]
+    has, none_of = _unreserved(allocatable, reserved) if reserved else pool.allocatable(allocatable)
     return objects.Node(
         name=intern(meta.name),
-        allocatable=_unreserved(allocatable, reserved) if reserved else pool.allocatable(allocatable),
+        allocatable=has,
         labels=pool.own_labels(meta.labels),  # its host name is among them
         taints=taints(written.spec.taints),
         unschedulable=bool(written.spec.unschedulable),
         ready=ready[:1] == ["True"],
+        none_of=none_of,
     )
 
 
-def _unreserved(written: Amounts | Raw | None, reserved: str) -> pods.Resources:
+def _unreserved(written: Amounts | Raw | None, reserved: str) -> Allocatable:
     allocatable = amounts(decoded(written) if isinstance(written, Raw) else written)
     _take_off(allocatable, reserved)
-    return resources(allocatable)
+    has = resources(allocatable)
+    return has, tuple(sorted(allocatable.keys() - dict(has)))
 
 
 def _take_off(allocatable: dict[str, int], annotation: str) -> None:
