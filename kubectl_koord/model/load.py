@@ -60,7 +60,7 @@ class LoadSettings(Struct, frozen=True, gc=False, cache_hash=True):
     limits_others: bool = False
 
 
-class ExpectedUse(Struct, frozen=True, gc=False):
+class ExpectedUse(Struct, frozen=True, gc=False, cache_hash=True):
     """What estimates of a pod's usage of one resource are made of.
 
     `amount` is the larger of its request and limit (0 for neither), `limit` 0 where it has none, and `least` what a
