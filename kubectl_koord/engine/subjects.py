@@ -96,17 +96,18 @@ class PodSubject(Struct, frozen=True):
 Subject: TypeAlias = GangSubject | PodSubject
 
 
-def never_tried(subject: Subject, snapshot: Snapshot) -> frozenset[str]:
+def never_tried(subject: Subject, snapshot: Snapshot, *, gates: bool = True) -> frozenset[str]:
     """Return the pods that the scheduler counts as members and never takes from its queue.
 
-    They belong to another scheduler, are being deleted, or are held by a scheduling gate or a resource claim.
+    They belong to another scheduler, are being deleted, or are held by a resource claim or, with `gates`, by a
+    scheduling gate: other members take such pods along (`NextPod`), and only binding them is refused.
     """
     profiles = snapshot.config.profiles
     return frozenset(
         pod.key
         for pod in subject.pending
         if pod.terminating
-        or pod.gates
+        or (gates and pod.gates)
         or pod.scheduler not in profiles
         or (pod.resource_claims and unready_claim(pod, snapshot) is not None)
     )

@@ -48,6 +48,7 @@ ReadingCode: TypeAlias = Literal["forbidden-list", "missing-list", "one-namespac
 _Odd: TypeAlias = Literal[
     "mixed-schedulers",
     "being-deleted",
+    "scheduling-gated",
     "foreign-gang-marker",
     "min-member-zero",
     "stale-phase",

@@ -64,19 +64,50 @@ def test_gated_pods_are_held_back() -> None:
 def test_where_some_are_gated_what_comes_of_it_is_not_known() -> None:
     drawing = FREE.with_gang("job", 2, minimum=1).change_pods("job-1", gates=("b", "a"))
     report = why_of(drawing)
-    message = "1 of its 2 pods is held back by scheduling gate a and b."
+    message = (
+        "1 of its 2 pods is held back by scheduling gate a and b: the scheduler tries it with the others all the same,"
+        " but cannot bind it."
+    )
     cause = Cause("scheduling-gated", message, ("default/job-1",))
     assert (report.verdict, report.cause, preempt_of(drawing).verdict) == ("unknown", cause, "unknown")
 
 
-def test_where_too_few_are_without_a_gate_all_are_held_back() -> None:
+def test_one_pod_without_a_gate_takes_the_others_along() -> None:
     drawing = FREE.with_gang("job", 3, minimum=2).change_pods("job-1", "job-2", gates=("a",))
-    message = "2 of its 3 pods are held back by scheduling gate a."
-    assert stopped(drawing) == no("scheduling-gated", message, "job-1", "job-2")
-    bound = drawing.with_group("job", 2, match_policy="waiting-and-running").with_running(
-        "job-9", on="n1", gang="default/job"
+    message = (
+        "2 of its 3 pods are held back by scheduling gate a: the scheduler tries them with the others all the same,"
+        " but cannot bind them."
     )
-    assert why_of(bound).verdict == "unknown"
+    report = why_of(drawing)
+    assert (report.verdict, report.cause and report.cause.message) == ("unknown", message)
+
+
+@pytest.mark.parametrize("held", [{"scheduler": "x"}, {"terminating": True}])
+def test_gated_pods_stay_where_no_other_pod_may_be_tried(held: dict[str, Any]) -> None:
+    drawing = FREE.with_gang("job", 3, minimum=1).change_pods("job-1", "job-2", gates=("a",))
+    message = "2 of its 3 pods are held back by scheduling gate a."
+    assert stopped(drawing.change_pods("job-0", **held)) == no("scheduling-gated", message, "job-1", "job-2")
+
+
+def test_gated_pods_of_a_gang_that_has_run_are_only_warned_of() -> None:
+    drawing = FREE.with_gang("job", 3, minimum=2).with_running("job-9", on="n1", gang="default/job")
+    report = why_of(drawing.change_pods("job-1", "job-2", gates=("a",)))
+    sentence = (
+        "2 of its 3 pending pods are held back by scheduling gate a (default/job-1 and default/job-2); the others are"
+        " scheduled one by one."
+    )
+    assert report.verdict == "yes"
+    assert [notice.message for notice in report.warnings if notice.code == "scheduling-gated"] == [sentence]
+    message = "its pods are held back by scheduling gate a."
+    every = ("job-0", "job-1", "job-2")
+    assert stopped(drawing.change_pods(gates=("a",))) == no("scheduling-gated", message, *every)
+
+
+def test_gated_pods_are_taken_along_by_a_gang_that_needs_more_though_theirs_has_run() -> None:
+    drawing = FREE.with_gang("job", 2, groups=BOTH).with_running("job-9", on="n1", gang="default/job")
+    drawing = drawing.with_gang("peer", 1, minimum=1, match_policy="only-waiting", groups=BOTH)
+    report = why_of(drawing.change_pods("job-1", gates=("a",)))
+    assert (report.verdict, report.cause and report.cause.code) == ("unknown", "scheduling-gated")
 
 
 def test_what_stops_for_certain_goes_before_a_gate_of_some() -> None:

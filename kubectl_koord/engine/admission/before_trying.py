@@ -51,9 +51,9 @@ def before_trying(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> 
 def is_open(blocker: Blocker) -> bool:
     """Tell whether the subject may be tried all the same, and wait in vain or not: the objects do not show which.
 
-    Members that nothing holds back are tried where they are enough, and the plan counts those with a gate or without
-    their resource claims. A gang
-    that its own list leaves out is tried when those that it lists are.
+    Where any member may be tried, those with a scheduling gate are tried with it, and cannot be bound; those without
+    their resource claims are, and may fail before enough others have a place. A gang that its own list leaves out is
+    tried when those that it lists are.
     """
     return isinstance(blocker, OmitsItself) or (isinstance(blocker, Gated | ClaimsUnready) and blocker.enough_others)
 
@@ -81,6 +81,21 @@ def is_enough_without(subject: Subject, absent: Collection[str]) -> bool:
     )
 
 
+def gates_of(pods: Iterable[PendingPod]) -> tuple[str, ...]:
+    """Return the scheduling gates of pods, each once, in name order."""
+    return tuple(sorted({gate for pod in pods for gate in pod.gates}))
+
+
+def leaves_gated(subject: Subject, snapshot: Snapshot) -> bool:
+    """Tell whether pods with a scheduling gate are left where they are, as each pod is tried for itself.
+
+    That is so once a gang has run, and no other of its group needs pods that wait for each other.
+    """
+    if not isinstance(subject, GangSubject) or not subject.group.is_satisfied() or any(needed(subject.group).values()):
+        return False
+    return len(never_tried(subject, snapshot)) < len(subject.pending)
+
+
 def _of_scheduler(subject: Subject, snapshot: Snapshot) -> Iterator[Blocker]:
     pods, other = subject.pending, of_other_schedulers(subject, snapshot)
     names = tuple(sorted({pod.scheduler for pod in other}))
@@ -99,10 +114,10 @@ def _of_pods(subject: Subject, snapshot: Snapshot) -> Iterator[Blocker]:
     if deleted and not is_enough_without(subject, keys((*deleted, *of_other_schedulers(subject, snapshot)))):
         yield BeingDeleted(keys(deleted), len(pods), in_gang)
     gated = tuple(pod for pod in pods if pod.gates)
-    if gated:
-        gates = tuple(sorted({gate for pod in gated for gate in pod.gates}))
-        enough_others = is_enough_without(subject, never_tried(subject, snapshot))
-        yield Gated(keys(gated), len(pods), in_gang, gates, enough_others)
+    if gated and not leaves_gated(subject, snapshot):
+        may_begin = len(never_tried(subject, snapshot)) < len(pods)
+        enough_others = may_begin and is_enough_without(subject, never_tried(subject, snapshot, gates=False))
+        yield Gated(keys(gated), len(pods), in_gang, gates_of(gated), enough_others)
     unready = {pod: claim for pod in pods if (claim := unready_claim(pod, snapshot)) is not None}
     if unready:
         enough_others = is_enough_without(subject, never_tried(subject, snapshot))

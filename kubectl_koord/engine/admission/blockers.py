@@ -46,8 +46,8 @@ class BeingDeleted(Struct, frozen=True):
 class Gated(Struct, frozen=True):
     """Of so many pending pods these have scheduling gates.
 
-    enough_others: whether the others can do without them. Then the plan counts those with a gate, and what
-    comes of it is open.
+    enough_others: whether one of the others may be tried, and enough are with it. Then the plan counts those with a
+    gate, and what comes of it is open.
     """
 
     pods: Keys
@@ -61,7 +61,7 @@ class Gated(Struct, frozen=True):
 class ClaimsUnready(Struct, frozen=True):
     """Of so many pending pods these have a resource claim that is not there or cannot be used; `claims` are those.
 
-    enough_others: as of `Gated`.
+    enough_others: whether the others can do without them.
     """
 
     pods: Keys

@@ -8,7 +8,13 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.admission.before_trying import is_enough_without, keys, of_other_schedulers
+from kubectl_koord.engine.admission.before_trying import (
+    gates_of,
+    is_enough_without,
+    keys,
+    leaves_gated,
+    of_other_schedulers,
+)
 from kubectl_koord.engine.admission.blockers import Keys
 from kubectl_koord.engine.admission.prefilter import waits_for_members
 from kubectl_koord.engine.gangs import Gang, GangGroup
@@ -32,6 +38,15 @@ class SomeBeingDeleted(Struct, frozen=True):
     pods: Keys
     of: int
     code: ClassVar[Literal["being-deleted"]] = "being-deleted"
+
+
+class SomeGated(Struct, frozen=True):
+    """Some of so many pending pods have scheduling gates; each of the others is tried for itself."""
+
+    pods: Keys
+    of: int
+    gates: tuple[str, ...]
+    code: ClassVar[Literal["scheduling-gated"]] = "scheduling-gated"
 
 
 class ForeignGangMarker(Struct, frozen=True):
@@ -131,6 +146,7 @@ class WorstFit(Struct, frozen=True):
 Oddity: TypeAlias = (
     SomeOfOtherScheduler
     | SomeBeingDeleted
+    | SomeGated
     | ForeignGangMarker
     | GroupsUnreadable
     | TopologySpecUnreadable
@@ -186,6 +202,9 @@ def _of_some(subject: Subject, snapshot: Snapshot) -> Iterator[Oddity]:
     deleted = tuple(pod for pod in subject.pending if pod.terminating)
     if deleted and is_enough_without(subject, keys((*deleted, *other))):
         yield SomeBeingDeleted(keys(deleted), number)
+    gated = tuple(pod for pod in subject.pending if pod.gates)
+    if gated and leaves_gated(subject, snapshot):
+        yield SomeGated(keys(gated), number, gates_of(gated))
 
 
 def _foreign_marker(subject: PodSubject, snapshot: Snapshot) -> Iterator[Oddity]:

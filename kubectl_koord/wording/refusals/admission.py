@@ -32,8 +32,12 @@ def blocker_sentence(blocker: Blocker) -> str:
             )
         case blockers.BeingDeleted():
             return _being_deleted(blocker)
-        case blockers.Gated(gates=gates):
+        case blockers.Gated(gates=gates, enough_others=False):
             return f"{_gated(blocker)} held back by scheduling gate {listed(gates)}."
+        case blockers.Gated(pods, gates=gates):
+            held = f"{_gated(blocker)} held back by scheduling gate {listed(gates)}"
+            them = "it" if len(pods) == 1 else "them"
+            return f"{held}: the scheduler tries {them} with the others all the same, but cannot bind {them}."
         case blockers.ClaimsUnready(claims=claims):
             return f"{_gated(blocker)} not tried before all resource claims can be used: {unready_clause(claims)}."
         case blockers.NoPodGroup(gang):
@@ -103,6 +107,11 @@ def oddity_sentence(oddity: Oddity) -> str:
             return (
                 f"{len(pods)} of its {of} pending pods {_are(pods)} being deleted ({listed(pods)}):"
                 " they still count as members but are not scheduled."
+            )
+        case oddities.SomeGated(pods, of, gates):
+            return (
+                f"{len(pods)} of its {of} pending pods {_are(pods)} held back by scheduling gate {listed(gates)}"
+                f" ({listed(pods)}); the others are scheduled one by one."
             )
         case oddities.ForeignGangMarker(pod, marker):
             return (
