@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape
+from kubectl_koord.engine.attempts.attempt import Attempt, Job
 from kubectl_koord.engine.attempts.choosing import (
     USUAL,
     MemberOrder,
@@ -82,7 +82,7 @@ def outcomes(
     kinds = (
         job.triggers
         if preemption
-        else tuple({shape(pod, job.claims): pod for pod in reversed(job.triggers)}.values())[::-1]
+        else tuple({job.kind(pod): pod for pod in reversed(job.triggers)}.values())[::-1]
     )
     for trigger in kinds:
         for member_order, first in _firsts(job, view, trigger):

@@ -174,6 +174,28 @@ def test_members_of_a_group_are_tried_gang_by_gang() -> None:
     assert sorted(pod.name for pods in found.waiting.values() for pod in pods) == ["a-0", "a-1", "a-2", "a-3"]
 
 
+IDS = '["default/a", "default/b"]'
+UNEVEN = cluster("s0: b0[n1:4]").with_gang("a", 4, minimum=3, groups=IDS).with_gang("b", 1, groups=IDS)
+
+
+def test_room_for_fewer_than_all_goes_first_to_the_gang_of_the_trigger() -> None:
+    assert [pod.name for pod in jobs_of(UNEVEN, "a")[0].triggers] == ["a-0", "b-0"]
+    by_trigger = {name: attempt_of(UNEVEN, "a", name).placement for name in ("a-0", "b-0")}
+    assert by_trigger["a-0"] is None
+    assert sorted(by_trigger["b-0"] or ()) == ["default/a-0", "default/a-1", "default/a-2", "default/b-0"]
+
+
+def test_the_gang_of_the_trigger_makes_no_difference_where_all_must_find_a_place_at_once() -> None:
+    drawing = UNEVEN.with_group("a", 4, groups=IDS)
+    assert [pod.name for pod in jobs_of(drawing, "a")[0].triggers] == ["a-0"]
+
+
+def test_who_fails_is_the_first_without_room_where_the_trigger_has_found_some() -> None:
+    failed = attempt_of(cluster("s0: b0[n1:3]").but(pod_groups=UNEVEN.pod_groups, pending=UNEVEN.pending), "a", "b-0")
+    assert (failed.trigger.name, failed.prepared.trigger.name, failed.placement) == ("a-2", "a-2", None)
+    assert [pod.name for pod in failed.left] == ["a-2", "a-3"]
+
+
 @pytest.mark.parametrize(
     ("drawing", "refusal"),
     [

@@ -341,6 +341,15 @@ def test_a_gang_of_unequal_pods_is_tried_again_until_it_is_placed_but_in_17() ->
     assert (once.verdict, [one.verdict for one in once.alternatives]) == ("unknown", ["yes", "no"])
 
 
+@pytest.mark.parametrize(("version", "verdict"), [("1.7", "unknown"), ("1.8", "yes"), ("main", "yes")])
+def test_a_group_of_which_not_all_fit_may_be_placed_where_the_right_gang_comes_first(
+    version: str, verdict: str
+) -> None:
+    ids = '["default/a", "default/b"]'
+    drawing = cluster("s0: b0[n1:4]").with_gang("a", 4, minimum=3, groups=ids).with_gang("b", 1, groups=ids)
+    assert why_of(drawing.version(version), "a").verdict == verdict
+
+
 def test_a_pod_that_does_not_fit_on_its_seat_may_come_when_enough_others_have_theirs() -> None:
     drawing = cluster("s0: b0[n1:16]").with_gang("job", 3, 4, minimum=2, must_gather=SPINE)
     report = why_of(drawing.with_pod("job-2", gang="job", cpu=14).version("1.7"))

@@ -88,20 +88,29 @@ class Job(Struct, frozen=True, dict=True):
         """Whether more members are tried than must find a place at once."""
         return sum(self.needed.values()) < len(self.tried)
 
+    @property
+    def gang_decides(self) -> bool:
+        """Whether it matters of which gang the trigger is: then that one has a member more when room ends."""
+        return self.topology is None and len(self.needed) > 1 and self.has_surplus
+
+    def kind(self, pod: PendingPod) -> tuple[object, ...]:
+        """Return what tells members apart as triggers where nobody is preempted."""
+        return (*shape(pod, self.claims), pod.gang if self.gang_decides else "")
+
     @cached_property
     def triggers(self) -> tuple[PendingPod, ...]:
         """One member of each kind that may be the trigger, the likeliest first.
 
-        Members differ as triggers by requirements, by what their volume claims come to, by the reservations that are
-        for them, by priority, preemption policy and nomination; which of them the scheduler takes first from its queue
-        is in no object. Higher priority and larger number go first.
+        Members differ as triggers by requirements, by what their volume claims come to, by their gang where that
+        decides, by the reservations that are for them, by priority, preemption policy and nomination; which of them the
+        scheduler takes first from its queue is in no object. Higher priority and larger number go first.
         """
         every = self.may_trigger or self.tried
         if len(every) == 1:
             return every
         kinds: dict[tuple[object, ...], list[PendingPod]] = {}
         for pod in every:
-            kind = (*shape(pod, self.claims), owned(pod, self.reservations))
+            kind = (*self.kind(pod), owned(pod, self.reservations))
             kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
         ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
         return tuple(pods[0] for pods in ranked)
@@ -120,8 +129,15 @@ class Job(Struct, frozen=True, dict=True):
         return prepare(trigger, view, self.rules, nominated, self.claims, first, self.pending)
 
     def gang_by_gang(self, trigger: PendingPod) -> Sequence[PendingPod]:
-        """Return the members that are tried in their turn (`NextPod`): the trigger as the last of its gang."""
-        return sorted(self.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
+        """Return members that are alike in their turn (`NextPod`): one of the trigger's gang, then gang by gang.
+
+        The trigger comes as the last of its gang.
+        """
+        queue = sorted(self.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
+        if not self.gang_decides:
+            return queue
+        first = next(pod for pod in queue if pod.gang == trigger.gang)
+        return [first, *(pod for pod in queue if pod is not first)]
 
     def over_quota(self, view: View, in_turn: Sequence[PendingPod]) -> Stop | None:
         """Return the first of these members that a quota refuses once those before it are placed, and why."""

@@ -67,6 +67,8 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     if stopped is not None:
         now = job.prepared(left[0], view.with_pods(waiting))
         return Attempt(left[0], now, None, None, {}, waiting, (*left, *_never(job)), prefilter=stopped[1])
+    if trigger.key in placement:  # it is the only one of its gang
+        trigger, prepared = left[0], job.prepared(left[0], view)
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
 
