@@ -79,11 +79,7 @@ def outcomes(
 
     Where `most_rounds` is None the first attempts are not followed: victims, and their order, do not matter then.
     """
-    kinds = (
-        job.triggers
-        if preemption
-        else tuple({job.kind(pod): pod for pod in reversed(job.triggers)}.values())[::-1]
-    )
+    kinds = job.triggers if preemption else tuple({job.kind(pod): pod for pod in reversed(job.triggers)}.values())[::-1]
     for trigger in kinds:
         for member_order, first in _firsts(job, view, trigger):
             if first.placement is not None or not preemption or most_rounds is None:

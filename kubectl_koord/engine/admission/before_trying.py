@@ -201,12 +201,13 @@ def _of_waiting(group: GangGroup) -> Iterator[Blocker]:
 
 
 def _of_other_lists(group: GangGroup) -> Iterator[Blocker]:
-    """Yield what blocks where a gang's own list leaves it out, or the gangs of a group have different lists."""
+    """Yield what blocks where a gang's own list leaves it out, or gangs of a group that wait have different lists.
+
+    One that waits ends the round of the others once it has what its own list wants (`SucceedGangScheduling`).
+    """
     own = group.own
     differing = tuple(
-        member.key
-        for member in group.members
-        if group.differs(member) and (member.pending or not group.has_run(member))
+        member.key for member in group.members if group.differs(member) and member.pending and not group.has_run(member)
     )
     if group.omits_itself:
         yield OmitsItself(own.key, tuple(group.gangs))

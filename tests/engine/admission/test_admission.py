@@ -154,6 +154,13 @@ def test_a_gang_of_the_group_whose_pod_group_is_missing_has_no_list_either() -> 
     )
 
 
+@pytest.mark.parametrize(
+    "peer", [OF_PEER.with_group("peer"), OF_PEER.with_gang("peer", 1).with_running("p", on="n1", gang="default/peer")]
+)
+def test_another_list_of_a_gang_that_nobody_waits_for_blocks_nobody(peer: Drawing) -> None:
+    assert blockers(peer) == ()
+
+
 def test_what_is_open_goes_last() -> None:
     drawing = FREE.with_gang("job", 2, minimum=1, groups=BOTH).change_pods("job-1", gates=("a",))
     gated = Gated(TWO[1:], 2, in_gang=True, gates=("a",), enough_others=True)
