@@ -63,8 +63,8 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
 
     @property
     def certain(self) -> bool:
-        """Whether it is known where they go, or does not matter."""
-        return not self.ahead.undetermined
+        """Whether it is known that they go first, and where, or that does not matter."""
+        return self.ahead.surely and not self.ahead.undetermined
 
     @cached_property
     def outcome(self) -> Outcome:
@@ -75,7 +75,7 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
     @cached_property
     def leaves_room(self) -> bool:
         """Whether it is placed wherever those before it go."""
-        if self.certain:
+        if not self.ahead.undetermined:
             return self.outcome.placed_at_once
         return _may_fit_wherever(self.simulation, self.ahead) and self.outcome.placed_at_once and self._fits_wherever()
 

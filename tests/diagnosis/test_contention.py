@@ -37,6 +37,13 @@ def job(drawing: Drawing, number: int = 2, cpu: float = 8, topology: str | None 
     return drawing.with_gang("job", number, cpu, topology=topology, priority=1)
 
 
+def test_a_job_of_which_any_member_may_go_first_leaves_it_open_where_its_priorities_differ() -> None:
+    drawing = job(cluster("s0: b0[n1 n2]")).with_gang("high", 2, 8, priority=10)
+    assert why_of(drawing).verdict == "no"
+    report = why_of(drawing.change_pods("high-1", priority=0))
+    assert (report.verdict, report.cause and report.cause.message, report.unblock) == ("unknown", MAY, ())
+
+
 def test_a_pod_that_may_go_to_the_only_place_of_a_gang_leaves_it_open() -> None:
     drawing = job(TWO_SPINES, topology=GATHERED).with_pod("high", cpu=8, priority=10)
     report = why_of(drawing)

@@ -44,7 +44,7 @@ class JobsAhead(Struct, frozen=True):
 
     undetermined: the pods of which it is open what nodes they take, from the first such job on, where that may decide.
     fixed: the cluster with the jobs before these. tried: how many jobs go first, those that find no place included;
-    asked: for how many of them nodes were asked.
+    asked: for how many of them nodes were asked. surely: whether they go first whichever of their pods stand for them.
     """
 
     names: tuple[str, ...]
@@ -53,6 +53,7 @@ class JobsAhead(Struct, frozen=True):
     fixed: View
     tried: int = 0
     asked: int = 0
+    surely: bool = True
 
 
 class _Step(Struct, frozen=True):
@@ -91,6 +92,7 @@ class SchedulingQueue:
             fixed=fixed[-1].view if fixed else self._view,
             tried=len(steps),
             asked=sum(step.asked for step in steps),
+            surely=all(least_priority(step.subject) > priority(subject) for step in placed),
         )
 
     def knows_before(self, subject: Subject) -> bool:
@@ -176,13 +178,21 @@ def _wanted_at_once(subject: Subject) -> int:
 
 
 def priority(subject: Subject) -> int:
-    """Return the priority with which a subject is tried: the highest of its pending pods that may stand for it.
+    """Return the highest priority with which a subject may be tried: that of a pending pod that may stand for it.
 
     One that is being deleted or has a scheduling gate never comes to the queue.
     """
+    return max(_priorities(subject), default=0)
+
+
+def least_priority(subject: Subject) -> int:
+    """Return the lowest: which pod stands for a gang in the queue is in no object (`RecordIfNoRepresentatives`)."""
+    return min(_priorities(subject), default=0)
+
+
+def _priorities(subject: Subject) -> list[int]:
     pods = subject.pending
-    queued = [pod.priority for pod in pods if not (pod.terminating or pod.gates)]
-    return max(queued or (pod.priority for pod in pods), default=0)
+    return [pod.priority for pod in pods if not (pod.terminating or pod.gates)] or [pod.priority for pod in pods]
 
 
 def by_priority(subjects: Iterable[Subject]) -> list[Subject]:

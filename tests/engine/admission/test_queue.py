@@ -13,6 +13,7 @@ from kubectl_koord.engine.admission.queue import (
     by_priority_and_age,
     fits_wherever,
     higher_priority,
+    least_priority,
     may_fit_wherever,
     priority,
 )
@@ -70,6 +71,23 @@ def test_members_that_never_come_to_the_queue_do_not_raise_the_priority_of_a_job
     assert priority(drawing.subject("job")) == 7
     assert priority(drawing.change_pods("job-9", **held).subject("job")) == 0
     assert priority(drawing.change_pods(**held).subject("job")) == 7
+
+
+@pytest.mark.parametrize("held", [{"terminating": True}, {"gates": ("g",)}])
+def test_any_other_member_may_stand_for_a_job_in_the_queue(held: dict[str, object]) -> None:
+    drawing = TWO.with_pod("job-9", gang="job", priority=-7)
+    assert least_priority(drawing.subject("job")) == -7
+    assert least_priority(drawing.change_pods("job-9", **held).subject("job")) == 0
+
+
+@pytest.mark.parametrize(("lowest", "surely"), [(6, True), (5, False), (4, False)])
+def test_a_job_goes_first_for_sure_where_all_its_pods_would(lowest: int, *, surely: bool) -> None:
+    drawing = DRAWN.change_pods("top-1", priority=lowest)
+    found = SchedulingQueue(
+        [drawing.subject("top")], of(drawing), lambda job, _: Placed({"n1": job.pending}, certain=True)
+    )
+    ahead = found.ahead_of(drawing.subject("mid"), is_planned=False)
+    assert (ahead.names, ahead.surely) == (("default/top",), surely)
 
 
 def test_jobs_of_higher_priority_take_their_nodes_first_and_each_is_tried_once() -> None:
