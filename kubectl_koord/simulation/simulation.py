@@ -140,14 +140,19 @@ def open_outcomes(
 
     Attempts go on with changing triggers until one has an effect: where any outcome has one, those without
     are dropped, but for one that fails on the node that scores best, and will again; with `idle_too` only
-    where one places the job. In versions that do not try again at once, none is dropped.
+    where one places the job. In versions that do not try again at once, none is dropped, and of a gang that has run
+    neither: each of its pods is bound as it finds a place, whatever that leaves to the next.
     """
     landed: dict[object, list[Outcome]] = {}
     for outcome in every_outcome(simulation, view, preemption=preemption, alone=alone):
         landed.setdefault(outcome.landing, []).append(outcome)
-    if not rules(simulation.snapshot.config.version).retries_failed_plans:
+    if not rules(simulation.snapshot.config.version).retries_failed_plans or _is_bound_one_by_one(simulation.subject):
         return _distinct([outcome for every in landed.values() for outcome in every])
     return _distinct([outcome for every in landed.values() for outcome in _with_effect(every, idle_too=idle_too)])
+
+
+def _is_bound_one_by_one(subject: Subject) -> bool:
+    return isinstance(subject, GangSubject) and subject.group.is_satisfied()
 
 
 def _with_effect(every: list[Outcome], *, idle_too: bool) -> list[Outcome]:

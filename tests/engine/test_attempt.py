@@ -178,6 +178,17 @@ IDS = '["default/a", "default/b"]'
 UNEVEN = cluster("s0: b0[n1:4]").with_gang("a", 4, minimum=3, groups=IDS).with_gang("b", 1, groups=IDS)
 
 
+def test_pods_that_each_come_to_the_queue_are_tried_by_priority() -> None:
+    drawing = cluster("s0: b0[n1:3]").with_gang("job", 3, 1).with_running("job-9", on="n1", gang="default/job")
+    drawing = drawing.change_pods("job-1", priority=2).change_pods("job-2", priority=1)
+    assert names(drawing) == ["job-1"]
+    failed = attempt_of(drawing)
+    assert ([pod.name for pods in failed.waiting.values() for pod in pods], failed.trigger.name) == (
+        ["job-1", "job-2"],
+        "job-0",
+    )
+
+
 def test_room_for_fewer_than_all_goes_first_to_the_gang_of_the_trigger() -> None:
     assert [pod.name for pod in jobs_of(UNEVEN, "a")[0].triggers] == ["a-0", "b-0"]
     by_trigger = {name: attempt_of(UNEVEN, "a", name).placement for name in ("a-0", "b-0")}

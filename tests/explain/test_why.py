@@ -341,6 +341,16 @@ def test_a_gang_of_unequal_pods_is_tried_again_until_it_is_placed_but_in_17() ->
     assert (once.verdict, [one.verdict for one in once.alternatives]) == ("unknown", ["yes", "no"])
 
 
+@pytest.mark.parametrize(
+    ("large", "small", "verdict"), [(0, 0, "unknown"), (1, 0, "yes"), (0, 1, "unknown"), (-1, -1, "unknown")]
+)
+def test_pods_of_a_gang_that_has_run_are_bound_one_by_one_by_priority(large: int, small: int, verdict: str) -> None:
+    drawing = cluster("s0: b0[n1:3 n2:1]").with_gang("job", 2, 1, minimum=2, priority=small)
+    drawing = drawing.with_pod("job-9", gang="job", cpu=2, priority=large)
+    assert why_of(drawing.with_gang("job", 2, 1, minimum=3, priority=small)).verdict == "yes"
+    assert why_of(drawing.with_running("job-8", on="n2", cpu=0, gang="default/job")).verdict == verdict
+
+
 @pytest.mark.parametrize(("version", "verdict"), [("1.7", "unknown"), ("1.8", "yes"), ("main", "yes")])
 def test_a_group_of_which_not_all_fit_may_be_placed_where_the_right_gang_comes_first(
     version: str, verdict: str

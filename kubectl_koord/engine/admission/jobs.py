@@ -15,7 +15,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
 
     Several where the gangs of a group carry different topology specs: that of the trigger's own gang
     counts; those that refuse every member come last. A satisfied group's pods are scheduled one by
-    one, without topology; all must find a place.
+    one, by priority and without topology; all must find a place.
     """
     claims = snapshot.claims_asked_for
     own = one_of_each_owner(snapshot)
@@ -36,6 +36,8 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     group = subject.group
     never = never_tried(subject, snapshot)
     if group.is_satisfied():
+        tried = [pod for pod in group.pending if pod.key not in never]
+        highest = max((pod.priority for pod in tried), default=0)
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
         return (
             Job(
@@ -44,10 +46,12 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 None,
                 rules,
                 snapshot.nominated,
+                tuple(pod for pod in tried if pod.priority == highest),
                 claims=claims,
                 never=never,
                 reservations=own,
                 pending=snapshot.pending,
+                each_queued=True,
             ),
         )
     found = []

@@ -63,7 +63,7 @@ class Job(Struct, frozen=True, dict=True):
     `never` the members that are planned for but never tried (of another scheduler, with a scheduling gate, being
     deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide;
     `pending` all pods that wait in the cluster, None where they are those of the snapshot; `reservations` are those
-    that tell members apart by who may own them.
+    that tell members apart by who may own them. With `each_queued` no pod takes others along: they come by priority.
     """
 
     pods: tuple[PendingPod, ...]
@@ -77,6 +77,7 @@ class Job(Struct, frozen=True, dict=True):
     prefilter: PreFilterRefusal | None = None
     pending: tuple[PendingPod, ...] | None = None
     reservations: tuple[Reservation, ...] = ()
+    each_queued: bool = False
 
     @property
     def tried(self) -> tuple[PendingPod, ...]:
@@ -128,12 +129,16 @@ class Job(Struct, frozen=True, dict=True):
         nominated = of_other_jobs(self.nominated, self.pods)
         return prepare(trigger, view, self.rules, nominated, self.claims, first, self.pending)
 
+    def rank(self, pod: PendingPod) -> int:
+        """Return what orders the members before all else."""
+        return -pod.priority if self.each_queued else 0
+
     def gang_by_gang(self, trigger: PendingPod) -> Sequence[PendingPod]:
         """Return members that are alike in their turn (`NextPod`): one of the trigger's gang, then gang by gang.
 
         The trigger comes as the last of its gang.
         """
-        queue = sorted(self.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
+        queue = sorted(self.tried, key=lambda pod: (self.rank(pod), pod.gang, pod.key == trigger.key))
         if not self.gang_decides:
             return queue
         first = next(pod for pod in queue if pod.gang == trigger.gang)

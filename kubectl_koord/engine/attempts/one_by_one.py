@@ -183,9 +183,9 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
     """Try members in turn, the trigger first, then the others of each gang, each with its own prepared state."""
     trigger = first.trigger
 
-    def turn(pod: PendingPod) -> tuple[bool, str, bool, str]:
+    def turn(pod: PendingPod) -> tuple[int, bool, str, bool, str]:
         is_unlike = pod.requirements != trigger.requirements
-        return (pod.key != trigger.key, pod.gang, is_unlike != member_order.unlike_first, pod.key)
+        return (job.rank(pod), pod.key != trigger.key, pod.gang, is_unlike != member_order.unlike_first, pod.key)
 
     queue = sorted(job.tried, key=turn)
     waiting: dict[str, tuple[PendingPod, ...]] = {}
