@@ -194,12 +194,13 @@ def pending_subjects(snapshot: Snapshot, namespace: str = "") -> tuple[Subject, 
     found: list[Subject] = []
     seen: set[tuple[str, ...]] = set()
     for key, gang in every.items():
-        if not gang.pending or not _in(namespace, gang.pending) or gang.group in seen:
+        if not gang.pending or not _in(namespace, gang.pending):
             continue
         group = gangs.group_of(every, key)
+        if group.omits_itself or gang.group not in seen:
+            found.append(GangSubject(group))
         if not group.omits_itself:
             seen.add(gang.group)
-        found.append(GangSubject(group))
     found.extend(
         PodSubject(pod)
         for pod in snapshot.pending

@@ -222,3 +222,8 @@ def test_a_gang_has_the_labels_of_its_pod_group_and_of_its_pending_pods() -> Non
     group = structs.replace(drawn.pod_groups["default/other"], labels=(("team", "a"),))
     changed = structs.replace(drawn, pod_groups={**drawn.pod_groups, "default/other": group})
     assert has_labels(changed, all_gangs(changed)["default/other"], team)
+
+
+def test_a_gang_that_its_list_leaves_out_is_pending_beside_those_with_the_same_list() -> None:
+    drawn = cluster("s0: b0[n1]").with_gang("a", 1, groups='["default/a"]').with_gang("b", 1, groups='["default/a"]')
+    assert [subject.key for subject in pending_subjects(drawn)] == ["default/a", "default/b"]
