@@ -9,7 +9,7 @@ from kubectl_koord.model.values.selectors import Requirement, Selector
 from kubectl_koord.render.document import Columns
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.jobs.gangs import GangRow, GangsReport, Hops
-from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
+from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules, why_of
 from tests.render.samples import PIPE
 
 TREE = "s0: b0[n1:8 n2:8] b1[n3:8]; s1: b2[n4:8]; -[n5:8]"
@@ -94,6 +94,45 @@ def test_a_gang_of_annotations_is_listed_and_one_of_another_namespace_is_not() -
     assert [item.gang for item in gangs(drawn, only_pending=True).items] == ["default/light"]
     waiting = drawn.with_pod("other/y-0", "other/y").with_pod("lone")
     assert [item.gang for item in gangs(waiting, "default").items] == ["default/light"]
+
+
+BOTH = '["default/one", "default/two"]'
+
+
+@pytest.mark.parametrize(
+    ("drawing", "verdicts"),
+    [
+        pytest.param(
+            cluster(TREE).with_gang("one", 1, groups=BOTH).with_gang("two", 1, minimum=2, groups='["default/two"]'),
+            {"one": "no", "two": "no"},
+            id="another that waits has a list of its own",
+        ),
+        pytest.param(
+            cluster(TREE).with_gang("one", 1, groups='["default/none"]').with_gang("two", 1, groups=BOTH),
+            {"one": "no", "two": "no"},
+            id="one lists nobody that is there",
+        ),
+        pytest.param(
+            cluster(TREE)
+            .with_gang("one", 1, minimum=1, match_policy="only-waiting", groups=BOTH)
+            .with_gang("two", 1, minimum=3, groups=BOTH)
+            .with_running("two-9", on="n1", gang="default/two"),
+            {"one": "no", "two": "no"},
+            id="one of the group has run, and none is tried",
+        ),
+        pytest.param(
+            cluster(TREE)
+            .with_gang("one", 1, minimum=0, match_policy="only-waiting", groups=BOTH)
+            .with_gang("two", 1, minimum=3, groups=BOTH)
+            .with_running("two-9", on="n1", gang="default/two"),
+            {"one": "no", "two": "yes"},
+            id="one of the group has run, and needs nobody",
+        ),
+    ],
+)
+def test_each_gang_has_the_answer_of_its_own(drawing: Drawing, verdicts: dict[str, str]) -> None:
+    assert {item.gang.removeprefix("default/"): item.verdict for item in gangs(drawing).items} == verdicts
+    assert {name: why_of(drawing, name).verdict for name in verdicts} == verdicts
 
 
 def test_labels_of_a_podgroup_or_of_a_pending_pod_select() -> None:

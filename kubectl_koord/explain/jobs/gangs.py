@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from kubectl_koord.diagnosis import coverage, migrations, visibility
-from kubectl_koord.engine.gangs import Gang, all_gangs, topology_requirements
+from kubectl_koord.engine.gangs import Gang, all_gangs, group_of, topology_requirements
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.explain.jobs import volcano
@@ -65,10 +65,15 @@ def gangs(
 
 
 def _answers(cluster: Scenario, wanted: Iterable[Gang]) -> Mapping[str, WhyReport]:
-    """Return by gang what `why-pending` answers for those that wait, each group computed once."""
+    """Return by gang what `why-pending` answers for those that wait, each group computed once.
+
+    A gang is asked about for itself where another stands for its group that lists others, or has not run as it has.
+    """
     waiting = {gang.key for gang in wanted if gang.pending}
     snapshot = cluster.snapshot
     asked = [one for one in pending_subjects(snapshot) if any(gang.key in waiting for gang in _tried(one))]
+    alone = waiting - {gang.key for subject in asked for gang in _tried(subject)}
+    asked += [GangSubject(group_of(all_gangs(snapshot), key)) for key in sorted(alone)]
     answers = of_each(asked, lambda subject: why(snapshot, subject, brief=True, sharing=cluster))
     return {
         gang.key: answer
@@ -79,7 +84,12 @@ def _answers(cluster: Scenario, wanted: Iterable[Gang]) -> Mapping[str, WhyRepor
 
 
 def _tried(subject: Subject) -> tuple[Gang, ...]:
-    return subject.group.tried if isinstance(subject, GangSubject) else ()
+    """Return the gangs of which a subject tells: those with the list of its own that are tried as that is."""
+    if not isinstance(subject, GangSubject):
+        return ()
+    group = subject.group
+    alike = (gang for gang in group.tried if gang.group == group.own.group)
+    return tuple(gang for gang in alike if group.has_run(gang) == group.is_satisfied())
 
 
 def _row(cluster: Scenario, gang: Gang, answer: WhyReport | None) -> GangRow:
