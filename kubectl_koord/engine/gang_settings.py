@@ -1,7 +1,7 @@
 """The settings of a gang that are written as JSON: its group and its topology spec, as Go decodes them."""
 
 import json
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from msgspec import Struct
 
@@ -27,7 +27,7 @@ def listed_ids(written: str | None, own: str) -> tuple[tuple[str, ...], str]:
     if not written:
         return (own,), ""
     try:
-        listed: Any = json.loads(written)
+        listed = _decoded(written)
     except (ValueError, RecursionError):
         return (own,), "groups"
     if listed is not None and not isinstance(listed, list):
@@ -49,11 +49,20 @@ def gather_rules(written: str | None, *, with_multiples: bool = True) -> tuple[S
     if not written:
         return None, ""
     try:
-        spec: Any = json.loads(written)
+        spec = _decoded(written)
         found = tuple(_rule(rule, with_multiples=with_multiples) for rule in _field(spec, "gatherStrategy", list, []))
     except (ValueError, TypeError, RecursionError):
         return None, "network-topology-spec"
     return found, ""
+
+
+def _decoded(written: str) -> Any:  # noqa: ANN401
+    """Return what JSON holds; NaN and Infinity, which Python alone would read, make it none."""
+    return json.loads(written, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
 
 
 def _rule(rule: Any, *, with_multiples: bool) -> GatherRule:  # noqa: ANN401
@@ -68,17 +77,16 @@ def _rule(rule: Any, *, with_multiples: bool) -> GatherRule:  # noqa: ANN401
 
 
 def _field(value: Any, name: str, wanted: type, default: Any) -> Any:  # noqa: ANN401
-    """Return a field as Go would decode it: null and absence are the zero value."""
+    """Return a field as Go would decode it: null and absence are the zero value; the last of several spellings wins."""
     if value is None:
         return default
     if not isinstance(value, dict):
         raise TypeError(name)
-    found = value.get(name)
+    found = default
     for key, other in value.items():
-        if found is None and key.lower() == name.lower():
-            found = other
-    if found is None:
-        return default
-    if not isinstance(found, wanted) or isinstance(found, bool):
-        raise TypeError(name)
+        if other is None or key.lower() != name.lower():
+            continue
+        if not isinstance(other, wanted) or isinstance(other, bool):
+            raise TypeError(name)
+        found = other
     return found

@@ -141,6 +141,7 @@ def test_an_unknown_match_policy_is_the_default_which_may_be_configured_since_1_
         ("[1]", ("",), ()),
         ('["default/job", null, ["default/a"], true]', ("", "", "", "default/job"), ()),
         ("[" * 100_000, ("default/job",), ("groups",)),
+        ("[NaN]", ("default/job",), ("groups",)),
     ],
 )
 def test_a_group_is_the_sorted_list_taken_literally(
@@ -212,6 +213,9 @@ def test_what_running_pods_say_of_their_list_is_not_kept_and_counts_as_the_same(
         ('{"gatherStrategy": [null]}', ((GatherRule("", ""),), "")),
         ('{"GatherStrategy": [{"LAYER": "A", "Strategy": "MustGather"}]}', ((GatherRule("A", "MustGather"),), "")),
         ('{"gatherStrategy": [{"layer": "A", "podCountMultiple": 4}]}', ((GatherRule("A", "", 4),), "")),
+        ('{"gatherStrategy": [{"layer": "A", "Layer": "B", "LAYER": null}]}', ((GatherRule("B", ""),), "")),
+        ('{"gatherStrategy": [{"layer": "A", "Layer": 1}]}', (None, "network-topology-spec")),
+        ('{"gatherStrategy": [], "x": -Infinity}', (None, "network-topology-spec")),
         ("{", (None, "network-topology-spec")),
         ("[]", (None, "network-topology-spec")),
         ('{"gatherStrategy": {}}', (None, "network-topology-spec")),
