@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.gang_settings import GatherRule, Spec, gather_rules, listed_ids
 from kubectl_koord.engine.placement import TopologyRequirements
@@ -32,6 +32,7 @@ class Gang(Struct, frozen=True):
     minimum: None when the gang never initialises (bad `min-available`).
     topology: the rules, None for a gang without (readable) spec; `unreadable` lists the settings
     whose JSON does not parse (`groups`, `network-topology-spec`), silently ignored upstream.
+    reserved: the Reservations on nodes that count as bound members.
     """
 
     key: str
@@ -46,6 +47,7 @@ class Gang(Struct, frozen=True):
     running: tuple[RunningPod, ...]
     finished: tuple[FinishedPod, ...]
     minimum_written: str = ""
+    reserved: tuple[str, ...] = ()
 
     @property
     def pods(self) -> tuple[PendingPod | RunningPod | FinishedPod, ...]:
@@ -54,13 +56,13 @@ class Gang(Struct, frozen=True):
 
     @property
     def children(self) -> int:
-        """How many these are."""
-        return len(self.pending) + len(self.running) + len(self.finished)
+        """How many these are, and the Reservations on nodes that count as such."""
+        return len(self.pending) + len(self.running) + len(self.finished) + len(self.reserved)
 
     @property
     def bound(self) -> int:
-        """Members with a node, finished ones included (`boundChildren`)."""
-        return len(self.running) + sum(1 for pod in self.finished if pod.was_bound)
+        """How many of these have a node, finished ones and Reservations included (`boundChildren`)."""
+        return len(self.running) + sum(1 for pod in self.finished if pod.was_bound) + len(self.reserved)
 
 
 class GangGroup(Struct, frozen=True, dict=True):
@@ -159,10 +161,15 @@ def all_gangs(snapshot: Snapshot) -> Mapping[str, Gang]:
     for ended in snapshot.finished:
         finished[ended.gang].append(ended)
     keys = ({*pending, *running, *finished} - {""}) | set(snapshot.pod_groups)
-    return {
+    found = {
         key: _gang(key, snapshot, tuple(pending[key]), tuple(running[key]), tuple(finished[key]))
         for key in sorted(keys)
     }
+    for one in snapshot.reserved_members:
+        gang = found.get(one.gang)
+        if gang is not None:
+            found[one.gang] = structs.replace(gang, reserved=(*gang.reserved, one.name))
+    return found
 
 
 def _gang(

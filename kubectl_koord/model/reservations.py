@@ -127,6 +127,16 @@ class ReservationUse(Struct, frozen=True, gc=False):
     unreadable: str = ""
 
 
+class ReservedMember(Struct, frozen=True, gc=False):
+    """A Reservation on a node that the scheduler counts as a bound member of a gang, whatever has become of it since.
+
+    `gang` is the gang's id, `name` the Reservation's.
+    """
+
+    gang: str
+    name: str
+
+
 class ByLabel:
     """Reservations by a label of the pods that they are for, so that few are asked whether they are for a pod."""
 

@@ -18,7 +18,7 @@ from kubectl_koord.model.others.migrations import MigrationJob
 from kubectl_koord.model.others.volcano import Volcano
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
-from kubectl_koord.model.reservations import ByLabel, Reservation, by_label
+from kubectl_koord.model.reservations import ByLabel, Reservation, ReservedMember, by_label
 from kubectl_koord.model.resource_claims import NO_DEVICES, ClaimSettings, DynamicResources
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
@@ -80,14 +80,14 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
 
     `running` holds the pods of each node by node name (pods on unknown nodes included), and `reserved` what the
     `reservations` hold there, in the order of their names; `reserve_pods` stand for Reservations that are not placed
-    yet (those that belong to a gang are `pending`, too); `moment` is RFC 3339 and the only clock: ages are computed
-    from it. `leases` holds the scheduler's leader lease, none where it has none; it is None where that was not read, as
-    of files. `migrations` and `volcano` are read only where a question tells of them. `namespace_only` is set when no
-    more than one namespace could be read. `events` holds those of preempted pods and failed attempts; `traces` every
-    pod once more, only where a question needs it, and so `installation`, how Koordinator is installed.
-    `dynamic_resources` is what resource claims are allocated from, read only where a pending pod has one; `namespaces`
-    are the labels of namespaces, read only where a term of a pod selects some by them. Where nothing
-    but sums of pods was asked for, `running` tells them by node, and `pending` and `finished` are empty.
+    yet (those that belong to a gang are `pending`, too), and `reserved_members` are of gangs; `moment` is RFC 3339 and
+    the only clock: ages are computed from it. `leases` holds the scheduler's leader lease, none where it has none; it
+    is None where that was not read, as of files. `migrations` and `volcano` are read only where a question tells of
+    them. `namespace_only` is set when no more than one namespace could be read. `events` holds those of preempted pods
+    and failed attempts; `traces` every pod once more, only where a question needs it, and so `installation`, how
+    Koordinator is installed. `dynamic_resources` is what resource claims are allocated from, read only where a pending
+    pod has one; `namespaces` are the labels of namespaces, read only where a term of a pod selects some by them. Where
+    nothing but sums of pods was asked for, `running` tells them by node, and `pending` and `finished` are empty.
     """
 
     moment: str
@@ -102,6 +102,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     reservations: tuple[Reservation, ...] = ()
     reserved: tuple[ReservedRoom, ...] = ()
     reserve_pods: tuple[PendingPod, ...] = ()
+    reserved_members: tuple[ReservedMember, ...] = ()
     migrations: tuple[MigrationJob, ...] = ()
     volcano: Volcano = Volcano()
     claims: Mapping[str, Claim] = {}

@@ -42,6 +42,12 @@ def members(names: Sequence[str]) -> str:
     return f"pending {are.format(listed(names))} of the gang, each with a pod of its own that the scheduler places."
 
 
+def bound_members(names: Sequence[str]) -> str:
+    """Return that reservations on nodes count as bound members of the gang."""
+    are = "reservation {} counts as a bound member" if len(names) == 1 else "reservations {} count as bound members"
+    return f"{are.format(listed(names))} of the gang as long as {'it exists' if len(names) == 1 else 'they exist'}."
+
+
 def preempts(name: str, pods: Sequence[str]) -> str:
     """Return whom a pending reservation preempts."""
     return f"pending reservation {name} goes first, finds no room, and would preempt {listed(pods)}."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
+from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse, ReservedMember
 from tests.build import Drawing, cluster, preempt_of, why_of
 
 ONE = cluster("s0: b0[n1:8]")
@@ -29,6 +29,22 @@ def test_a_pending_reservation_that_counts_as_a_member_is_told() -> None:
     assert told(member) == [("reservation-members", f"pending reservation r counts as a member {ends}")]
     more = member.with_reserve_pod("s", 1, gang="default/job", needs_pod_group=True)
     assert told(more) == [("reservation-members", f"pending reservations r and s count as members {ends}")]
+
+
+def test_a_reservation_on_a_node_counts_as_a_bound_member() -> None:
+    drawing = ONE.with_gang("job", 1, 1, minimum=2, match_policy="waiting-and-running")
+    placed = drawing.but(reserved_members=(ReservedMember("default/job", "r"), ReservedMember("default/none", "x")))
+    assert (why_of(drawing).verdict, why_of(placed).verdict) == ("no", "yes")
+    sentence = "reservation r counts as a bound member of the gang as long as it exists."
+    assert told(placed) == [("reservation-members", sentence)]
+    more = placed.but(reserved_members=(*placed.reserved_members, ReservedMember("default/job", "s")))
+    sentence = "reservations r and s count as bound members of the gang as long as they exist."
+    assert told(more) == [("reservation-members", sentence)]
+
+
+def test_a_gang_of_which_a_reservation_is_on_a_node_has_run() -> None:
+    drawing = ONE.with_gang("job", 1, 1, minimum=3).but(reserved_members=(ReservedMember("default/job", "r"),))
+    assert why_of(drawing).verdict == "yes"
 
 
 def test_whom_a_pending_reservation_preempts_is_told() -> None:

@@ -270,6 +270,7 @@ class Collector:
             reservations=(*(one for one, _ in held), *(one for _, one in sorted(self._operating.items()))),
             reserved=tuple(room for _, room in held),
             reserve_pods=reserve_pods,
+            reserved_members=joined.reserved_members(written),
             claims={
                 claim.name: storage.with_volume(claim, volumes.get(claim.volume))
                 for _, claim in sorted(self.values(kinds.VOLUME_CLAIM).items())

@@ -16,7 +16,7 @@ from kubectl_koord.model import objects, pods
 from kubectl_koord.model.hardware.devices import NodeDevices
 from kubectl_koord.model.hardware.numa import MOST_ZONES, NodeNUMA
 from kubectl_koord.model.load import LoadSettings, NodeMetric
-from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.reservations import Reservation, ReservedMember
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig
 from kubectl_koord.model.unevaluated import NodeSetting
 
@@ -151,6 +151,12 @@ def reserve_pods(
     found = (reservations.reserve_pod(one, moment, pool, waiting_too=waits) for one in written)
     # Claims are those of real pods: there are none for what a reservation stands for.
     return by_name(structs.replace(pod, resource_claims=()) for pod in found if pod is not None)
+
+
+def reserved_members(written: Iterable[reservations.Reservation]) -> tuple[ReservedMember, ...]:
+    """Return the members of gangs that Reservations on nodes stand for."""
+    found = (reservations.reserved_member(one) for one in written)
+    return tuple(one for one in found if one is not None)
 
 
 def is_lack(gap: Gap) -> bool:

@@ -29,6 +29,9 @@ def notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Iterator[Not
     members = [pod.reserves.name for pod in simulation.subject.pending if pod.reserves is not None]
     if members:
         yield Notice("reservation-members", words.members(members))
+    reserved = [name for gang in simulation.subject.gangs.values() if gang is not None for name in gang.reserved]
+    if reserved:
+        yield Notice("reservation-members", words.bound_members(reserved))
     for one in preempting(simulation.view, priority(simulation.subject), known):
         yield Notice("reservation-preempts", words.preempts(one.reservation, [pod.key for pod in one.victims]))
     if known.forgets_owners and _decides_what_is_forgotten(simulation, found):

@@ -17,6 +17,7 @@ from kubectl_koord.model.reservations import (
     ReservationOwner,
     ReservationTerm,
     ReservationUse,
+    ReservedMember,
 )
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector, Taint, Toleration
@@ -330,6 +331,18 @@ def test_a_reservation_that_waits_in_a_gang_is_a_member() -> None:
         ("r", "ml/job", True),
         ("z", "", False),
     ]
+
+
+@pytest.mark.parametrize("phase", ["Available", "Succeeded", "Failed"])
+def test_a_reservation_on_a_node_is_a_bound_member_whatever_has_become_of_it(phase: str) -> None:
+    label, annotation = "pod-group.scheduling.sigs.k8s.io", "gang.scheduling.koordinator.sh/name"
+    by_label = held(status={"phase": phase}, meta={"labels": {label: "job"}}, template=template())
+    assert by_label.reserved_members == (ReservedMember("ml/job", "r"),)
+    by_annotation = held(status={"phase": phase}, meta={"annotations": {annotation: "job"}})
+    assert by_annotation.reserved_members == (ReservedMember("default/job", "r"),)
+    assert held(status={"phase": phase}, template=template()).reserved_members == ()
+    pending = held(status={"phase": "Pending", "nodeName": None}, meta={"labels": {label: "job"}}, template=template())
+    assert pending.reserved_members == ()
 
 
 def test_what_a_pod_says_about_reservations_is_read() -> None:

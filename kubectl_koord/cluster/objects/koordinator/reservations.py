@@ -13,7 +13,7 @@ from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, namespace
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
 from kubectl_koord.cluster.objects.pods import numa
-from kubectl_koord.cluster.objects.pods.decode import pending
+from kubectl_koord.cluster.objects.pods.decode import gang_of, pending
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, PodStatus
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requests import requests
@@ -221,6 +221,20 @@ def reads_namespaces(written: Reservation) -> bool:
         return False
     terms = (*pod_terms(affinity.pod_affinity), *pod_terms(affinity.pod_anti_affinity))
     return any(term.reads_namespaces for term in terms)
+
+
+def reserved_member(written: Reservation) -> reservations.ReservedMember | None:
+    """Return the member of a gang that a Reservation on a node stands for; None where there is no such gang or node.
+
+    In no phase does the gang cache drop it (`NewReservationToPodEventHandler` in pkg/util/reservation, `onPodAdd` and
+    `onPodUpdate` in coscheduling/core/gang_cache.go).
+    """
+    if not written.status.node_name:
+        return None
+    inner = written.spec.template.metadata if written.spec.template is not None else Meta()
+    annotations = {**(inner.annotations or {}), **(written.metadata.annotations or {})}
+    gang = gang_of(Meta(namespace=inner.namespace, labels=_labels(written), annotations=annotations))
+    return reservations.ReservedMember(gang, written.metadata.name) if gang else None
 
 
 def uid(meta: Meta) -> str:

@@ -68,11 +68,16 @@ def _finished(written: Pod) -> pods.FinishedPod:
     return pods.FinishedPod(
         namespace=namespace(meta),
         name=meta.name,
-        gang=gangs.gang_of(meta)[0],
+        gang=gang_of(meta),
         was_bound=bool(written.spec.node_name),
         created=meta.creation_timestamp or "",
         owner=owner(meta),
     )
+
+
+def gang_of(meta: Meta) -> str:
+    """Return the id of the gang that a pod is in, empty for none."""
+    return gangs.gang_of(meta)[0]
 
 
 def alike(meta: Meta, said: PodLabels, priority: int, requirements: pods.PodRequirements) -> Alike:
