@@ -1,5 +1,7 @@
 """preempt --dry-run: whom, where, at whose cost, and whether it helps."""
 
+from typing import Any
+
 import pytest
 
 from kubectl_koord.engine.rounds import MOST_ROUNDS
@@ -113,6 +115,14 @@ def test_several_pods_of_a_gang_that_ran_once_preempt_for_themselves_which_is_le
 def test_a_single_pod_of_a_gang_that_ran_once_preempts_like_a_lone_one() -> None:
     ran = cluster("s0: b0[n1]").with_gang("job", 1, 8, minimum=2, priority=9).with_finished("first", gang="job")
     report = preempt_of(ran.with_running("low", on="n1", cpu=8))
+    assert (report.verdict, [victim.pod for victim in report.victims]) == ("yes", ["default/low"])
+
+
+@pytest.mark.parametrize("held", [{"gates": ("g",)}, {"terminating": True}, {"scheduler": "x"}])
+def test_the_only_pod_of_a_gang_that_ran_which_may_be_tried_preempts_for_itself_alone(held: dict[str, Any]) -> None:
+    ran = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, minimum=2, priority=9).change_pods("job-1", **held)
+    ran = ran.with_running("low", on="n1", cpu=8).with_running("wall", on="n2", cpu=7, priority=9)
+    report = preempt_of(ran.with_running("first", on="n2", priority=9, gang="default/job"))
     assert (report.verdict, [victim.pod for victim in report.victims]) == ("yes", ["default/low"])
 
 

@@ -133,8 +133,8 @@ def _refused(offer: Offer, placed: Mapping[str, NodeSlots]) -> Callable[[], Iter
 
 
 def _never(job: Job) -> tuple[PendingPod, ...]:
-    """Return the members that are never tried: preemption makes room for them, too."""
-    return tuple(pod for pod in job.pods if pod.key in job.never)
+    """Return the members that are never tried: preemption makes room for them, too, but where each is for itself."""
+    return () if job.each_queued else tuple(pod for pod in job.pods if pod.key in job.never)
 
 
 class _Turns:

@@ -10,7 +10,7 @@ from kubectl_koord.diagnosis.obstacles import admission, victims
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.engine.subjects import PodSubject, Subject
+from kubectl_koord.engine.subjects import PodSubject, Subject, never_tried
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.moments import between
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
@@ -66,7 +66,9 @@ def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> Pre
 def _is_one_by_one(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> bool:
     """Tell whether several pods would preempt, each for itself: those of a gang that was satisfied once."""
     subject = simulation.subject
-    if isinstance(subject, PodSubject) or not subject.group.is_satisfied() or len(subject.pending) == 1:
+    if isinstance(subject, PodSubject) or not subject.group.is_satisfied():
+        return False
+    if len(subject.pending) - len(never_tried(subject, simulation.snapshot)) == 1:
         return False
     return any(
         not outcome.placed_at_once and (outcome.last is None or outcome.last.reason not in _FOR_EACH or outcome.rounds)
