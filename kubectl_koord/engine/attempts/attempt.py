@@ -89,7 +89,7 @@ class Job(Struct, frozen=True, dict=True):
         """Whether more members are tried than must find a place at once."""
         return sum(self.needed.values()) < len(self.tried)
 
-    @property
+    @cached_property
     def gang_decides(self) -> bool:
         """Whether it matters of which gang the trigger is: then that one has a member more when room ends."""
         return self.topology is None and len(self.needed) > 1 and self.has_surplus
