@@ -128,6 +128,11 @@ def jobs_ahead(simulation: Simulation) -> JobsAhead:
     return _queue_of(simulation).ahead_of(simulation.subject, is_planned=simulation.has_topology)
 
 
+def are_nodes_known(simulation: Simulation) -> bool:
+    """Tell whether it is known which nodes these jobs take."""
+    return not _queue_of(simulation).ahead_of(simulation.subject, is_planned=True).undetermined
+
+
 def knows_jobs_ahead(simulation: Simulation) -> bool:
     """Tell whether it is known already what these jobs take."""
     return _queue_of(simulation).knows_before(simulation.subject)

@@ -39,6 +39,9 @@ def test_preemption_is_of_no_use_for_a_plan_that_fails(version: str, verdict: st
     report = preempt_of(TWO.with_running("low", on="n1", cpu=1).configured(version=version))
     assert (report.verdict, report.reason, report.helps) == (verdict, "plan-not-executable", helps)
     assert (report.victims, report.rounds) == ((), ())
+    if verdict == "unknown":
+        why = "slots are enough, but the plan made of them cannot be carried out, and what comes of it is a race"
+        assert report.message == f"default/job: cannot tell whether preemption helps: {why}."
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,9 @@ def test_victims_die_in_vain_where_the_plan_after_them_fails(version: str, verdi
     report = preempt_of(full)
     assert [victim.pod for victim in report.victims] == ["default/low"]
     assert (report.verdict, report.reason, report.helps) == (verdict, reason, False if verdict == "no" else None)
+    if verdict == "unknown":
+        why = "with the room that it makes slots are enough, but the plan made of them cannot be carried out, and what"
+        assert report.message == f"default/job: cannot tell whether preemption helps: {why} comes of it is a race."
 
 
 def test_a_plan_that_only_another_trigger_makes_wrong_is_no_such_failure() -> None:

@@ -9,7 +9,7 @@ from kubectl_koord.model.quotas import NAME_LABEL
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptReport, Round, Victim
-from tests.build import SPINE, Drawing, cluster, having, preempt_of, short
+from tests.build import SPINE, Drawing, cluster, cpus, having, preempt_of, rules, short
 
 WORKED = (
     cluster(
@@ -75,6 +75,59 @@ def test_what_fits_needs_no_preemption() -> None:
     report = preempt_of(FREE)
     assert (report.verdict, report.reason, report.helps, report.eligible) == ("yes", "not-needed", None, True)
     assert report.message == "default/job needs no preemption: it would be placed now."
+
+
+AHEAD = "default/high has higher priority and takes its place; otherwise it would be placed."
+TWO_JOBS = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=5)
+
+
+@pytest.mark.parametrize("running", [0, 1])
+def test_a_gang_behind_one_that_takes_its_place_is_not_told_that_it_needs_no_preemption(running: int) -> None:
+    drawing = TWO_JOBS.with_gang("high", 1, 8, priority=9)
+    for number in range(running):
+        drawing = drawing.with_running(f"peer-{number}", on="n1", cpu=0, priority=5)
+    report = preempt_of(drawing)
+    assert (report.verdict, report.reason, report.helps, report.victims) == ("no", "no-victims", False, ())
+    message = "default/job would preempt no pods: no node has lower-priority pods that may be preempted."
+    assert (report.message, report.warnings) == (message, (Notice("contended", AHEAD),))
+
+
+def test_it_preempts_what_is_left_where_it_is_known_which_nodes_the_first_one_takes() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_running("low", on="n3", cpu=8).with_gang("job", 1, 8, priority=5)
+    drawing = drawing.with_gang("high", 2, 8, priority=9, must_gather=SPINE)
+    report = preempt_of(drawing)
+    assert (report.verdict, report.helps, report.nominations) == ("yes", True, {"default/job-0": "n3"})
+    assert [victim.pod for victim in report.victims] == ["default/low"]
+    assert Notice("contended", AHEAD) in report.warnings
+
+
+@pytest.mark.parametrize(
+    ("drawing", "word"),
+    [
+        pytest.param(cluster("s0: b0[n1 n2:9]").with_running("low", on="n2", cpu=1), "takes", id="which node is open"),
+        pytest.param(cluster("s0: b0[n1 n2:2]").with_running("low", on="n2", cpu=1), "may take", id="may leave room"),
+    ],
+)
+def test_it_is_open_whom_it_preempts_where_the_nodes_of_the_first_one_are_open(drawing: Drawing, word: str) -> None:
+    cpu = 8 if word == "takes" else 1
+    drawing = drawing.with_gang("job", 1, 8, priority=5).with_gang("high", 2, cpu, priority=9)
+    taken = AHEAD.replace("takes", word)
+    message = f"default/job: cannot tell which pods it would preempt: {taken}"
+    assert refused(drawing) == ("unknown", None, None, message)
+
+
+def test_a_gang_that_ran_once_preempts_pod_by_pod_behind_another_one_too() -> None:
+    ran = cluster("s0: b0[n1 n2 n3]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
+    ran = ran.with_gang("high", 2, 8, priority=10, must_gather=SPINE).with_running("low", on="n3", cpu=1, priority=1)
+    report = preempt_of(ran)
+    assert (report.verdict, report.reason) == ("unknown", None)
+
+
+def test_jobs_of_higher_priority_that_cannot_be_judged_leave_open_whether_preemption_is_needed() -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("job", cpu=8).with_gang("high", 1, 8, priority=9)
+    words = "jobs of higher priority may take its place: PodGroup could not be read: you may not read it"
+    message = f"default/job: cannot tell which pods it would preempt: {words}."
+    assert refused(drawing.with_gap("PodGroup")) == ("unknown", None, None, message)
 
 
 def test_nothing_pending_preempts_nobody() -> None:
@@ -260,6 +313,31 @@ def test_a_tie_that_only_the_schedulers_cache_decides_is_left_open() -> None:
     ]
 
 
+def test_outcomes_that_begin_alike_are_told_apart_by_the_nodes_that_not_all_of_them_take() -> None:
+    drawing = cluster("s0: b0[n0:8 n1:16 n2:16]").with_gang("job", 3, 8, priority=9)
+    drawing = drawing.with_running("a", on="n1", cpu=8, priority=1).with_running("b", on="n1", cpu=8, priority=3)
+    report = preempt_of(drawing.with_running("c", on="n2", cpu=16, priority=2))
+    first = "the scheduler tries default/job-0 first and makes room on"
+    assert [(one.when, [victim.pod for victim in one.victims]) for one in report.alternatives] == [
+        (f"{first} n1", ["default/a", "default/b"]),
+        (f"{first} n2", ["default/c"]),
+    ]
+
+
+def test_a_gang_that_only_some_outcomes_place_at_once_is_not_said_to_need_no_preemption() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_group("job", 2, topology=rules(f"MustGather {SPINE}"))
+    for name, cpu in (("n1", 8), ("n2", 4), ("n3", 8)):
+        drawing = drawing.change(name, allocatable=(*cpus(cpu, memory=1), ("pods", 110)))
+    drawing = drawing.with_pod("job-0", gang="job", cpu=8, priority=9).with_running("low", on="n3", cpu=8, priority=1)
+    report = preempt_of(drawing.with_pod("job-1", gang="job", requests=cpus(4, memory=1), priority=9))
+    message = "default/job would be placed, at once or by preemption: no object shows which."
+    assert (report.verdict, report.message) == ("yes", message)
+    assert [(one.when, one.reason) for one in report.alternatives] == [
+        ("the scheduler tries default/job-0 first", None),
+        ("the scheduler tries default/job-1 first", "not-needed"),
+    ]
+
+
 def test_what_is_not_evaluated_makes_a_yes_unknown() -> None:
     report = preempt_of(TAKEN.change_pods("job-0").with_quota("default", parent="gone"))
     words = "it depends on quota default (its parent does not exist), which is not evaluated."
@@ -279,6 +357,8 @@ def test_attempts_without_end_are_not_followed() -> None:
         drawing = drawing.with_running(f"low-{name}", on=name, cpu=4)
     report = preempt_of(drawing)
     assert (report.verdict, report.helps, len(report.rounds)) == ("unknown", None, MOST_ROUNDS + 1)
+    why = "the gang does not run after 65 attempts, and no more are computed"
+    assert report.message == f"default/job: cannot tell whether preemption helps: {why}."
 
 
 TEAM = (("quota.scheduling.koordinator.sh/name", "team"),)

@@ -1,4 +1,7 @@
+from msgspec.structs import replace
+
 from kubectl_koord.render.show import text
+from kubectl_koord.reports.jobs.preemption import Round
 from tests.render.samples import ASCII_TERMINAL, NOT_NEEDED, PIPE, PREEMPT, TERMINAL
 
 
@@ -145,3 +148,34 @@ What to do next
 Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(NOT_NEEDED, style=PIPE) == expected
+
+
+def outcomes(*later: str) -> list[str]:
+    """Return the lines of outcomes that begin alike and preempt these pods, if any, in a second attempt."""
+    (like,) = PREEMPT.alternatives
+    rounds = [
+        (like.rounds[0], Round(tuple(replace(like.victims[0], pod=pod) for pod in one.split()), {})) for one in later
+    ]
+    written = text(replace(PREEMPT, alternatives=tuple(replace(like, rounds=each) for each in rounds)), style=PIPE)
+    return [line for line in written.splitlines() if "If node-1 is tried first" in line]
+
+
+def test_outcomes_that_differ_in_a_later_attempt_alone_tell_its_victims() -> None:
+    first = "If node-1 is tried first: preempts default/low-1; nominated: job-0 -> node-1"
+    end = "; breaks default/low; the gang still does not run (not-helpful)."
+    assert outcomes("default/x", "default/y", "") == [
+        f"  1. {first}; attempt 2 preempts default/x{end}",
+        f"  2. {first}; attempt 2 preempts default/y{end}",
+        f"  3. {first}{end}",
+    ]
+
+
+def test_outcomes_in_which_the_same_pods_are_preempted_and_nominated_are_told_once() -> None:
+    assert len(outcomes("default/x", "default/x")) == 1
+
+
+def test_where_only_some_outcomes_need_preemption_the_advice_is_to_wait() -> None:
+    (like,) = PREEMPT.alternatives
+    both = (replace(like, reason=None), replace(like, reason="not-needed", victims=(), nominations={}))
+    written = text(replace(PREEMPT, verdict="yes", alternatives=both), style=PIPE)
+    assert "  1. Wait: the gang runs in each of these outcomes.\n" in written

@@ -26,12 +26,18 @@ def alternatives_of(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> tu
     return tuple(_alternative(simulation, outcome) for outcome in distinct.values())
 
 
-def _when(outcome: Outcome) -> str:
+def case_of_booking(outcome: Outcome) -> str:
+    """Return which node must score best for an outcome, where a pod cannot be bound on some; empty otherwise."""
     first = outcome.first
     if first.failed_seat is not None and first.fails_at_reserve:
         return sentences.node_scores_best(first.failed_seat.node, first.failed_seat.pod)
-    if first.unbookable:
-        return sentences.other_node_scores_best(sorted(first.unbookable))
+    return sentences.other_node_scores_best(sorted(first.unbookable)) if first.unbookable else ""
+
+
+def _when(outcome: Outcome) -> str:
+    first = outcome.first
+    if case := case_of_booking(outcome):
+        return case
     if first.late:
         return sentences.tried_late(first.late)
     return sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests)

@@ -1,16 +1,17 @@
 """Which pods job preemption would kill, attempt by attempt, and whether that helps."""
 
-from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import coverage, disruption, visibility
+from kubectl_koord.diagnosis import contention, coverage, disruption, visibility
+from kubectl_koord.diagnosis.contention import LeftByJobsAhead
 from kubectl_koord.diagnosis.obstacles import admission, victims
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import PodSubject, Subject, never_tried
+from kubectl_koord.explain.jobs.alternatives import case_of_booking
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.moments import between
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
@@ -18,7 +19,7 @@ from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of, open_outcomes
 from kubectl_koord.wording.answers import preemption as sentences
-from kubectl_koord.wording.answers.pending import depends_on
+from kubectl_koord.wording.answers.pending import depends_on, place_may_be_taken, place_taken
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.reservations import once_placed
 
@@ -51,6 +52,37 @@ def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = 
     if not snapshot.config.preemption:
         return _idle(simulation, warnings, "preemption-disabled", sentences.DISABLED, verdict="no", helps=False)
     outcomes = open_outcomes(simulation)
+    if all(outcome.placed_at_once for outcome in outcomes):
+        return _placed_alone(simulation, outcomes, warnings)
+    return _tried(simulation, outcomes, warnings)
+
+
+def _placed_alone(simulation: Simulation, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
+    """Return the report of a subject that is placed without preemption, unless jobs that go first take its place."""
+    left = contention.left_by_jobs_ahead(simulation)
+    if left is not None and not left.leaves_room:
+        return _behind_jobs_ahead(simulation, left, warnings)
+    unread = contention.unread_higher_priority_jobs(simulation)
+    if unread:
+        return _idle(simulation, warnings, None, place_may_be_taken(unread), verdict="unknown")
+    return _from_outcomes(simulation, outcomes, warnings)
+
+
+def _behind_jobs_ahead(simulation: Simulation, left: LeftByJobsAhead, warnings: tuple[Notice, ...]) -> PreemptReport:
+    """Return what preemption does once jobs of higher priority are placed, as far as the nodes they take are known."""
+    taken = place_taken(left.names, certain=left.certain)
+    if not (left.certain and (_preempts_nobody(simulation) or contention.are_nodes_known(simulation))):
+        return _idle(simulation, warnings, None, taken, verdict="unknown")
+    return _tried(simulation, open_outcomes(simulation, left.view), (*warnings, Notice("contended", taken)))
+
+
+def _preempts_nobody(simulation: Simulation) -> bool:
+    """Tell whether there is nobody to preempt, whatever the nodes: no running pod of a lower priority."""
+    own = _priority(simulation) or 0
+    return all(pod.priority >= own for pods in simulation.snapshot.running.values() for pod in pods)
+
+
+def _tried(simulation: Simulation, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
     if _is_one_by_one(simulation, outcomes):
         return _idle(simulation, warnings, None, sentences.EACH_POD_ALONE, verdict="unknown")
     return _from_outcomes(simulation, outcomes, warnings)
@@ -133,7 +165,7 @@ def _from_outcomes(
         broken_gangs=likeliest.broken_gangs,
         nominations=likeliest.nominations,
         rounds=likeliest.rounds,
-        message=_message(simulation, outcome, verdict),
+        message=_message(simulation, outcomes, verdict),
         alternatives=tuple(described) if len(described) > 1 else (),
         refusing_quota="" if outcome.placed_at_once or outcome.runs else _refusing_quota(outcome),
     )
@@ -149,13 +181,15 @@ def _distinct(described: list[PreemptAlternative]) -> list[PreemptAlternative]:
 
 
 def _told_apart(described: list[PreemptAlternative]) -> list[PreemptAlternative]:
-    """Return the outcomes, with the node that is taken where several begin alike: a quota's preemption takes any."""
-    cases = Counter(outcome.when for outcome in described)
+    """Return the outcomes, where several begin alike with the nodes that not all of them take."""
+    alike: dict[str, list[set[str]]] = {}
+    for outcome in described:
+        alike.setdefault(outcome.when, []).append(set(outcome.nominations.values()))
+    common = {when: set.intersection(*taken) for when, taken in alike.items()}
+    own = [sorted(set(outcome.nominations.values()) - common[outcome.when]) for outcome in described]
     return [
-        structs.replace(outcome, when=sentences.taking(outcome.when, *outcome.nominations.values()))
-        if cases[outcome.when] > 1 and len(outcome.nominations) == 1
-        else outcome
-        for outcome in described
+        structs.replace(outcome, when=sentences.taking(outcome.when, nodes)) if nodes else outcome
+        for outcome, nodes in zip(described, own, strict=True)
     ]
 
 
@@ -177,7 +211,7 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
         for preemption in outcome.rounds
     )
     return PreemptAlternative(
-        when=once_placed(outcome.landing, sentences.tried_first(outcome.trigger.key)),
+        when=once_placed(outcome.landing, case_of_booking(outcome) or sentences.tried_first(outcome.trigger.key)),
         verdict=verdict,
         victims=rounds[0].victims if rounds else (),
         nominations=rounds[0].nominations if rounds else {},
@@ -237,10 +271,12 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
         yield Notice("mixed-policies", sentences.MIXED_POLICIES)
 
 
-def _message(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:
-    name = simulation.subject.key
+def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verdict) -> str:
+    name, outcome = simulation.subject.key, outcomes[0]
     if verdict == "unknown":
-        return sentences.cannot_tell(name)
+        return sentences.cannot_tell(name, _why_open(outcomes))
+    if len({each.placed_at_once for each in outcomes}) > 1:
+        return sentences.runs_either_way(name)
     if outcome.placed_at_once:
         return sentences.not_needed(name)
     if not outcome.rounds:
@@ -248,6 +284,16 @@ def _message(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:
         reason = "plan-not-executable" if outcome.plan_fails else last
         return sentences.no_victims(name, reason, _refusing_quota(outcome))
     return sentences.preempts(name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs))
+
+
+def _why_open(outcomes: tuple[Outcome, ...]) -> str:
+    """Return why it is open whether preemption helps where all outcomes have that in common; empty otherwise."""
+    if any(outcome.runs is not None for outcome in outcomes):
+        return ""
+    first = outcomes[0]
+    return (
+        sentences.race(preempts=bool(first.rounds)) if first.plan_fails else sentences.not_followed(len(first.rounds))
+    )
 
 
 def _refusing_quota(outcome: Outcome) -> str:

@@ -32,9 +32,9 @@ def tried_first(pod: str) -> str:
     return f"the scheduler tries {pod} first"
 
 
-def taking(case: str, node: str) -> str:
-    """Return a case with the node on which room is made."""
-    return f"{case} and makes room on {node}"
+def taking(case: str, nodes: Sequence[str]) -> str:
+    """Return a case with the nodes on which room is made."""
+    return f"{case} and makes room on {_few(nodes)}"
 
 
 def ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
@@ -60,9 +60,25 @@ def _few(pods: Sequence[str]) -> str:
     return listed([*pods[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])])
 
 
-def cannot_tell(name: str) -> str:
-    """Return that it is open whether preemption helps."""
-    return f"{name}: cannot tell whether preemption helps."
+def cannot_tell(name: str, why: str = "") -> str:
+    """Return that it is open whether preemption helps, and why, where that is one sentence."""
+    return f"{name}: cannot tell whether preemption helps{f': {why}' if why else ''}."
+
+
+def race(*, preempts: bool) -> str:
+    """Return that what comes of a plan is a race, perhaps of one made after pods were preempted."""
+    then = "with the room that it makes " if preempts else ""
+    return f"{then}slots are enough, but the plan made of them cannot be carried out, and what comes of it is a race"
+
+
+def not_followed(attempts: int) -> str:
+    """Return that more attempts would follow than are computed."""
+    return f"the gang does not run after {count(attempts, 'attempt')}, and no more are computed"
+
+
+def runs_either_way(name: str) -> str:
+    """Return that a subject runs in every outcome, in some of them by preemption."""
+    return f"{name} would be placed, at once or by preemption: no object shows which."
 
 
 def not_needed(name: str) -> str:

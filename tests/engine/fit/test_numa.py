@@ -50,7 +50,18 @@ from kubectl_koord.model.hardware.numa import (
 from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources, RunningPod
 from kubectl_koord.model.values.memo import Identity
-from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, pending, preemption_of, running, why_of
+from tests.build import (
+    SPINE,
+    Drawing,
+    attempt_of,
+    cluster,
+    failing_pod,
+    pending,
+    preempt_of,
+    preemption_of,
+    running,
+    why_of,
+)
 
 GIB = 1 << 30
 
@@ -537,6 +548,15 @@ def test_where_only_some_nodes_can_be_booked_it_depends_on_the_score() -> None:
     assert [(one.when, one.verdict) for one in report.alternatives] == [
         ("n1 scores best for default/solo", "no"),
         ("another node than n1 scores best", "yes"),
+    ]
+
+
+def test_what_preemption_comes_to_depends_on_the_score_too() -> None:
+    report = preempt_of(_preferring(other=True), "pod/solo")
+    assert (report.verdict, report.message) == ("unknown", "default/solo: cannot tell whether preemption helps.")
+    assert [(one.when, one.reason) for one in report.alternatives] == [
+        ("n1 scores best for default/solo", "not-helpful"),
+        ("another node than n1 scores best", "not-needed"),
     ]
 
 

@@ -24,7 +24,9 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     if report.broken_gangs:
         page += [EmptyLine(), *broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (EmptyLine(), line)]
-    page += outcome_lines([sentences.alternative(each, report.gang) for each in report.alternatives], shown)
+    page += outcome_lines(
+        [*dict.fromkeys(sentences.alternative(each, report.gang) for each in report.alternatives)], shown
+    )
     page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
     facts = sentences.priority(report.priority)
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]

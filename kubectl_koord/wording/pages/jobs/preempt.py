@@ -1,6 +1,6 @@
 """The sentences of `preempt GANG --dry-run`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.reports.disruption import BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport
@@ -59,14 +59,20 @@ def alternative(each: PreemptAlternative, gang: str) -> str:
     places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
     broken = f"; breaks {', '.join(hit.gang for hit in each.broken_gangs)}" if each.broken_gangs else ""
     why = f" ({each.reason})" if each.reason else ""
-    return f"If {each.when}: {preempts}{places}{broken}{_THEN[each.helps]}{why}."
+    return f"If {each.when}: {preempts}{places}{''.join(_later(each))}{broken}{_THEN[each.helps]}{why}."
+
+
+def _later(each: PreemptAlternative) -> Iterator[str]:
+    for index, attempt in enumerate(each.rounds[1:], 2):
+        if attempt.victims:
+            yield f"; attempt {index} preempts {', '.join(victim.pod for victim in attempt.victims)}"
 
 
 def _nominated(nominations: Mapping[str, str], gang: str) -> str:
     pods: dict[str, list[str]] = {}
     for pod, node in nominations.items():
         pods.setdefault(node, []).append(name_within(gang, pod))
-    return "; ".join(f"{', '.join(pods[node])} -> {node}" for node in sorted(pods))
+    return "; ".join(f"{', '.join(sorted(pods[node]))} -> {node}" for node in sorted(pods))
 
 
 def next_step(report: PreemptReport) -> str:
@@ -75,6 +81,9 @@ def next_step(report: PreemptReport) -> str:
         return "Cannot tell whether preemption helps: check why the gang is pending."
     if report.refusing_quota:
         return f"Preemption frees nodes, and quota {report.refusing_quota} refuses the gang: see why it is pending."
+    needs = {each.reason != "not-needed" for each in report.alternatives}
+    if len(needs) > 1:
+        return "Wait: the gang runs in each of these outcomes."
     if report.reason:
         return _NEXT.get(report.reason, _BEFORE_PREEMPTION)
     if not report.helps:
