@@ -101,6 +101,24 @@ def test_a_label_goes_before_the_policy_of_the_kubelet(policies: object, label: 
 
 
 @pytest.mark.parametrize(
+    ("policies", "label", "ignored"),
+    [
+        (["BestEffortPodLevel"], "", "BestEffortPodLevel"),
+        (["BestEffortPodLevel"], "None", "BestEffortPodLevel"),
+        (["BestEffortPodLevel"], "SingleNUMANode", ""),
+        (["SingleNUMANodePodLevel"], "SingleNUMANodePodLevel", "SingleNUMANodePodLevel"),
+        (["None"], "none", ""),
+    ],
+)
+def test_a_policy_of_the_kubelet_that_a_label_replaces_is_not_one_without_effect(
+    policies: object, label: str, ignored: str
+) -> None:
+    found = numa(nrt(policies=policies), labels={"numa-topology-policy": label})
+    assert found is not None
+    assert found.ignored_policy == ignored
+
+
+@pytest.mark.parametrize(
     ("kubelet", "label", "policy"),
     [
         ({"policy": "static"}, "", ""),

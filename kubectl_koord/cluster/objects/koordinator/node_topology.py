@@ -265,7 +265,7 @@ def _numa(told: NodeTopology | None, said: Settings) -> NodeNUMA:
         bad_ratio=ratios is None,
         most_allocated=said.strategy == "MostAllocated" if said.strategy else None,
         known=told is not None,
-        ignored_policy=said.policy if _is_ignored(said.policy, _POLICIES) else topology.ignored_policy,
+        ignored_policy=_ignored(said.policy, topology),
     )
 
 
@@ -273,6 +273,13 @@ def forget() -> None:
     """Keep no value any more for nodes that are yet to come: all are read, and in their zones hardly two are equal."""
     _told.cache_clear()
     _joined.cache_clear()
+
+
+def _ignored(label: str, topology: NodeTopology) -> str:
+    """Return the policy that has no effect: the label's, or that of the kubelet where no label goes before it."""
+    if label in _POLICIES or _is_ignored(label, _POLICIES):
+        return "" if label in _POLICIES else label
+    return topology.ignored_policy
 
 
 def _is_ignored(policy: str, known: Mapping[str, NUMAPolicy]) -> bool:
