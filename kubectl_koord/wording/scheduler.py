@@ -144,10 +144,12 @@ def last_said(says: SchedulerSays, moment: str, longest: int | None) -> str:
     """
     age = age_at(says.last_seen or says.since, moment)
     since = (f"{age} ago" if says.last_seen else f"Within the last {age}") if age else f"Since {says.since}"
+    said = says.reads or f'the scheduler reported ({_HOLDS[says.agrees]}): "{_shortened(says.message, longest)}"'
+    told = f"{since} {said}" if age or says.since else f"{said[0].upper()}{said[1:]}"
     if not says.reads:
-        return f'{since} the scheduler reported ({_HOLDS[says.agrees]}): "{_shortened(says.message, longest)}"'
+        return told
     now = f"now {says.now}" if says.now else ""
-    return "; ".join(filter(None, [f"{since} {says.reads}", now, says.retry])) + "."
+    return "; ".join(filter(None, [told, now, says.retry])) + "."
 
 
 def _shortened(message: str, longest: int | None) -> str:

@@ -11,6 +11,7 @@ from kubectl_koord.model.values import quantity
 
 AmountForm: TypeAlias = Literal["exact", "rounded"]
 V = TypeVar("V")
+_DEVICES = {"gpu": "GPU", "rdma": "RDMA", "fpga": "FPGA"}
 _MOST_NAMES = 1 << 10
 _BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
@@ -63,6 +64,11 @@ def resource_name(resource: str) -> str:
     return last.upper() if last in {"npu", "rdma"} and last != resource else resource
 
 
+def device_name(kind: str) -> str:
+    """Return `GPU`, `RDMA`, `FPGA`; a type that the scheduler does not know as it is."""
+    return _DEVICES.get(kind, kind)
+
+
 def unit(resource: str) -> str:
     """Return the shortest name of a resource, for tables: `CPU`, `GPU`, `mig-1g.5gb`."""
     last = resource_name(resource).rpartition("/")[2]
@@ -82,7 +88,7 @@ def amount_of(resource: str, number: int, form: AmountForm = "exact") -> str:
 def _rounded(resource: str, number: int) -> str:
     if resource == "cpu":
         return f"{number / 1000:.2f}".rstrip("0").rstrip(".")
-    if resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-"):
+    if quantity.is_bytes(resource):
         for suffix, size in _BINARY:
             if abs(number) >= size:
                 return f"{number / size:.1f}".removesuffix(".0") + suffix

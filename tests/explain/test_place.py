@@ -97,6 +97,30 @@ def test_cards_are_counted_once_whatever_they_are_called() -> None:
     )
 
 
+def test_cpu_memory_and_pods_come_before_whatever_else_koordinator_adds_to_a_node() -> None:
+    batch = (("kubernetes.io/batch-cpu", 60000), ("kubernetes.io/batch-memory", 512 << 30))
+    mid = (("kubernetes.io/mid-cpu", 1000), ("kubernetes.io/mid-memory", 1 << 30))
+    room = (*cpus(8, nvidia_gpu=8), ("ephemeral-storage", 2 << 40), ("hugepages-1Gi", 1 << 30), *batch, *mid)
+    drawn = cluster(TREE).change("n1", allocatable=(*room, ("hugepages-2Mi", 0), ("memory", 4 << 30), ("pods", 110)))
+    named = ["nvidia.com/gpu", "cpu", "memory", "pods", "ephemeral-storage", "hugepages-1Gi"]
+    assert [one.resource for one in node_report(drawn, "n1").free] == [*named, *(name for name, _ in (*batch, *mid))]
+    headline = "Node n1; free: 8 of 8 GPU, 8 of 8 CPU, 4Gi of 4Gi memory, 110 of 110 pods.\n"
+    others = (
+        "Also free: 2Ti of 2Ti ephemeral-storage, 1Gi of 1Gi hugepages-1Gi, 60000 of 60000 batch-cpu, 512Gi of 512Gi"
+    )
+    rest = " batch-memory, 1000 of 1000 mid-cpu, 1Gi of 1Gi mid-memory.\n"
+    found = page(node_report(drawn, "n1"))
+    assert found.startswith(headline)
+    assert others + rest in found
+
+
+def test_of_many_other_resources_a_terminal_gets_the_first() -> None:
+    many = tuple((f"example.com/r{number}", 1) for number in range(9))
+    drawn = cluster(TREE).change("n1", allocatable=(*cpus(8), *many, ("pods", 110)))
+    shown = text(node_report(drawn, "n1"), style=TERMINAL)
+    assert "1 of 1 r4 and 4 more (--all shows them)." in " ".join(shown.split())
+
+
 def test_devices_are_told_in_totals() -> None:
     drawn = (
         cluster(TREE)

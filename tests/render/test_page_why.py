@@ -4,7 +4,7 @@ from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.reports.capacity.quota import Share
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import Cause, Funnel, PodShape, SlotRow, WhatIf
+from kubectl_koord.reports.jobs.pending import Cause, Funnel, PodShape, SchedulerSays, SlotRow, WhatIf
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 
@@ -132,6 +132,19 @@ Within the last 2d the scheduler reported (may be outdated): "0/12 nodes are ava
 12 nodes, 11 not cordoned, 0 with 8 CPU free. Evaluated as Koordinator 1.7 (as requested)
 """
     assert text(LONE, style=PIPE) == expected
+
+
+def test_a_message_of_which_nobody_knows_the_time_begins_the_sentence() -> None:
+    says = SchedulerSays("0/12 nodes are available", "", agrees=None)
+    assert '\nThe scheduler reported (may be outdated): "0/12' in text(replace(LONE, scheduler_says=says), style=PIPE)
+    counted = replace(says, reads="the scheduler counted 3 of 4 slots in spine-1")
+    page = text(replace(LONE, scheduler_says=counted), style=PIPE)
+    assert "\nThe scheduler counted 3 of 4 slots in spine-1.\n" in page
+
+
+def test_what_is_told_below_a_yes_is_a_sentence_of_its_own() -> None:
+    cause = Cause("waiting-for-retry", "it would be placed now: wait.")
+    assert "\nIt would be placed now: wait.\n" in text(replace(PLACED, cause=cause), style=PIPE)
 
 
 def test_of_many_domains_only_those_that_could_gain_most_are_shown_in_other_states() -> None:

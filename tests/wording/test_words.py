@@ -55,6 +55,9 @@ def test_the_resource_that_counts_comes_first() -> None:
         ("memory", 3 << 30, "3Gi memory", "3Gi"),
         ("memory", 0, "0 memory", "0"),
         ("hugepages-2Mi", 3 << 19, "1.5Mi hugepages-2Mi", "1536Ki"),
+        ("kubernetes.io/batch-memory", 3 << 29, "1.5Gi batch-memory", "1536Mi"),
+        ("kubernetes.io/batch-cpu", 60000, "60000 batch-cpu", "60000"),
+        ("koordinator.sh/gpu-memory-ratio", 100, "100 gpu-memory-ratio", "100"),
         ("example.com/fpga", 2, "2 fpga", "2"),
         ("huawei.com/npu", 2, "2 NPU", "2"),
     ],
@@ -131,6 +134,10 @@ def test_a_domain_is_called_by_its_layer(layer: str, noun: str) -> None:
         (
             numa.UnalignedZones("Restricted", (("cpu", (1,), (1,)), ("memory", (2,), (2,)))),
             "no NUMA zones by Restricted for CPU and memory together",
+        ),
+        (
+            numa.UnalignedZones("Restricted", (("cpu", (1,), (1,)), ("gpu", (2,), (2,)), ("x.y/fpga", (2,), (2,)))),
+            "no NUMA zones by Restricted for CPU, GPU and x.y/fpga together",
         ),
         (numa.InsufficientInZones((("cpu", 2, 1),)), "insufficient CPU in its NUMA zones"),
     ],

@@ -14,9 +14,11 @@ from kubectl_koord.reports.capacity.place import Free, JobHere, ReservationHere
 from kubectl_koord.simulation.simulation import Scenario
 from kubectl_koord.wording.remedies.reservations import owner
 
+_RANKS = {resource: rank for rank, resource in enumerate(("cpu", "memory", "pods"))}
+
 
 def free(cluster: Scenario, names: Iterable[str]) -> Iterator[Free]:
-    """Yield what is free by resource: cards first, counted once whatever they are called, then CPU, then the rest."""
+    """Yield what is free by resource: cards, counted once whatever they are called, CPU, memory, pods, then others."""
     total, free, withheld = Counter[str](), Counter[str](), Counter[str]()
     every = tuple(names)
     for name in every:
@@ -24,7 +26,7 @@ def free(cluster: Scenario, names: Iterable[str]) -> Iterator[Free]:
         has, left = _amounts(cluster.view.state(name))
         total.update(has)
         (free if node.ready and not node.unschedulable else withheld).update(left)
-    order = sorted(total, key=lambda kind: (not _is_cards(kind), kind != "cpu", kind))
+    order = sorted(total, key=lambda kind: (not _is_cards(kind), _RANKS.get(kind, len(_RANKS)), kind))
     spelled = [name for one in every for name, _ in cluster.view.node(one).allocatable]
     for kind in order:
         numbers = [total[kind], free[kind], withheld[kind]]

@@ -102,12 +102,13 @@ def spell(resource: str, number: int) -> str:
     """Return the shortest exact spelling of an amount (the inverse of `amount`)."""
     if resource == "cpu":
         return str(number // 1000) if number % 1000 == 0 else f"{number}m"
-    if _is_bytes(resource) and number:
+    if is_bytes(resource) and number:
         for suffix in ("Ti", "Gi", "Mi", "Ki"):
             if number % _BINARY[suffix] == 0:
                 return f"{number // _BINARY[suffix]}{suffix}"
     return str(number)
 
 
-def _is_bytes(resource: str) -> bool:
+def is_bytes(resource: str) -> bool:
+    """Tell whether amounts of a resource are bytes: memory of any kind, storage and huge pages."""
     return resource == "ephemeral-storage" or resource.startswith("hugepages-") or resource.endswith("memory")

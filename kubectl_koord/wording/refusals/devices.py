@@ -7,14 +7,9 @@ from kubectl_koord.engine.reasons import devices
 from kubectl_koord.engine.reasons import prefilter as refusals
 from kubectl_koord.engine.reasons.devices import DeviceReason
 from kubectl_koord.engine.reasons.prefilter import InvalidDevices
+from kubectl_koord.wording.words import device_name
 
-_NAMES = {"gpu": "GPU", "rdma": "RDMA", "fpga": "FPGA"}
 _SCOPES: Mapping[str, str] = {"Node": "node", "NUMANode": "NUMA node", "PCIe": "PCIe switch", "Device": "device"}
-
-
-def device_name(kind: str) -> str:
-    """Return `GPU`, `RDMA`, `FPGA`; a type that the scheduler does not know as it is."""
-    return _NAMES.get(kind, kind)
 
 
 def device_stage(reason: DeviceReason) -> str:

@@ -5,11 +5,16 @@ from typing import assert_never
 from kubectl_koord.engine.reasons import numa
 from kubectl_koord.engine.reasons.numa import NUMAReason
 from kubectl_koord.model.values import quantity
-from kubectl_koord.wording.words import listed, resource_name, span
+from kubectl_koord.wording.words import device_name, listed, resource_name, span
 
 
 def _cpu(milli: int) -> str:
     return quantity.spell("cpu", milli)
+
+
+def _named(hinted: str) -> str:
+    """Return the name of what zones are asked for: a resource, or a type of device."""
+    return device_name(resource_name(hinted))
 
 
 def zone_obstacle(reason: NUMAReason, most: int | None = None) -> str:
@@ -36,7 +41,7 @@ def zone_obstacle(reason: NUMAReason, most: int | None = None) -> str:
         case numa.UnsatisfiedZones(resources=resources):
             return f"no NUMA zones with enough {listed([resource_name(one) for one in resources])}"
         case numa.UnalignedZones(policy=policy, hints=hints):
-            return f"no NUMA zones by {policy} for {listed([resource_name(one) for one, _, _ in hints])} together"
+            return f"no NUMA zones by {policy} for {listed([_named(one) for one, _, _ in hints])} together"
         case numa.InsufficientInZones(short=short):
             return f"insufficient {listed([resource_name(one) for one, _, _ in short])} in its NUMA zones"
         case numa.BeyondReservedZones(reasons=reasons):

@@ -9,8 +9,7 @@ from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity.devices import Card, DeviceRoom, DevicesReport, DomainCards, NodeCards, TypeTotal
 from kubectl_koord.wording.pages.capacity import devices as sentences
 from kubectl_koord.wording.pages.common import beyond_limit, more
-from kubectl_koord.wording.refusals.devices import device_name
-from kubectl_koord.wording.words import amount_of, domain_name
+from kubectl_koord.wording.words import amount_of, device_name, domain_name
 
 _MEMORY = "koordinator.sh/gpu-memory"
 _SIZES = 2

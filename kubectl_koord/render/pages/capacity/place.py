@@ -65,6 +65,9 @@ def _head(report: NodeReport | DomainReport, headline: str) -> list[Block]:
 
 
 def _rest(report: NodeReport | DomainReport, shown: Shown, nodes: int) -> Iterator[Block]:
+    if others := sentences.free_of_others(report.free):
+        first, more = parted(others, shown.few)
+        yield Line(sentences.also_free(first, len(more)))
     if report.devices:
         yield Line(sentences.devices(report.devices))
     if report.drain is not None:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from kubectl_koord.model.accelerators import CARD
 from kubectl_koord.reports.capacity.devices import Card, DevicesReport, NodeCards, TypeTotal
-from kubectl_koord.wording.refusals.devices import device_name
-from kubectl_koord.wording.words import count, listed
+from kubectl_koord.wording.words import count, device_name, listed
 
 UNKNOWN_AMOUNT = "?"
 IN_SHARES = "IN SHARES: what is free of devices that are in use in part."

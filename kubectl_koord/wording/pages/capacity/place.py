@@ -16,8 +16,8 @@ from kubectl_koord.reports.capacity.place import (
     WaitingGang,
 )
 from kubectl_koord.wording.disruption import eviction_effects
-from kubectl_koord.wording.refusals.devices import device_name
-from kubectl_koord.wording.words import amount_of, count, domain_name, listed, unit
+from kubectl_koord.wording.pages.common import first_names
+from kubectl_koord.wording.words import amount_of, count, device_name, domain_name, listed, unit
 
 NOTHING_RUNS = "No pods run here."
 RUNNING = "Running"
@@ -27,7 +27,6 @@ DRAIN = "If it were drained"
 DETAILS = "SLOTS: pods that it takes now, beside what runs here. Details: kubectl koord why-pending GANG"
 NO_GANG_FITS = "No pending gang could use it now"
 ONE_BY_ONE = "Each pod was tried by itself on the other nodes; which of them the scheduler takes is not predicted."
-_MOST_RESOURCES = 4
 _MOST_REASONS = 2
 _OUTCOMES: dict[Goes, str] = {"fits": "could go elsewhere", "no-node": "could not go elsewhere", "unknown": "unknown"}
 
@@ -52,7 +51,22 @@ def domain_headline(report: DomainReport) -> str:
 
 
 def _free(every: Sequence[Free]) -> str:
-    return f"free: {', '.join(map(_of_total, every[:_MOST_RESOURCES]))}"
+    return f"free: {', '.join(map(_of_total, every[: _usual(every)]))}"
+
+
+def free_of_others(every: Sequence[Free]) -> list[str]:
+    """Return what is free of the resources that the headline does not tell."""
+    return [_of_total(one) for one in every[_usual(every) :]]
+
+
+def also_free(amounts: Sequence[str], more: int) -> str:
+    """Return the same in a line, the first of many amounts."""
+    return f"Also free: {first_names(amounts, more) if more else ', '.join(amounts)}."
+
+
+def _usual(every: Sequence[Free]) -> int:
+    """Return how many resources the headline tells: cards, CPU, memory and pods, which come first."""
+    return next((index for index, one in enumerate(every, 1) if one.resource == "pods"), len(every))
 
 
 def _of_total(one: Free) -> str:

@@ -48,7 +48,7 @@ def where(placement: Mapping[str, str]) -> str:
 def remarks(report: WhyReport) -> Iterator[str]:
     """Yield what is to be read below the verdict."""
     if report.verdict == "yes" and report.cause:
-        yield report.cause.message
+        yield f"{report.cause.message[0].upper()}{report.cause.message[1:]}"
     cause = report.cause
     if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
         yield f"Affected pods: {', '.join(name_within(report.gang, pod) for pod in cause.pods)}."
