@@ -135,13 +135,27 @@ def _verb_first(words: Sequence[str]) -> list[str]:
 def _usage(problem: Exception, message: str) -> KoordError:
     context = getattr(problem, "ctx", None)
     where = context.command_path if context is not None else "kubectl koord"
-    mistyped = re.fullmatch(r"No such command '(.*)'\.", message, re.DOTALL)
-    if mistyped is not None and (meant := near(mistyped[1], _verbs(context))):
-        message = f"{message.rstrip('.')}, did you mean {', '.join(meant)}?"
-    else:
-        message = f"{message.rstrip('.')};"
+    message, meant = _mistyped(message, context)
+    message = f"{message.rstrip('.')}, did you mean {', '.join(meant)}?" if meant else f"{message.rstrip('.')};"
     text = message.rstrip(".") if message.startswith("error") else f"error: {message.rstrip('.')}"
     return KoordError(f"{' '.join(text.split())} see '{where} --help'")
+
+
+def _mistyped(message: str, context: object) -> tuple[str, Sequence[str]]:
+    """Return the message without the guesses of Typer, which knows the flags of one verb alone, and what was meant."""
+    if flag := re.match(r"No such option: --([^\s.]+)", message):
+        return flag[0], [f"--{name}" for name in near(flag[1], _flags(context))]
+    command = re.fullmatch(r"No such command '(.*)'\.", message, re.DOTALL)
+    return message, near(command[1], _verbs(context)) if command else ()
+
+
+def _flags(context: object) -> list[str]:
+    """Return the names of the flags that are known there: of the verb, of every verb, and kubectl's."""
+    from kubectl_koord.cli import flag_texts
+
+    own = [name for option in getattr(getattr(context, "command", None), "params", ()) for name in option.opts]
+    every = (*own, *flag_texts.OF_EVERY_VERB, *flag_texts.OF_CONNECTIONS)
+    return [name.removeprefix("--") for name in every if name.startswith("--")]
 
 
 def _verbs(context: object) -> list[str]:
