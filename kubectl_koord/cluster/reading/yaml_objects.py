@@ -14,12 +14,13 @@ from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.reading.list_head import Source
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SEQUENCE = "tag:yaml.org,2002:seq"
 _MERGE = "tag:yaml.org,2002:merge"
 _BASES: tuple[Any, ...] = (_BASE,) if issubclass(_BASE, Composer) else (Composer, _BASE)
 
 
 def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
-    """Yield each document's value; the items of a List one by one, as soon as they are there.
+    """Yield each document's value; the items of a List one by one, as soon as they are there, and a List without any.
 
     Timestamps stay text, as in the API.
 
@@ -143,27 +144,26 @@ class _Loader(*_BASES):  # type: ignore[misc]
         return values
 
     def _mapping(self) -> Iterator[Any]:
-        """Yield the items of a mapping that has such, else the mapping."""
+        """Yield the items of a mapping that has any, else the mapping."""
         start = self.get_event()
         root = yaml.MappingNode("tag:yaml.org,2002:map", [], start.start_mark, start.end_mark)
         has_items = False
         while not self.check_event(yaml.MappingEndEvent):
             key = self.compose_node(root, None)
-            if key.value == "items" and self._is_plain(yaml.SequenceStartEvent):
-                has_items = True
-                yield from self._items()
-            else:
+            if key.value != "items" or not self._is_plain(yaml.SequenceStartEvent):
                 root.value.append((key, self.compose_node(root, key)))
+                continue
+            start = self.get_event()
+            if self.check_event(yaml.SequenceEndEvent):
+                root.value.append((key, yaml.SequenceNode(_SEQUENCE, [], start.start_mark, start.end_mark)))
+            while not self.check_event(yaml.SequenceEndEvent):
+                has_items = True
+                yield self._object()
+            self.get_event()
         self.get_event()
         self._source.next_object()
         if not has_items:
             yield self.construct_document(root)
-
-    def _items(self) -> Iterator[Any]:
-        self.get_event()
-        while not self.check_event(yaml.SequenceEndEvent):
-            yield self._object()
-        self.get_event()
 
     def _object(self) -> Any:  # noqa: ANN401 - any value
         count, anchored = self._count, self._anchored

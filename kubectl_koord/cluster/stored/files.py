@@ -25,6 +25,7 @@ _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-
 _BEGINS_JSON = {b"{", b"[", b""}
 _LONGEST_NAME = 253
 _DEFINITION = "CustomResourceDefinition"
+_STATUS = "Status"
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -35,6 +36,11 @@ _SHARED = frozenset(kind.object_kind for name, kind in KINDS.items() if name != 
 class _Head(msgspec.Struct):
     kind: str = ""
     items: list[msgspec.Raw] | None = None
+
+
+class _Status(msgspec.Struct):
+    status: str = ""
+    message: str = ""
 
 
 class _Kind(msgspec.Struct, rename="camel"):
@@ -174,6 +180,8 @@ class _File:
             if kind not in self._decoders:
                 if kind.endswith("List"):
                     self._take_inner(raw)
+                elif kind == _STATUS:
+                    self._check_status(msgspec.json.decode(raw, type=_Status))
                 elif kind == _DEFINITION and scheduler.EXPLANATIONS.encode() in bytes(raw):
                     self._take_definition(msgspec.json.decode(raw))
                 return
@@ -195,6 +203,11 @@ class _File:
         if isinstance(meta, dict) and meta.get("name") == scheduler.EXPLANATIONS:
             self._collector.crd_version = scheduler.from_explanation_schema(value)
 
+    def _check_status(self, answer: _Status) -> None:
+        """Refuse a failure of the API server in the place of objects: what it kept back is not absent."""
+        if answer.status != "Success":
+            raise KoordError(f"error: {self._name}: the server's error in place of objects: {answer.message}")
+
     def _take_value(self, value: Any) -> None:  # noqa: ANN401
         if not isinstance(value, dict):
             raise KoordError(f"error: {self._name}: not a Kubernetes object or List")
@@ -212,15 +225,21 @@ class _File:
                 return
             kind = _row(kind, head.api_version)
             if kind not in WIRE_TYPES:
-                if kind.endswith("List"):
-                    msgspec.convert(value, _Head)  # `items` that are none must not count as none at all
-                elif kind == _DEFINITION:
-                    self._take_definition(value)
+                self._take_other(kind, value)
                 return
             written = msgspec.convert(value, WIRE_TYPES[kind], strict=False)
         except msgspec.ValidationError as problem:
             raise KoordError(f"error: {self._name}: {_describe_value(value)}: {problem}") from None
         self._add_one(kind, written)
+
+    def _take_other(self, kind: str, value: dict[str, Any]) -> None:
+        """Take what is no object that is kept."""
+        if kind.endswith("List"):
+            msgspec.convert(value, _Head)  # `items` that are none must not count as none at all
+        elif kind == _STATUS:
+            self._check_status(msgspec.convert(value, _Status))
+        elif kind == _DEFINITION:
+            self._take_definition(value)
 
     def _add_one(self, kind: str, written: Any) -> None:  # noqa: ANN401
         if not written.metadata.name:

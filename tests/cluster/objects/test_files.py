@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -154,6 +155,25 @@ def listed(*items: object) -> str:
     return json.dumps({"kind": "List", "items": items})
 
 
+FORBIDDEN = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "nodes is forbidden", "code": 403}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"kind": "List", "items": []}',
+        "kind: List\nitems: []\n",
+        "items:\n  []\nkind: NodeList\napiVersion: v1\n",
+        '{"kind": "Status", "apiVersion": "v1", "status": "Success"}',
+        "kind: Status\napiVersion: v1\nstatus: Success\n",
+    ],
+)
+def test_a_list_without_items_is_no_empty_file(content: str) -> None:
+    collector = Collector()
+    files.take("f", content.encode(), collector)
+    assert "Node" in offline.missing_kinds(collector)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -213,6 +233,9 @@ def listed(*items: object) -> str:
         ("kind: Node\nmetadata: {name: [1]}", "error: f: Node 1: "),
         ("kind: Node\nmetadata: 5", "error: f: Node (no name): Expected `object`, got `int` - at `$.metadata`"),
         ("kind: List\nitems: [5]", "error: f: not a Kubernetes object or List"),
+        (json.dumps(FORBIDDEN), "error: f: the server's error in place of objects: nodes is forbidden"),
+        (listed(FORBIDDEN), "error: f: the server's error in place of objects: nodes is forbidden"),
+        (yaml.safe_dump(FORBIDDEN), "error: f: the server's error in place of objects: nodes is forbidden"),
     ],
 )
 def test_an_error_names_the_file_the_object_and_the_field(content: str, words: str) -> None:
