@@ -126,13 +126,13 @@ def test_a_gang_that_ran_once_preempts_pod_by_pod_behind_another_one_too() -> No
 def test_jobs_of_higher_priority_that_cannot_be_judged_leave_open_whether_preemption_is_needed() -> None:
     drawing = cluster("s0: b0[n1]").with_pod("job", cpu=8).with_gang("high", 1, 8, priority=9)
     words = "jobs of higher priority may take its place: PodGroup could not be read: you may not read it"
-    message = f"default/job: cannot tell which pods it would preempt: {words}."
+    message = f"pod default/job: cannot tell which pods it would preempt: {words}."
     assert refused(drawing.with_gap("PodGroup")) == ("unknown", None, None, message)
 
 
 def test_nothing_pending_preempts_nobody() -> None:
     drawing = FREE.with_running("done", on="n1")
-    message = "default/done would preempt no pods: it has no pending pods."
+    message = "pod default/done would preempt no pods: it is not pending."
     report = preempt_of(drawing, "done")
     assert (report.verdict, report.reason, report.priority, report.message) == ("yes", "no-pending-pods", None, message)
 
@@ -357,7 +357,7 @@ def test_attempts_without_end_are_not_followed() -> None:
         drawing = drawing.with_running(f"low-{name}", on=name, cpu=4)
     report = preempt_of(drawing)
     assert (report.verdict, report.helps, len(report.rounds)) == ("unknown", None, MOST_ROUNDS + 1)
-    why = "the gang does not run after 65 attempts, and no more are computed"
+    why = "it takes more than 65 attempts, and no more are computed"
     assert report.message == f"default/job: cannot tell whether preemption helps: {why}."
 
 
@@ -382,7 +382,7 @@ def test_victims_for_a_pod_that_its_quota_refuses_die_in_vain_and_it_is_said_why
     assert (report.verdict, report.helps) == ("no", False)
     assert [(victim.pod, victim.wasted) for victim in report.victims] == [("default/low", True)]
     words = (
-        "the preemption would be wasted: the gang would still not run, as quota team refuses its pods whatever is freed"
+        "the preemption would be wasted: the pod would still not run, as quota team refuses its pods whatever is freed"
         " for them."
     )
     assert Notice("wasted-victims", words) in report.warnings
@@ -394,4 +394,4 @@ def test_a_pod_with_room_that_its_quota_refuses_is_nominated_without_a_victim() 
     )
 
     assert (report.verdict, report.victims) == ("no", ())
-    assert report.message == "default/job would preempt no pods: quota team refuses it, not the nodes."
+    assert report.message == "pod default/job would preempt no pods: quota team refuses it, not the nodes."

@@ -99,6 +99,12 @@ def test_the_fewest_cordoned_nodes_of_a_place_are_named(
     assert ways(two(ROW).cordon(*cordoned), "uncordon") == (way,)
 
 
+def test_of_a_lone_pod_it_is_asked_as_of_a_pod_as_a_gang_may_have_its_name() -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("job", cpu=8, priority=9).with_running("low", on="n1", cpu=8)
+    (way,) = ways(drawing, "wait-for-preemption")
+    assert way.command == "kubectl koord preempt pod/job -n default --dry-run"
+
+
 def test_one_cordoned_node_is_named_alone_even_where_the_taint_alone_stands() -> None:
     drawing = two(cluster("s0: b0[n1 n2]"))
     way = WayOut("uncordon", "Uncordon n2", "kubectl uncordon n2", (Uncordon("n2"),))

@@ -150,6 +150,17 @@ Evaluated as Koordinator 1.8 (from the image tag)
     assert text(NOT_NEEDED, style=PIPE) == expected
 
 
+def test_of_a_lone_pod_it_is_spoken_as_one_and_it_is_asked_for_as_one() -> None:
+    (like,) = PREEMPT.alternatives
+    report = replace(PREEMPT, verdict="no", reason=None, lone_pod=True, alternatives=(replace(like, reason=None),))
+    written = text(report, style=PIPE)
+    assert "; the pod still does not run.\n" in written
+    assert "check why the pod is pending.\n     kubectl koord why-pending pod/default/job\n" in written
+    assert "\nPod priority 9000. Evaluated" in written
+    assert "The pod is stopped before preemption" in text(replace(report, reason="scheduling-gated"), style=PIPE)
+    assert "  1. Nothing: the pod is not pending.\n" in text(replace(report, reason="no-pending-pods"), style=PIPE)
+
+
 def outcomes(*later: str) -> list[str]:
     """Return the lines of outcomes that begin alike and preempt these pods, if any, in a second attempt."""
     (like,) = PREEMPT.alternatives

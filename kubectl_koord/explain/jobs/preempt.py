@@ -20,6 +20,7 @@ from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptRep
 from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of, open_outcomes
 from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import depends_on, place_may_be_taken, place_taken
+from kubectl_koord.wording.answers.progress import called
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.reservations import once_placed
 
@@ -92,7 +93,8 @@ def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> Pre
     unread = visibility.unread_members(simulation.subject, simulation.snapshot)
     if unread:
         return _idle(simulation, warnings, None, could_not_be_read(unread), verdict="unknown")
-    return _idle(simulation, warnings, "no-pending-pods", sentences.NO_PENDING_PODS, verdict="yes")
+    why = sentences.NOT_PENDING if _is_lone(simulation) else sentences.NO_PENDING_PODS
+    return _idle(simulation, warnings, "no-pending-pods", why, verdict="yes")
 
 
 def _is_one_by_one(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> bool:
@@ -131,8 +133,17 @@ def _idle(
         broken_gangs=(),
         nominations={},
         rounds=(),
-        message=sentences.no_attempt(simulation.subject.key, message, certain=verdict != "unknown"),
+        message=sentences.no_attempt(_name(simulation), message, certain=verdict != "unknown"),
+        lone_pod=_is_lone(simulation),
     )
+
+
+def _is_lone(simulation: Simulation) -> bool:
+    return isinstance(simulation.subject, PodSubject)
+
+
+def _name(simulation: Simulation) -> str:
+    return called(simulation.subject.key, lone_pod=_is_lone(simulation))
 
 
 def _priority(simulation: Simulation) -> int | None:
@@ -168,6 +179,7 @@ def _from_outcomes(
         message=_message(simulation, outcomes, verdict),
         alternatives=tuple(described) if len(described) > 1 else (),
         refusing_quota="" if outcome.placed_at_once or outcome.runs else _refusing_quota(outcome),
+        lone_pod=_is_lone(simulation),
     )
 
 
@@ -265,14 +277,14 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
         yield Notice("ignores-budgets", sentences.ignores_budgets(list(covered), broken))
     wasted = [outcome for outcome in outcomes if outcome.runs is False and outcome.rounds]
     if wasted:
-        yield Notice("wasted-victims", sentences.wasted(_refusing_quota(wasted[0])))
+        yield Notice("wasted-victims", sentences.wasted(_refusing_quota(wasted[0]), lone_pod=_is_lone(simulation)))
     yield from victims.notices(simulation, outcomes)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         yield Notice("mixed-policies", sentences.MIXED_POLICIES)
 
 
 def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verdict) -> str:
-    name, outcome = simulation.subject.key, outcomes[0]
+    name, outcome = _name(simulation), outcomes[0]
     if verdict == "unknown":
         return sentences.cannot_tell(name, _why_open(outcomes))
     if len({each.placed_at_once for each in outcomes}) > 1:

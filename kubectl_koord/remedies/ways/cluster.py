@@ -85,7 +85,8 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
     freed = disruption.freed(simulation.snapshot, outcome.killed)
     broken = disruption.broken_gangs(simulation.snapshot, outcome.killed)
     message += preemption_effects(freed, broken)
-    yield WayOut("wait-for-preemption", message, commands.preempt(simulation.subject.key), edits, freed, broken)
+    shown = commands.preempt(simulation.subject.key, lone_pod=not is_gang)
+    yield WayOut("wait-for-preemption", message, shown, edits, freed, broken)
 
 
 def uncordon(search: Search) -> Iterator[WayOut]:

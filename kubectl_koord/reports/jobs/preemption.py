@@ -48,7 +48,8 @@ class PreemptReport(Struct, frozen=True, rename="camel"):
     """What job preemption would do next, attempt by attempt, and whether it helps in the end.
 
     `message` is the verdict in one sentence. `rounds` holds all attempts, the first included. `refusing_quota` is the
-    quota that refuses the subject whatever is freed for it, empty where none does.
+    quota that refuses the subject whatever is freed for it, empty where none does. `lone_pod` is set when a lone pod
+    was asked for.
     """
 
     verdict: Verdict
@@ -67,3 +68,4 @@ class PreemptReport(Struct, frozen=True, rename="camel"):
     message: str
     alternatives: tuple[PreemptAlternative, ...] = ()
     refusing_quota: str = ""
+    lone_pod: bool = False

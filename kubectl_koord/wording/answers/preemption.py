@@ -9,6 +9,7 @@ DISABLED = "enablePreemption is off"
 EACH_POD_ALONE = "the gang ran before, so each of its pods preempts on its own; this is not evaluated"
 _MOST_NAMED = 3
 NO_PENDING_PODS = "it has no pending pods"
+NOT_PENDING = "it is not pending"
 MIXED_POLICIES = "its pods have different preemption policies: only the policy of the pod tried first counts."
 
 _REASONS: Mapping[ReasonCode | CauseCode, str] = {
@@ -43,10 +44,11 @@ def ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
     return f"job preemption ignores PodDisruptionBudgets ({listed(budgets)}){end}."
 
 
-def wasted(quota: str) -> str:
+def wasted(quota: str, *, lone_pod: bool) -> str:
     """Return that victims end in vain; `quota` is one that refuses the subject, empty where none does."""
+    it = "the pod" if lone_pod else "the gang"
     why = f", as quota {quota} refuses its pods whatever is freed for them" if quota else ""
-    return f"the preemption would be wasted: the gang would still not run{why}."
+    return f"the preemption would be wasted: {it} would still not run{why}."
 
 
 def daemons_come_back(pods: Sequence[str]) -> str:
@@ -73,7 +75,7 @@ def race(*, preempts: bool) -> str:
 
 def not_followed(attempts: int) -> str:
     """Return that more attempts would follow than are computed."""
-    return f"the gang does not run after {count(attempts, 'attempt')}, and no more are computed"
+    return f"it takes more than {count(attempts, 'attempt')}, and no more are computed"
 
 
 def runs_either_way(name: str) -> str:

@@ -50,9 +50,10 @@ def annotate(pod_group: str, options: Sequence[str]) -> str:
     return paste("kubectl", "koord", "annotate", "podgroup", *_named(pod_group), *options, "--overwrite")
 
 
-def preempt(key: str) -> str:
-    """Return the call of this program that shows what preemption would do."""
-    return paste("kubectl", "koord", "preempt", *_named(key), "--dry-run")
+def preempt(key: str, *, lone_pod: bool) -> str:
+    """Return the call of this program that shows what preemption would do for a gang, or for a lone pod."""
+    name, *namespace = _named(key)
+    return paste("kubectl", "koord", "preempt", f"pod/{name}" if lone_pod else name, *namespace, "--dry-run")
 
 
 def patch_pod_group(pod_group: str, patch: str) -> str:

@@ -553,7 +553,7 @@ def test_where_only_some_nodes_can_be_booked_it_depends_on_the_score() -> None:
 
 def test_what_preemption_comes_to_depends_on_the_score_too() -> None:
     report = preempt_of(_preferring(other=True), "pod/solo")
-    assert (report.verdict, report.message) == ("unknown", "default/solo: cannot tell whether preemption helps.")
+    assert (report.verdict, report.message) == ("unknown", "pod default/solo: cannot tell whether preemption helps.")
     assert [(one.when, one.reason) for one in report.alternatives] == [
         ("n1 scores best for default/solo", "not-helpful"),
         ("another node than n1 scores best", "not-needed"),

@@ -24,11 +24,9 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     if report.broken_gangs:
         page += [EmptyLine(), *broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (EmptyLine(), line)]
-    page += outcome_lines(
-        [*dict.fromkeys(sentences.alternative(each, report.gang) for each in report.alternatives)], shown
-    )
+    page += outcome_lines([*dict.fromkeys(sentences.alternative(each, report) for each in report.alternatives)], shown)
     page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
-    facts = sentences.priority(report.priority)
+    facts = sentences.priority(report)
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]
 
 
@@ -111,6 +109,7 @@ def _wasted(report: PreemptReport) -> Iterator[Line]:
 
 
 def _next(report: PreemptReport) -> Iterator[Bullet]:
-    yield Bullet(sentences.next_step(report), command("why-pending", report.gang))
+    asked = f"pod/{report.gang}" if report.lone_pod else report.gang
+    yield Bullet(sentences.next_step(report), command("why-pending", asked))
     if report.broken_gangs or any(attempt.victims for attempt in _attempts(report)):
         yield Bullet(sentences.NOTHING_DELETED)

@@ -9,17 +9,17 @@ from kubectl_koord.wording.words import count, name_within
 BROKEN_GANGS = "Running gangs that would fall below their minimum"
 NOTHING_DELETED = "No pods were deleted: this command only computes."
 _NEXT = {
-    "not-needed": "No preemption is needed: the gang fits now.",
+    "not-needed": "No preemption is needed: {it} fits now.",
     "policy-never": "preemptionPolicy of the pods is Never: free resources yourself, or use another PriorityClass.",
     "terminating-victim": "Wait: victims of an earlier attempt are still terminating.",
-    "no-pending-pods": "Nothing: the gang has no pending pods.",
+    "no-pending-pods": "Nothing: {it} is not pending.",
     "no-victims": "Preemption cannot help: no lower-priority pod may be preempted.",
-    "not-helpful": "Preemption cannot help: the gang would not fit even without all permitted victims.",
+    "not-helpful": "Preemption cannot help: {it} would not fit even without all permitted victims.",
     "plan-not-executable": "Preemption is of no use: room is planned that the pods cannot take; see why-pending.",
     "preemption-disabled": "Job preemption is off in the scheduler's configuration.",
 }
-_BEFORE_PREEMPTION = "The gang is stopped before preemption: check why it is pending."
-_THEN = {True: "; the gang then runs", False: "; the gang still does not run", None: ""}
+_BEFORE_PREEMPTION = "{It} is stopped before preemption: check why it is pending."
+_THEN = {True: "; {it} then runs", False: "; {it} still does not run", None: ""}
 
 
 def headline(report: PreemptReport) -> str:
@@ -52,14 +52,15 @@ def wasted(victims: Iterable[str], gang: str) -> str:
     return f"Wasted victims: {', '.join(victims)} ({gang} would still not run)."
 
 
-def alternative(each: PreemptAlternative, gang: str) -> str:
+def alternative(each: PreemptAlternative, report: PreemptReport) -> str:
     """Return one of several outcomes."""
+    gang, then = report.gang, _THEN[each.helps].format(it=_it(report))
     victims = ", ".join(victim.pod for victim in each.victims)
     preempts = f"preempts {victims}" if victims else "preempts no pods"
     places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
     broken = f"; breaks {', '.join(hit.gang for hit in each.broken_gangs)}" if each.broken_gangs else ""
     why = f" ({each.reason})" if each.reason else ""
-    return f"If {each.when}: {preempts}{places}{''.join(_later(each))}{broken}{_THEN[each.helps]}{why}."
+    return f"If {each.when}: {preempts}{places}{''.join(_later(each))}{broken}{then}{why}."
 
 
 def _later(each: PreemptAlternative) -> Iterator[str]:
@@ -75,22 +76,27 @@ def _nominated(nominations: Mapping[str, str], gang: str) -> str:
     return "; ".join(f"{', '.join(sorted(pods[node]))} -> {node}" for node in sorted(pods))
 
 
+def _it(report: PreemptReport) -> str:
+    return "the pod" if report.lone_pod else "the gang"
+
+
 def next_step(report: PreemptReport) -> str:
     """Return what to do."""
+    it = _it(report)
     if report.verdict == "unknown":
-        return "Cannot tell whether preemption helps: check why the gang is pending."
+        return f"Cannot tell whether preemption helps: check why {it} is pending."
     if report.refusing_quota:
-        return f"Preemption frees nodes, and quota {report.refusing_quota} refuses the gang: see why it is pending."
+        return f"Preemption frees nodes, and quota {report.refusing_quota} refuses {it}: see why it is pending."
     needs = {each.reason != "not-needed" for each in report.alternatives}
     if len(needs) > 1:
-        return "Wait: the gang runs in each of these outcomes."
+        return f"Wait: {it} runs in each of these outcomes."
     if report.reason:
-        return _NEXT.get(report.reason, _BEFORE_PREEMPTION)
+        return _NEXT.get(report.reason, _BEFORE_PREEMPTION).format(it=it, It=it.capitalize())
     if not report.helps:
-        return "Preempting these pods does not help: check why the gang is pending."
-    return "Wait: the scheduler preempts these pods when it next tries the gang."
+        return f"Preempting these pods does not help: check why {it} is pending."
+    return f"Wait: the scheduler preempts these pods when it next tries {it}."
 
 
-def priority(number: int | None) -> list[str]:
-    """Return the gang's priority, to stand in the last line; nothing where it has none."""
-    return [] if number is None else [f"Gang priority {number}"]
+def priority(report: PreemptReport) -> list[str]:
+    """Return the priority of the gang or pod, to stand in the last line; nothing where it has none."""
+    return [] if report.priority is None else [f"{'Pod' if report.lone_pod else 'Gang'} priority {report.priority}"]
