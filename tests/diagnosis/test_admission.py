@@ -366,7 +366,7 @@ def test_a_spec_that_refuses_is_the_cause_where_no_pod_without_it_is_tried() -> 
 def test_a_pod_without_room_is_not_blamed_on_a_spec_that_the_attempt_did_not_use() -> None:
     drawing = cluster("s0: b0[n1:9 n2]").cordon("n2").with_gang("job", 1, 4, groups=BOTH)
     report = why_of(drawing.with_gang("peer", 1, 8, groups=BOTH, must_gather="Rack"))
-    message = "only 1 of its 2 pods fit at the same time, 2 must (4 CPU or 8 CPU each)."
+    message = "only 1 of its 2 pods fits at the same time, 2 must (4 CPU or 8 CPU each)."
     assert (report.verdict, report.cause) == ("no", Cause("insufficient-capacity", message, ("default/peer-0",)))
 
 

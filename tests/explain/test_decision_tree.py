@@ -493,7 +493,7 @@ OLD = "2026-11-20T09:00:00Z"
             gang(must_gather=SPINE, minimum=1),
             "surplus-pods",
             (
-                "only 1 of its 2 pods are certain to be bound at once: the round ends when the"
+                "only 1 of its 2 pods is certain to be bound at once: the round ends when the"
                 " minimum is met, and the others follow some minutes later."
             ),
         ),

@@ -73,7 +73,7 @@ def test_a_gang_without_topology_would_be_placed_nobody_knows_where() -> None:
         plain = plain.cordon(name)
     assert told(plain, EMPTY.with_gang("job", 2, 8, never_preempts=True)) == "would be placed now"
     assert told(EMPTY.with_gang("job", 2, 8), plain).startswith(
-        "pending: only 1 of its 2 pods fit at the same time, 2 must"
+        "pending: only 1 of its 2 pods fits at the same time, 2 must"
     )
 
 

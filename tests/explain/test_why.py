@@ -241,7 +241,7 @@ def test_a_member_that_some_node_would_take_alone_is_short_of_capacity() -> None
     drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n2", cpu=1)
     drawing = drawing.with_gang("job", 1, 12, minimum=2).with_pod("job-1", gang="job", cpu=8)
     report = why_of(drawing)
-    message = "only 1 of its 2 pods fit at the same time, 2 must (12 CPU or 8 CPU each)."
+    message = "only 1 of its 2 pods fits at the same time, 2 must (12 CPU or 8 CPU each)."
     assert report.cause == Cause("insufficient-capacity", message, ("default/job-1",))
     assert report.funnel == Funnel(2, (("insufficient CPU", 1),), 1, (("with 8 CPU free", 1),), "default/job-1")
 

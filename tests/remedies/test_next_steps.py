@@ -199,4 +199,4 @@ def test_pods_of_a_satisfied_group_are_counted_for_themselves() -> None:
     drawing = FREE.with_gang("job", 2, cpu=8, minimum=3).with_running("job-9", on="n1", cpu=8, gang="default/job")
     cause = why_of(drawing).cause
     assert cause is not None
-    assert cause.message == "1 of its 2 pending pods fit (8 CPU each)."
+    assert cause.message == "1 of its 2 pending pods fits (8 CPU each)."

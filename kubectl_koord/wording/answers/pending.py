@@ -171,12 +171,17 @@ def no_node_fits(pod: str, each: Resources, refused: Iterable[Refused]) -> str:
 
 def some_fit(placed: int, pods: int, each: Sequence[Resources]) -> str:
     """Return how many fit of the pods that are bound one by one."""
-    return f"{placed} of its {pods} pending pods fit ({requests_of_each(each)} each)."
+    return f"{placed} of its {pods} pending pods {_fit(placed)} ({requests_of_each(each)} each)."
 
 
 def too_few_fit(placed: int, pods: int, minimum: int, each: Sequence[Resources]) -> str:
     """Return how many fit of the pods of which a minimum must be bound together."""
-    return f"only {placed} of its {pods} pods fit at the same time, {minimum} must ({requests_of_each(each)} each)."
+    fit = f"{_fit(placed)} at the same time, {minimum} must"
+    return f"only {placed} of its {pods} pods {fit} ({requests_of_each(each)} each)."
+
+
+def _fit(pods: int) -> str:
+    return "fits" if pods == 1 else "fit"
 
 
 def waits_for_victims(pods: Sequence[str], overdue: str) -> str:
@@ -206,7 +211,8 @@ def not_retried(*, has_topology: bool) -> str:
 
 def some_bound_later(minimum: int, pods: Collection[object]) -> str:
     """Return that of these pods only the minimum is certain to be bound at once."""
+    are = "is" if minimum == 1 else "are"
     return (
-        f"only {minimum} of its {len(pods)} pods are certain to be bound at once: the round ends"
+        f"only {minimum} of its {len(pods)} pods {are} certain to be bound at once: the round ends"
         " when the minimum is met, and the others follow some minutes later."
     )
