@@ -79,42 +79,48 @@ def _given(snapshot: Snapshot, pods: Collection[str]) -> Snapshot:
 
 
 def with_copy(snapshot: Snapshot, subject: GangSubject) -> tuple[Snapshot, Submitted]:
-    """Return the snapshot with a copy of a gang, none of whose pods is anywhere yet."""
+    """Return the snapshot with a copy of a gang, none of whose pods is anywhere yet.
+
+    The copy of a gang that lacks its PodGroup, or never initialises, has the same fault.
+    """
     gang = subject.group.own
-    group, pods = _copied(snapshot, gang)
+    is_sound = bool(gang.defined_by) and gang.minimum is not None
+    group = _group(snapshot, gang)
+    pods = tuple(_copies(gang, snapshot.moment, group.key, is_sound=is_sound))
     submitted = Submitted(frozenset(pod.key for pod in pods))
     pending = tuple(sorted((*snapshot.pending, *pods), key=lambda pod: (pod.namespace, pod.name)))
-    groups = dict(sorted({**snapshot.pod_groups, group.key: group}.items()))
+    added = {group.key: group} if is_sound else {}
+    groups = dict(sorted({**snapshot.pod_groups, **added}.items()))
     return of_profile(structs.replace(snapshot, pending=pending, pod_groups=groups), submitted), submitted
 
 
-def _copied(snapshot: Snapshot, gang: Gang) -> tuple[PodGroup, tuple[PendingPod, ...]]:
+def _group(snapshot: Snapshot, gang: Gang) -> PodGroup:
+    """Return the PodGroup of the copy of a gang."""
     namespace, _, name = gang.key.partition("/")
-    copy = f"{name}-copy"
     written = snapshot.pod_groups.get(gang.key)
     terms = next((pod.gang_terms for pod in gang.pending), None)
-    group = structs.replace(
+    return structs.replace(
         written or PodGroup(namespace, name, gang.minimum or 0, topology=terms.topology if terms else None),
-        name=copy,
+        name=f"{name}-copy",
         mode=gang.mode,
         match_policy=gang.match_policy,
         groups=None,
         phase="",
         created=snapshot.moment,
     )
-    return group, tuple(_copies(gang, snapshot.moment, f"{namespace}/{copy}", namespace))
 
 
-def _copies(gang: Gang, moment: str, key: str, namespace: str) -> Iterator[PendingPod]:
+def _copies(gang: Gang, moment: str, key: str, *, is_sound: bool) -> Iterator[PendingPod]:
+    namespace, _, name = key.partition("/")
     members: Iterable[PendingPod | RunningPod] = sorted((*gang.pending, *gang.running), key=lambda pod: pod.name)
     for number, pod in enumerate(members):
         fresh = pod if isinstance(pod, PendingPod) else recreated(pod)
         yield structs.replace(
             fresh,
-            name=f"{key.partition('/')[2]}-{number}",
+            name=f"{name}-{number}",
             namespace=namespace,
             gang=key,
-            needs_pod_group=True,
+            needs_pod_group=is_sound or fresh.needs_pod_group,
             nominated="",
             condition=None,
             terminating=False,

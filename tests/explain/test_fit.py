@@ -434,6 +434,23 @@ def test_a_copy_of_a_gang_that_its_pods_define_has_what_they_say() -> None:
     assert running.running
 
 
+@pytest.mark.parametrize(
+    ("drawn", "code"),
+    [
+        (cluster(TREE).with_members(["job-0"], "job", cpu=1), "no-podgroup"),
+        (
+            cluster(TREE).with_light_gang("job", 1, gang_terms=GangAnnotations(minimum="three")),
+            "gang-not-initialised",
+        ),
+    ],
+)
+def test_a_copy_of_a_gang_that_cannot_start_has_the_same_fault(drawn: Drawing, code: str) -> None:
+    (subject,) = pending_subjects(drawn)
+    assert isinstance(subject, GangSubject)
+    found = only(fit(*with_copy(drawn, subject)))
+    assert (found.gang, found.verdict, found.cause and found.cause.code) == ("default/job-copy", "no", code)
+
+
 def test_a_shape_goes_to_the_first_profile() -> None:
     drawn = cluster(TREE).with_gang("job", 1).with_pod("other", scheduler="x").configured(profiles=("mine",))
     found = of_profile(drawn, submitted(drawn))
