@@ -19,7 +19,7 @@ _REMEDIES: Mapping[DoctorCode, str] = {
     "crd-missing": "Install the CRDs of the Helm chart (values crds.*).",
     "webhook-missing": "Install it with the Helm chart; until then quotas and pods are neither completed nor checked.",
     "webhook-without-ca": "Look at the logs of koord-manager, which writes the caBundle when it starts.",
-    "priority-class-missing": "Install it with the Helm chart, or create it with that value in brackets.",
+    "priority-class-missing": "Install what is missing with the Helm chart, or create it with the value in brackets.",
     "priority-class-value": "Delete the PriorityClass and create it with the value of the Helm chart.",
     "config-unreadable": _CHART,
     "plugin-not-enabled": _CHART,
