@@ -31,6 +31,8 @@ def _answers_agree(drawing: Drawing) -> None:
     assert (report.cause is None) == (report.verdict == "yes")
     if report.verdict == "yes":
         assert plan.reason in {"not-needed", "no-pending-pods"}
+    if report.verdict == "no" and not plan.alternatives:
+        assert plan.reason not in {"not-needed", "no-pending-pods"}
     lowest = max(pod.priority for pod in subject.pending)
     assert all(victim.priority < lowest for one in plan.rounds for victim in one.victims)
 
