@@ -191,6 +191,21 @@ def test_a_gang_of_the_group_that_does_not_exist_stops_all() -> None:
     )
 
 
+def test_pods_of_a_satisfied_gang_wait_for_one_that_needs_more_and_is_never_tried() -> None:
+    drawing = FREE.with_gang("job", 1, minimum=3, groups=BOTH).with_running("job-9", on="n1", gang="default/job")
+
+    def with_peer(pods: int) -> Drawing:
+        return drawing.with_gang("peer", pods, minimum=2, match_policy="waiting-and-running", groups=BOTH)
+
+    message = "it has 2 of the 3 pods it needs."
+    assert stopped(with_peer(2))[:2] == (
+        "no",
+        Cause("too-few-pods", message, ("default/job-0",)),
+    )
+    ran = with_peer(1).with_running("peer-9", on="n1", gang="default/peer")
+    assert why_of(ran.with_running("peer-8", on="n1", gang="default/peer")).verdict == "yes"
+
+
 def test_ids_of_a_group_need_their_namespace() -> None:
     report = why_of(FREE.with_gang("job", 1, groups='["default/job", "peer"]').with_gang("peer", 1))
     message = "gang peer of its group does not exist (ids must be NAMESPACE/NAME)."

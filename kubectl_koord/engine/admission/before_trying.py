@@ -131,7 +131,8 @@ def _of_group(group: GangGroup, snapshot: Snapshot) -> Iterator[Blocker]:
         return
     yield from _of_definition(own, snapshot, own=True)
     if group.is_satisfied():
-        yield from _of_others_that_wait(group, snapshot)
+        others = tuple(_of_others_that_wait(group, snapshot))
+        yield from others or _of_rounds_of_others(group, snapshot)
         return
     if not group.omits_itself:
         yield from _of_size(own, snapshot, own=True)
@@ -155,6 +156,13 @@ def _of_others_that_wait(group: GangGroup, snapshot: Snapshot) -> Iterator[Block
             if wanted[member.key]:
                 yield from _of_size(member, snapshot, own=False)
     yield from _of_waiting(group)
+
+
+def _of_rounds_of_others(group: GangGroup, snapshot: Snapshot) -> Iterator[Blocker]:
+    """Yield why gangs are never tried that the pods of a satisfied one wait for: before that all gangs are counted."""
+    if any(needed(group).values()):
+        for member in group.members:
+            yield from _of_size(member, snapshot, own=member.key == group.own.key)
 
 
 def _of_definition(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Blocker]:
