@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.engine.fit import placed, prepare, rejection
-from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.reasons.nodes import (
     BeyondReservation,
     Insufficient,
@@ -18,7 +17,7 @@ from kubectl_koord.engine.reasons.prefilter import NoReservationMatches, Unreada
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.reservations.owners import owned
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.view import of
 from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA
 from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, PodRequirements
@@ -34,6 +33,7 @@ from kubectl_koord.model.reservations import (
 )
 from kubectl_koord.model.values.selectors import Requirement, Taint, Toleration
 from tests.build import Drawing, attempt_of, cluster, cpus, having, of_app, pending, running, short
+from tests.trials import on_trial
 
 ONE = cluster("s0: b0[n1:8]")
 TWO = cluster("s0: b0[n1:8 n2:8]")
@@ -109,20 +109,6 @@ def test_a_victim_that_owns_the_reservation_of_a_stranger_frees_nothing() -> Non
 
 
 ROOMY = ONE.change("n1", allocatable=cpus(8, memory=8, pods=110))
-
-
-def on_trial(drawing: Drawing, pod: PendingPod, *gone: str, version: str = "1.8") -> object:
-    """Return why the node refuses a pod when some are taken away on trial, as it says itself and as columns do."""
-    base = of(drawing)
-    prepared = prepare(pod, base, rules(version))
-    view = base.without_any(_named, gone)
-    found = rejection(pod, view.state("n1"), prepared)
-    assert any(check.refused(view, pod, 1) for check in prepared.checks) == (found is not None)
-    return found
-
-
-def _named(view: View, names: tuple[str, ...]) -> dict[str, list[Occupant]]:
-    return {"n1": [one for one in view.occupants("n1") if one.name in names]}
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -4,7 +4,6 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.engine.fit import placed, prepare, rejection
-from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.numa import (
     BeyondReservedZones,
@@ -15,13 +14,14 @@ from kubectl_koord.engine.reasons.numa import (
 )
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.view import of
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, Zone
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from kubectl_koord.wording.refusals.numa import zone_obstacle
 from tests.build import Drawing, attempt_of, cluster, pending
+from tests.trials import on_trial
 
 MINE = (("app", "job"),)
 MUST = ReservationUse(ReservationAffinity())
@@ -159,19 +159,6 @@ def test_cpus_of_a_reservation_that_go_first_may_leave_no_whole_cores(version: s
     assert refused(halves, mine(2, use=MUST)) == BeyondReservedZones((NotEnoughCPUs(2, 0, "FullPCPUs"),))
     assert given(halves, mine(4)) == (CPUAllocation((0, 1, 2, 3)), "r")
     assert given(halves, mine(2, PREFERS)) == (CPUAllocation((1, 3)), "r")
-
-
-def on_trial(drawing: Drawing, pod: PendingPod, *gone: str) -> Reason | None:
-    """Return why the node refuses a pod when some are taken away on trial, as it says itself and as columns do."""
-    view = of(drawing).without_any(_named, gone)
-    prepared = prepare(pod, of(drawing), rules(drawing.config.version))
-    found = rejection(pod, view.state("n1"), prepared)
-    assert any(check.refused(view, pod, 1) for check in prepared.checks) == (found is not None)
-    return found
-
-
-def _named(view: View, names: tuple[str, ...]) -> dict[str, list[Occupant]]:
-    return {"n1": [one for one in view.occupants("n1") if one.name in names]}
 
 
 @pytest.mark.parametrize("version", VERSIONS)

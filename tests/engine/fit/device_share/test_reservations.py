@@ -3,10 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.engine.fit import placed, prepare, rejection
+from kubectl_koord.engine.fit import placed, prepare
 from kubectl_koord.engine.fit.device_share import ZoneHint, place_of, request_of, topology_hints
 from kubectl_koord.engine.fit.device_share.request import PodDeviceRequest
-from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.devices import BeyondReservedDevices, DevicesMissing, DevicesShort
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reservations import matched
@@ -19,6 +18,7 @@ from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from kubectl_koord.wording.refusals.devices import device_obstacle, device_stage
 from tests.build import Drawing, attempt_of, card, devices, holding, nic
 from tests.engine.fit.device_share.world import asking, cards, given, node_with, refusal, tree
+from tests.trials import on_trial
 
 MINE = (("app", "job"),)
 MUST = ReservationUse(ReservationAffinity())
@@ -170,14 +170,6 @@ def test_an_owner_that_has_more_of_a_card_than_is_reserved_counts_no_more_at_all
     two = reserving(drawn, 0, name="s", share=0)  # beside another one that is for the pod, too
     assert (taken(two, mine(core=75, ratio=75)), given(two, mine(core=75, ratio=75))) == ("s", ["gpu0"])
     assert refusal(two, mine(IGNORES, core=25, ratio=25)) == DevicesShort("gpu", 1, 0)
-
-
-def on_trial(drawing: Drawing, pod: PendingPod, *gone: str) -> Reason | None:
-    view = of(drawing)
-    there = view.occupants("n1")
-    left = tuple(one for one in there if one.name not in gone)
-    found = prepare(pod, view, rules(drawing.config.version))
-    return rejection(pod, NodeState(view.node("n1"), left, there), found)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
