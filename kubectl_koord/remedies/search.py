@@ -235,15 +235,3 @@ def _change(edit: Edit) -> Change:
 
 def _flat(pieces: Iterable[tuple[Edit, ...]]) -> tuple[Edit, ...]:
     return tuple(edit for edits in pieces for edit in edits)
-
-
-def largest(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from 1 to `most` that fits, if all below a fitting one fit; 0 when none does."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low

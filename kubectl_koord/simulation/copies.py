@@ -4,7 +4,7 @@ Copies are placed one after the other in the same engine; each takes its room in
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import lcm
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from kubectl_koord.engine.subjects import GangSubject, Subject, never_tried
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values.memo import Identity, recently
+from kubectl_koord.simulation import sizes
 from kubectl_koord.simulation.simulation import Scenario, Simulation, open_outcomes, seats
 
 MOST_COPIES = 256
@@ -109,35 +110,17 @@ def largest(simulation: Simulation, view: View) -> Largest:
     pods = simulation.subject.pending
     most, least, step = max(_MOST_IN_TURN, len(pods)), len(_others(pods)), lcm(*simulation.multiples.values())
 
-    def fits(number: int) -> bool:
-        return _fits(simulation, number * step, view)
+    none = least // step
 
-    nothing = least // step
+    def fits(more: int) -> bool:
+        return _fits(simulation, (none + more) * step, view)
+
     alike = _most_alike(simulation, view)
     if alike is None:
-        low, high = _border_above(nothing, most // step + 1, fits)
+        found = sizes.largest_from_below(most // step - none, fits)
     else:
-        low, high = _border_below(nothing, min(least + alike, most) // step + 1, fits)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return Largest(low * step if low > nothing else 0, most // step * step)
-
-
-def _border_above(low: int, high: int, fits: Callable[[int], bool]) -> tuple[int, int]:
-    """Return between which numbers the border is, which is nearer to the lower one: twice as many are tried."""
-    tried = low + 1
-    while tried < high and fits(tried):
-        low, tried = tried, tried * 2
-    return low, min(tried, high)
-
-
-def _border_below(low: int, high: int, fits: Callable[[int], bool]) -> tuple[int, int]:
-    """Return the same where it is nearer to the higher one."""
-    fewer = 1
-    while low < high - fewer and not fits(high - fewer):
-        high, fewer = high - fewer, fewer * 2
-    return max(low, high - fewer), high
+        found = sizes.largest_from_above(min(least + alike, most) // step - none, fits)
+    return Largest((none + found) * step if found else 0, most // step * step)
 
 
 def _most_alike(simulation: Simulation, view: View) -> int | None:

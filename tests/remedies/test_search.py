@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.remedies import proof, ways_out
 from kubectl_koord.remedies.proof import SearchBudget
-from kubectl_koord.remedies.search import Search, largest
+from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.ways import cluster as cluster_remedies
 from kubectl_koord.remedies.ways import gang, moves, pods
 from kubectl_koord.reports.edits import AddNode, DeletePod, Tolerate, Uncordon
@@ -179,12 +179,6 @@ def test_steps_are_not_proven_where_a_kind_that_decides_was_not_read(kind: str) 
 def test_listings_look_for_no_ways_out_and_say_nothing_of_them() -> None:
     drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8)
     assert ways_out.proven(simulate(drawing, drawing.subject("job")), search(drawing, 9).failed).ways != ()
-
-
-def test_the_largest_number_that_fits_is_found_by_halves() -> None:
-    assert largest(100, lambda number: number <= 37) == 37
-    assert largest(100, lambda _: True) == 100
-    assert largest(100, lambda _: False) == 0
 
 
 LOW_ALONE = ["Evict 1 lower-priority pod: default/low on n1 (4 CPU, priority 0)", "Add 1 node like n1"]

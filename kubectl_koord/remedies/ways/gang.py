@@ -22,13 +22,14 @@ from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.values import quantity
 from kubectl_koord.remedies import next_steps, surplus
-from kubectl_koord.remedies.search import Search, largest
+from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.slot_count import placed_members
 from kubectl_koord.reports.codes import ActionCode
 from kubectl_koord.reports.edits import DeletePod, Edit, SetMinimum, SetRequest, SetTopology
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import asking
 from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.simulation.sizes import largest, largest_from_above
 from kubectl_koord.wording.remedies import commands
 from kubectl_koord.wording.remedies import ways_out as sentences
 
@@ -158,7 +159,7 @@ def fewer_pods(search: Search) -> Iterator[WayOut]:
 
     most = _most_pods(search, gang)
     in_turn = range(most, max(0, most - _MOST_SIZES), -1) if search.simulation.multiples else range(0)
-    number = next((size for size in in_turn if works(size)), 0) or _first_size(most - len(in_turn), works)
+    number = next((size for size in in_turn if works(size)), 0) or largest_from_above(most - len(in_turn), works)
     if number:
         yield _fewer(gang, number, _shrunk(search, gang, number))
 
@@ -169,17 +170,6 @@ def _most_pods(search: Search, gang: Gang) -> int:
     if plan is not None:
         return min(plan.best[0], len(gang.pending) - 1)
     return min(placed_members(search.first), len(gang.pending) - 1, (gang.minimum or 0) - _counted(gang) - 1)
-
-
-def _first_size(most: int, works: Callable[[int], bool]) -> int:
-    """Return the largest number of pods that works, if all below one that works do; 0 for none. Steps down double."""
-    above, step = most + 1, 1
-    while above > 1:
-        size = max(1, above - step)
-        if works(size):
-            return size + largest(above - size - 1, lambda more: works(size + more))  # noqa: B023 - called at once
-        above, step = size, step * 2
-    return 0
 
 
 def _counted(gang: Gang) -> int:
