@@ -285,6 +285,7 @@ def test_a_pod_may_set_its_own_factors(written: str, cpu: int | None, memory: in
         ("\u0666", None),
         ("", None),
         (None, None),
+        pytest.param("0" * 5000 + "1", 1, id="more digits than Python reads"),
     ],
 )
 def test_a_pod_may_say_for_how_long_its_estimate_counts(written: str | None, seconds: int | None) -> None:

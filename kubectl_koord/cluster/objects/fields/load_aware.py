@@ -1,6 +1,5 @@
 """How LoadAwareScheduling is configured, for all nodes, one node or one pod: thresholds, what estimates are made of."""
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -9,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from kubectl_koord.cluster.objects.fields import durations, go_json
+from kubectl_koord.cluster.objects.fields.integers import parse_int
 from kubectl_koord.cluster.objects.fields.meta import Int64
 from kubectl_koord.model.load import AggregatedThresholds, EstimatedTime, LoadSettings, Percentages, Thresholds
 
@@ -123,11 +123,9 @@ def estimated_time(annotations: Mapping[str, str | None]) -> EstimatedTime | Non
 
 
 def _seconds(written: str | None) -> int | None:
-    """Return what Go's strconv.ParseInt reads, None for what it does not, and for what is below 0."""
-    if not written or not re.fullmatch(r"[+-]?0*[0-9]{1,19}", written):
-        return None
-    value = int(written)
-    return value if 0 <= value < 1 << 63 else None
+    """Return seconds, None for what is no number, and for what is below 0."""
+    value = parse_int(written)
+    return value if value is not None and value >= 0 else None
 
 
 def _limited_others(written: Arguments) -> Iterator[int]:

@@ -1,11 +1,11 @@
 """PodGroups, and the labels and annotations by which pods belong to gangs."""
 
-import re
 from collections.abc import Mapping
 from sys import intern
 
 from msgspec import Struct, field
 
+from kubectl_koord.cluster.objects.fields.integers import parse_int
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, Strings, namespace, strings
 from kubectl_koord.model import objects, pods
 
@@ -107,11 +107,8 @@ def _match_policy(annotations: Strings) -> str:
 
 def topology_index(annotations: Strings) -> int | None:
     """Return a valid topology index (a non-negative integer as Go's Atoi reads it), else None."""
-    written = annotations.get(_INDEX_ANNOTATION)
-    if written is None or not re.fullmatch(r"[+-]?[0-9]{1,19}", written, re.ASCII):
-        return None
-    value = int(written)
-    return value if 0 <= value < 1 << 63 else None
+    value = parse_int(annotations.get(_INDEX_ANNOTATION))
+    return value if value is not None and value >= 0 else None
 
 
 def foreign_gang(meta: Meta) -> str:

@@ -8,6 +8,7 @@ from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields import go_json, pod_devices
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
+from kubectl_koord.cluster.objects.fields.integers import parse_int
 from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
 from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, namespace, strings
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
@@ -118,7 +119,7 @@ def _reservation(written: Reservation, node: str, size: pods.Resources) -> reser
         labels=tuple(sorted(labels.items())),
         kept_back=resources(kept_back(annotations.get(KEPT_BACK, ""))),
         resources=_counted(size, restricted or ()),
-        order=_whole(labels.get(_ORDER, "")) or 0,
+        order=parse_int(labels.get(_ORDER, "")) or 0,
         expires=_expires(written),
         terminating=meta.deletion_timestamp is not None,
         pre_allocates=bool(spec.pre_allocation),
@@ -232,8 +233,7 @@ def reserved_member(written: Reservation) -> reservations.ReservedMember | None:
     if not written.status.node_name:
         return None
     inner = written.spec.template.metadata if written.spec.template is not None else Meta()
-    annotations = {**(inner.annotations or {}), **(written.metadata.annotations or {})}
-    gang = gang_of(Meta(namespace=inner.namespace, labels=_labels(written), annotations=annotations))
+    gang = gang_of(Meta(namespace=inner.namespace, labels=_labels(written), annotations=_annotations(written)))
     return reservations.ReservedMember(gang, written.metadata.name) if gang else None
 
 
@@ -271,12 +271,8 @@ def _priority(written: Reservation) -> int:
     template = written.spec.template
     if template is not None and template.spec.priority is not None:
         return template.spec.priority
-    found = _whole(strings(written.metadata.labels).get(_PRIORITY, ""))
+    found = parse_int(strings(written.metadata.labels).get(_PRIORITY, ""))
     return _HIGHEST if found is None or not -(1 << 31) <= found <= _HIGHEST else found
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text, re.ASCII) else None
 
 
 def _restricted(options: str) -> tuple[str, ...] | None:
