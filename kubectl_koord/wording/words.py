@@ -43,6 +43,16 @@ def name_within(namespace_of: str, name: str) -> str:
     return name.removeprefix(namespace + slash) if slash else name
 
 
+def asked_for(name: str, *, lone_pod: bool) -> str:
+    """Return the name of a gang or pod as commands take it and listings print it."""
+    return f"pod/{name}" if lone_pod else name
+
+
+def the_subject(*, lone_pod: bool) -> str:
+    """Return what a gang or pod is called once its name was told."""
+    return "the pod" if lone_pod else "the gang"
+
+
 def domain_name(name: str) -> str:
     """Return the name of a domain; the one above all others has none."""
     return name or "cluster"

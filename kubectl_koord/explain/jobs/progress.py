@@ -15,6 +15,7 @@ from kubectl_koord.reports.jobs.volcano import VolcanoGang
 from kubectl_koord.simulation.subjects import again
 from kubectl_koord.wording.answers import progress as sentences
 from kubectl_koord.wording.answers import volcano as of_volcano
+from kubectl_koord.wording.words import asked_for
 
 
 class ProgressNote(Struct, frozen=True):
@@ -113,7 +114,7 @@ def gone(snapshot: Snapshot, subject: Subject) -> str:
 
 def name_of(report: WhyReport) -> str:
     """Return the name of the subject as listings print it."""
-    return f"pod/{report.gang}" if report.lone_pod else report.gang
+    return asked_for(report.gang, lone_pod=report.lone_pod)
 
 
 def _changes(before: WhyReport, after: WhyReport) -> Iterator[str]:

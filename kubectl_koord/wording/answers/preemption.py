@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
-from kubectl_koord.wording.words import count, listed
+from kubectl_koord.wording.words import count, listed, the_subject
 
 DISABLED = "enablePreemption is off"
 EACH_POD_ALONE = "the gang ran before, so each of its pods preempts on its own; this is not evaluated"
@@ -46,7 +46,7 @@ def ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
 
 def wasted(quota: str, *, lone_pod: bool) -> str:
     """Return that victims end in vain; `quota` is one that refuses the subject, empty where none does."""
-    it = "the pod" if lone_pod else "the gang"
+    it = the_subject(lone_pod=lone_pod)
     why = f", as quota {quota} refuses its pods whatever is freed for them" if quota else ""
     return f"the preemption would be wasted: {it} would still not run{why}."
 
@@ -62,8 +62,8 @@ def _few(pods: Sequence[str]) -> str:
     return listed([*pods[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])])
 
 
-def cannot_tell(name: str, why: str = "") -> str:
-    """Return that it is open whether preemption helps, and why, where that is one sentence."""
+def cannot_tell(name: str, why: str) -> str:
+    """Return that it is open whether preemption helps, and why; `why` is empty where that is not one sentence."""
     return f"{name}: cannot tell whether preemption helps{f': {why}' if why else ''}."
 
 

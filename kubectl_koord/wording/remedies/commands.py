@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kubectl_koord.model.installation import Home
 from kubectl_koord.model.values.selectors import Taint
-from kubectl_koord.wording.words import paste
+from kubectl_koord.wording.words import asked_for, paste
 
 _GROUPS = "gang.scheduling.koordinator.sh/groups"
 _FINALIZERS = "{.metadata.finalizers}"
@@ -53,7 +53,7 @@ def annotate(pod_group: str, options: Sequence[str]) -> str:
 def preempt(key: str, *, lone_pod: bool) -> str:
     """Return the call of this program that shows what preemption would do for a gang, or for a lone pod."""
     name, *namespace = _named(key)
-    return paste("kubectl", "koord", "preempt", f"pod/{name}" if lone_pod else name, *namespace, "--dry-run")
+    return paste("kubectl", "koord", "preempt", asked_for(name, lone_pod=lone_pod), *namespace, "--dry-run")
 
 
 def patch_pod_group(pod_group: str, patch: str) -> str:

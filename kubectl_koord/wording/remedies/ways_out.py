@@ -225,7 +225,7 @@ def _fields(how: Sequence[str]) -> str:
     return f" ({'; '.join(how)})" if how else ""
 
 
-def smaller_request(resource: str, amount: int, before: int, *, limits: bool = False) -> str:
+def smaller_request(resource: str, amount: int, before: int, *, limits: bool) -> str:
     """Return to request less of a resource, and to limit pods to as much where their `limits` count."""
     less, more = f"{amount_of(resource, amount)} {resource_name(resource)}", amount_of(resource, before)
     if limits:

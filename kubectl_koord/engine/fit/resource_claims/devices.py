@@ -294,7 +294,7 @@ def _allocated(
     """
     options: dict[tuple[int, int], list[DeviceId]] = {}
     owner: dict[DeviceId, tuple[int, int]] = {}
-    offered: list[DeviceId] = []
+    offered: set[DeviceId] = set()
     given: dict[str, int] = {}
     is_loose = len({one.claim for one in chosen}) > 1 and any(one.request.admin for one in chosen)
     is_sure = not is_loose and all(one.is_evaluated for one in chosen)
@@ -313,11 +313,11 @@ def _allocated(
         seats = [(index, seat) for seat in range(count if is_enough and not (is_loose and request.admin) else 0)]
         options.update(dict.fromkeys(seats, free))
         if not is_enough or not all(seated(seat, options, owner) for seat in seats):
-            failure = one.failure_on(node, taken, offered)
-            if failure is not None and is_sure:
+            failure = one.failure_on(node, taken, offered) if is_sure else None
+            if failure is not None:
                 return SelectorFails(one.claim, request.name, failure.expression, failure.problem)
             return NotEnoughDevices(one.claim, request.name, count, len(free), request.every)
-        offered += free
+        offered.update(free)
     found: dict[str, list[DeviceId]] = {one.claim: [] for one in chosen}
     for device, (index, _) in owner.items():
         if not chosen[index].request.admin:

@@ -15,7 +15,7 @@ from kubectl_koord.wording.ages import age_at
 from kubectl_koord.wording.pages.common import beyond_limit, more
 from kubectl_koord.wording.pages.jobs import pending as sentences
 from kubectl_koord.wording.pages.jobs import why
-from kubectl_koord.wording.words import count
+from kubectl_koord.wording.words import asked_for, count
 
 T = TypeVar("T")
 
@@ -202,7 +202,7 @@ def _warned(
 
 def _row(item: WhyReport, report: PendingGangsReport) -> Row:
     others = sum(1 for gang in item.gang_group if gang != item.gang)
-    name = f"pod/{item.gang}" if item.lone_pod else item.gang
+    name = asked_for(item.gang, lone_pod=item.lone_pod)
     cells = (
         f"{name} (+{count(others, 'gang')})" if others else name,
         str(len(item.pending_pods)),

@@ -13,7 +13,7 @@ from kubectl_koord.reports.jobs.preemption import PreemptReport, Round, Victim
 from kubectl_koord.wording.ages import spelled
 from kubectl_koord.wording.pages.common import NEXT_STEPS, more
 from kubectl_koord.wording.pages.jobs import preempt as sentences
-from kubectl_koord.wording.words import command
+from kubectl_koord.wording.words import asked_for, command
 
 
 def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
@@ -109,7 +109,7 @@ def _wasted(report: PreemptReport) -> Iterator[Line]:
 
 
 def _next(report: PreemptReport) -> Iterator[Bullet]:
-    asked = f"pod/{report.gang}" if report.lone_pod else report.gang
+    asked = asked_for(report.gang, lone_pod=report.lone_pod)
     yield Bullet(sentences.next_step(report), command("why-pending", asked))
     if report.broken_gangs or any(attempt.victims for attempt in _attempts(report)):
         yield Bullet(sentences.NOTHING_DELETED)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.reports.disruption import BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport
-from kubectl_koord.wording.words import count, name_within
+from kubectl_koord.wording.words import count, name_within, the_subject
 
 BROKEN_GANGS = "Running gangs that would fall below their minimum"
 NOTHING_DELETED = "No pods were deleted: this command only computes."
@@ -54,7 +54,7 @@ def wasted(victims: Iterable[str], gang: str) -> str:
 
 def alternative(each: PreemptAlternative, report: PreemptReport) -> str:
     """Return one of several outcomes."""
-    gang, then = report.gang, _THEN[each.helps].format(it=_it(report))
+    gang, then = report.gang, _THEN[each.helps].format(it=the_subject(lone_pod=report.lone_pod))
     victims = ", ".join(victim.pod for victim in each.victims)
     preempts = f"preempts {victims}" if victims else "preempts no pods"
     places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
@@ -76,13 +76,9 @@ def _nominated(nominations: Mapping[str, str], gang: str) -> str:
     return "; ".join(f"{', '.join(sorted(pods[node]))} -> {node}" for node in sorted(pods))
 
 
-def _it(report: PreemptReport) -> str:
-    return "the pod" if report.lone_pod else "the gang"
-
-
 def next_step(report: PreemptReport) -> str:
     """Return what to do."""
-    it = _it(report)
+    it = the_subject(lone_pod=report.lone_pod)
     if report.verdict == "unknown":
         return f"Cannot tell whether preemption helps: check why {it} is pending."
     if report.refusing_quota:

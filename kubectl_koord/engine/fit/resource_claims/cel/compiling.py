@@ -356,23 +356,17 @@ def _differ(first: Value, second: Value) -> bool:
 
 
 def _negated(part: _Evaluate) -> _Evaluate:
-    def negated(scope: _Scope) -> Value:
-        found = part(scope)
-        if not isinstance(found, bool):
-            raise EvaluationError("no-such-overload")
-        return not found
-
-    return negated
+    return lambda scope: not _boolean(part(scope))
 
 
 def _conditional(condition: _Evaluate, then: _Evaluate, otherwise: _Evaluate) -> _Evaluate:
-    def conditional(scope: _Scope) -> Value:
-        found = condition(scope)
-        if not isinstance(found, bool):
-            raise EvaluationError("no-such-overload")
-        return then(scope) if found else otherwise(scope)
+    return lambda scope: then(scope) if _boolean(condition(scope)) else otherwise(scope)
 
-    return conditional
+
+def _boolean(value: Value) -> bool:
+    if not isinstance(value, bool):
+        raise EvaluationError("no-such-overload")
+    return value
 
 
 def _value_or(of: _Evaluate, otherwise: _Evaluate) -> _Evaluate:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.resource_claims.cel.faults import UnsupportedError
 from kubectl_koord.engine.fit.resource_claims.cel.values import MOST
 
-MOST_CHARACTERS = 10 << 10
+_MOST_CHARACTERS = 10 << 10
 """How long an expression may be (`CELSelectorExpressionMaxLength`)."""
 _MOST_DEEP = 16
 _MOST_LINKS = 32
@@ -68,7 +68,6 @@ class Call(Struct, frozen=True):
 
     name: str
     nodes: tuple["Node", ...]
-    is_method: bool = False
 
 
 Node: TypeAlias = Literal | Name | Field | Item | Items | Call
@@ -81,7 +80,7 @@ def parsed(text: str) -> Node:
         UnsupportedError: when the text is too long, nested too deep, or no expression as far as this goes.
 
     """
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > _MOST_CHARACTERS:
         raise UnsupportedError
     parser = _Parser(_tokens(text))
     node = parser.expression()
@@ -195,7 +194,7 @@ class _Parser:
         name = self.expect("name")
         if optional or not self._take("("):
             return Field(of, name, optional)
-        return Call(name, (of, *self._list(")")), is_method=True)
+        return Call(name, (of, *self._list(")")))
 
     def _list(self, end: str) -> tuple[Node, ...]:
         nodes: list[Node] = []
