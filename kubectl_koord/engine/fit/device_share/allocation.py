@@ -78,21 +78,21 @@ class DevicesWanted(Struct, frozen=True):
 def allocate(request: PodDeviceRequest, place: AllocationScope) -> Devices | DeviceReason:
     """Return the devices that a pod gets, or why it gets none."""
     found = by_reservations(request, place)
-    return _by_books(request, place) if found is None else found
+    return by_books(request, place) if found is None else found
 
 
 def by_reservations(request: PodDeviceRequest, place: AllocationScope) -> Devices | DeviceReason | None:
     """Return the devices that a pod gets with one of its Reservations, None where it may get some without any."""
     refusals: list[ByBooks] = []
     for _, books in place.drawing:
-        found = _by_books(request, structs.replace(place, books=books))
+        found = by_books(request, structs.replace(place, books=books))
         if isinstance(found, tuple):
             return found
         refusals.append(found)
     return BeyondReservedDevices(tuple(refusals)) if refusals and place.must_draw else None
 
 
-def _by_books(request: PodDeviceRequest, place: AllocationScope) -> Devices | ByBooks:
+def by_books(request: PodDeviceRequest, place: AllocationScope) -> Devices | ByBooks:
     """Return the devices that a pod gets by one set of books, or the first reason why it gets none."""
     wanted = wanted_of(request, place)
     if not isinstance(wanted, dict):

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit.device_share.allocation import (
     AllocationScope,
     Devices,
-    allocate,
+    by_books,
     by_reservations,
     wanted_of,
 )
@@ -49,8 +49,9 @@ def topology_hints(request: PodDeviceRequest, place: AllocationScope) -> Mapping
     for mask in _masks(zones):
         short = _too_few(place.books.layout, {kind: one.number for kind, one in wanted.items()}, mask)
         within = structs.replace(place, zones=mask)
-        every = short if short is not None else allocate(request, within)
-        if short is None and place.held and by_reservations(request, within) is None:
+        drawn = short if short is not None else by_reservations(request, within)
+        every = by_books(request, within) if drawn is None else drawn
+        if drawn is None and place.held:
             place = place.giving_back_again()
         if isinstance(every, tuple):
             feasible[mask] = every

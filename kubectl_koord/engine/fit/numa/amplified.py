@@ -15,7 +15,7 @@ from kubectl_koord.engine.reasons.numa import (
     InvalidAmplification,
     NoCPUTopology,
 )
-from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched, room_with, used_up
+from kubectl_koord.engine.reservations import Matched, matched, room_with, used_up
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.numa import NodeNUMA, amplified
 from kubectl_koord.model.objects import Node
@@ -31,7 +31,7 @@ class AmplifiedCPUs(Stateless, Struct, frozen=True):
 
     depends_on: ClassVar[DependsOn] = "room"
     wants: Wants
-    mine: Matched = NONE_MATCHED
+    mine: Matched
 
     def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the node has too few CPUs as they are counted, or says nothing that can be counted."""

@@ -4,6 +4,7 @@ Mirrors plugins/nodenumaresource/reservation.go. A CPU of a reservation is free 
 it; amounts of zones that both a reservation and its owners have booked count once, those of the owner not at all.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import reduce
 from operator import or_
@@ -56,12 +57,14 @@ def ways(state: NodeState, mine: Matched, *, returns_owners: bool) -> ZoneWays:
 
 
 def _ways(state: NodeState, mine: Matched, returns_owners: bool) -> ZoneWays:  # noqa: FBT001 - passed on by position
-    spent = used_up(state, mine.once)
     held_by = {uid: room.allocations.cpus for uid, room in state.rooms.items() if room.allocations.cpus is not None}
+    if not held_by:
+        return ZoneWays(books(state))
     node = _Node(state, held_by)
     base = node.books
-    if base.is_empty or not held_by:
+    if base.is_empty:
         return ZoneWays(base)
+    spent = used_up(state, mine.once)
     holding = [one for one in mine.on(state) if one.uid in held_by]
     own = [one.uid for one in holding]
     others = [uid for uid in held_by if uid not in spent and uid not in own]
@@ -95,6 +98,7 @@ class _Node:
         self._held_by = held_by
         taken = [(uid, pod) for uid, pod in owners_taken(state) if uid in held_by]
         self._there = (*state.occupants, *(pod for _, pod in taken))
+        self._holders = Counter(number for one in self._there for number in members(_cpus(one)))
         self._victims = [(uid, booked) for uid, pod in taken if (booked := _booked(pod)) is not None]
         before = state.before if state.before is not None else self._there
         known = set(map(id, self._there))
@@ -117,13 +121,10 @@ class _Node:
 
         `gone` are CPUs of victims that count as held.
         """
-        holders: dict[int, int] = {}
-        for cpus in (*map(_cpus, self._there), gone):
-            for number in members(cpus):
-                holders[number] = holders.get(number, 0) + 1
+        holders = self._holders.copy()
+        holders.update(members(gone))
         for cpus in given:
-            for number in members(cpus):
-                holders[number] = holders.get(number, 0) - 1
+            holders.subtract(members(cpus))
         return set_of(number for number, count in holders.items() if count > 0)
 
     def drawn_of(self, uid: str, *, within: bool = False) -> _Listed:

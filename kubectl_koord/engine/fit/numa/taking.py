@@ -18,7 +18,7 @@ def take(
     exclusive: str,
     booked: Booked,
     *,
-    most_allocated: bool = False,
+    most_allocated: bool,
 ) -> CPUSet:
     """Return the CPUs that are taken of free ones, of which there must be as many as are needed.
 

@@ -31,7 +31,7 @@ class Wants(Struct, frozen=True, gc=False):
 
     requests: Resources
     numa: PodNUMA
-    settings: NUMASettings = NUMASettings()
+    settings: NUMASettings
 
     @property
     def cpu(self) -> int:
