@@ -58,11 +58,9 @@ def ways(state: NodeState, mine: Matched, *, returns_owners: bool) -> ZoneWays:
 
 def _ways(state: NodeState, mine: Matched, returns_owners: bool) -> ZoneWays:  # noqa: FBT001 - passed on by position
     held_by = {uid: room.allocations.cpus for uid, room in state.rooms.items() if room.allocations.cpus is not None}
-    if not held_by:
-        return ZoneWays(books(state))
-    node = _Node(state, held_by)
-    base = node.books
-    if base.is_empty:
+    node = _Node(state, held_by) if held_by else None
+    base = node.books if node is not None else books(state)
+    if node is None or base.is_empty:
         return ZoneWays(base)
     spent = used_up(state, mine.once)
     holding = [one for one in mine.on(state) if one.uid in held_by]
