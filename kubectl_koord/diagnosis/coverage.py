@@ -11,7 +11,7 @@ from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
-from kubectl_koord.model.hardware.numa import NO_NUMA
+from kubectl_koord.model.hardware.numa import NO_NUMA, policy_of
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.quotas import IGNORE_TERMINATING
 from kubectl_koord.model.snapshot import Snapshot
@@ -137,6 +137,8 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
         devices = request_of(pod.requirements)
         if isinstance(devices, PodDeviceRequest) and devices.needs_template:
             yield PodSetting("npu-template")
+        if pod.requirements.requests and policy_of(None, pod.requirements.numa) == "Unknown":
+            yield PodSetting("unknown-numa-policy")
     if needs_unread_namespaces(pods, snapshot):
         yield UnreadNamespaces()
     if not snapshot.sees("NodeMetric"):

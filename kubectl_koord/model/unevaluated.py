@@ -156,6 +156,7 @@ class AttachedVolume(_Unevaluated, frozen=True, gc=False):
 PodSettingCode: TypeAlias = Literal[
     "npu-template",
     "scheduling-hint",
+    "unknown-numa-policy",
     "default-storage-class",
     "resource-claim-template",
     "exclusive-topology",
@@ -214,9 +215,9 @@ class OpenCards(_Unevaluated, frozen=True, gc=False):
     code: OpenCardsCode
 
 
-NodeSettingCode: TypeAlias = Literal["load-estimates", "load-thresholds", "numa-topology-policy"]
+NodeSettingCode: TypeAlias = Literal["load-estimates", "load-thresholds", "numa-topology-policy", "unknown-numa-policy"]
 """Estimates of load for a time after pods are initialized; thresholds for other resources than CPU and memory; the NUMA
-policy of a node with too many zones."""
+policy of a node with too many zones; one that crashes the scheduler."""
 
 
 class NodeSetting(_Unevaluated, frozen=True, gc=False):

@@ -216,6 +216,7 @@ DoctorCode: TypeAlias = (
         "device-missing",
         "device-unhealthy",
         "numa-policy-ignored",
+        "numa-policy-unknown",
         "threshold-never-met",
         "descheduler-unreadable",
         "descheduler-settings",

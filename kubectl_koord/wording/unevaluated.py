@@ -43,6 +43,7 @@ from kubectl_koord.wording.words import listed
 _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "npu-template": "template of shared NPU resources",
     "scheduling-hint": "scheduling hint",
+    "unknown-numa-policy": "a NUMA policy of the pods that the scheduler does not know and may crash on",
     "default-storage-class": "default StorageClass for a volume claim",
     "resource-claim-template": "template of resource claims",
     "exclusive-topology": "exclusive placement by topology",
@@ -88,6 +89,7 @@ _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
     "load-estimates": "estimates of load for a time after pods are initialized",
     "load-thresholds": "thresholds of load for other resources than CPU and memory",
     "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
+    "unknown-numa-policy": "labels with a NUMA policy that the scheduler does not know and may crash on",
 }
 
 

@@ -65,6 +65,11 @@ PASSING = FREE.with_quota("default").configured(quotas=QuotaSettings(open_gates=
         (GPU.change("n1", devices=devices(card())), ""),
         (GPU.change_pods("job-0").with_members(("job-0",), "job", requests=NPU), "template of shared NPU resources"),
         (
+            FREE.with_members(("job-0",), "job", numa=PodNUMA(policy="single-numa-node")),
+            "a NUMA policy of the pods that the scheduler does not know and may crash on",
+        ),
+        (FREE.with_members(("job-0",), "job", numa=PodNUMA(policy="Restricted")), ""),
+        (
             FREE.change("n1", unevaluated=(NodeSetting("load-estimates"),)),
             "node settings (estimates of load for a time after pods are initialized)",
         ),

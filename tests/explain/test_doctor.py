@@ -8,7 +8,7 @@ from msgspec import structs
 
 from kubectl_koord.cluster.stored import offline
 from kubectl_koord.explain.operation.doctor import doctor
-from kubectl_koord.model.hardware.numa import NodeNUMA
+from kubectl_koord.model.hardware.numa import NodeNUMA, Zone
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Profile, Right, Webhooks
 from kubectl_koord.model.load import AggregatedThresholds, ExpectedUse, NodeMetric, Thresholds
 from kubectl_koord.model.objects import Layer, Lease
@@ -378,6 +378,12 @@ CASES: dict[str, tuple[Change, str, str, Change]] = {
     "device-empty": (gpus("n1", 0), "error", "Node/n1", gpus("n1", 8)),
     "device-missing": (gpus("n1"), "warning", "Node/n1", gpus("n1", 8)),
     "device-unhealthy": (gpus("n1", 1, healthy=False), "warning", "Node/n1", gpus("n1", 1)),
+    "numa-policy-unknown": (
+        lambda drawn: drawn.change("n1", numa=NodeNUMA(policy="Unknown", unknown_policy="None")),
+        "error",
+        "Node/n1",
+        lambda drawn: drawn.change("n1", numa=NodeNUMA(policy="Restricted")),
+    ),
     "numa-policy-ignored": (
         lambda drawn: drawn.change("n1", "n2", numa=NodeNUMA(ignored_policy="RestrictedPodLevel")),
         "warning",
@@ -562,6 +568,20 @@ RIGHT: dict[str, Change] = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_is_right_is_not_found(name: str) -> None:
     assert codes(RIGHT[name](sound())) == []
+
+
+def test_a_label_that_names_no_policy_may_crash_the_scheduler_or_refuse_all_pods() -> None:
+    odd = NodeNUMA(policy="Unknown", unknown_policy="None")
+    zoned = structs.replace(odd, zones=(Zone(0, ()),))
+    found = doctor(sound().change("n1", numa=odd).change("n2", numa=zoned)).findings
+    label = "the label node.koordinator.sh/numa-topology-policy=None of 1 node"
+    assert [(one.code, one.severity, one.message) for one in found] == [
+        ("numa-policy-unknown", "error", f"{label} ({name}) names no policy: koord-scheduler {does}.")
+        for name, does in (
+            ("n1", "refuses every pod that requests anything there"),
+            ("n2", "may crash when it tries a pod there"),
+        )
+    ]
 
 
 def test_nodes_without_cards_are_only_noted_outside_a_tree_of_nodes_with_cards() -> None:

@@ -91,6 +91,8 @@ def _completed(
     more = tuple(_open_load(config.load)) if metric is not None else ()
     if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:
         more = (*more, NodeSetting("numa-topology-policy"))
+    if numa is not None and numa.unknown_policy and numa.zones:
+        more = (*more, NodeSetting("unknown-numa-policy"))
     return structs.replace(
         node,
         metric=metric,

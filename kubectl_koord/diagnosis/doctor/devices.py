@@ -21,14 +21,24 @@ def of_devices(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield what is wrong with the devices and settings of nodes."""
     if was_read(snapshot, "Device") and was_read(snapshot, "Node"):
         yield from _gpus(snapshot)
-    by_policy: dict[str, list[str]] = {}
-    for name, node in snapshot.nodes.items():
-        if node.numa is not None and node.numa.ignored_policy:
-            by_policy.setdefault(node.numa.ignored_policy, []).append(name)
-    for policy, nodes in sorted(by_policy.items()):
-        yield found("numa-policy-ignored", "warning", "Node", nodes, sentences.ignored_policy(policy, nodes))
+    yield from _numa_policies(snapshot)
     yield from _used_by_system(snapshot)
     yield from _never_below(snapshot)
+
+
+def _numa_policies(snapshot: Snapshot) -> Iterator[Finding]:
+    ignored: dict[str, list[str]] = {}
+    unknown: dict[tuple[str, bool], list[str]] = {}
+    for name, node in snapshot.nodes.items():
+        if node.numa is not None and node.numa.ignored_policy:
+            ignored.setdefault(node.numa.ignored_policy, []).append(name)
+        if node.numa is not None and node.numa.unknown_policy:
+            unknown.setdefault((node.numa.unknown_policy, bool(node.numa.zones)), []).append(name)
+    for (policy, has_zones), nodes in sorted(unknown.items()):
+        message = sentences.unknown_policy(policy, nodes, has_zones=has_zones)
+        yield found("numa-policy-unknown", "error", "Node", nodes, message)
+    for policy, nodes in sorted(ignored.items()):
+        yield found("numa-policy-ignored", "warning", "Node", nodes, sentences.ignored_policy(policy, nodes))
 
 
 def _gpus(snapshot: Snapshot) -> Iterator[Finding]:

@@ -17,7 +17,8 @@ ZoneSet: TypeAlias = int
 
 BindPolicy: TypeAlias = Literal["", "FullPCPUs", "SpreadByPCPUs"]
 """How CPUs are bound: whole physical cores, or one thread of each; empty for no policy."""
-NUMAPolicy: TypeAlias = Literal["", "BestEffort", "Restricted", "SingleNUMANode"]
+NUMAPolicy: TypeAlias = Literal["", "BestEffort", "Restricted", "SingleNUMANode", "Unknown"]
+"""Unknown stands for any other text: the scheduler may crash where zones are to be chosen by it."""
 
 MOST_CPUS = 1 << 13
 MOST_ZONES = 8
@@ -150,8 +151,8 @@ class NodeNUMA(Struct, frozen=True, dict=True):
     `bind_policy` and `policy` are what counts of labels and kubelet; `ratio` amplifies the node's CPUs, `zone_ratio`
     CPUs that are held in a zone; `zones` are amplified already. `bad_ratio` is set where the annotation cannot be read.
     `most_allocated` tells whether full zones are filled first, None where the node does not say. `known` is false where
-    there is no NodeResourceTopology. `ignored_policy` is a policy that is written there or on the node and that the
-    scheduler does not know.
+    there is no NodeResourceTopology. `ignored_policy` is a policy that is written there and has no effect,
+    `unknown_policy` the one of the node's label where that is Unknown.
     """
 
     cpus: CPUTopology | None = None
@@ -165,6 +166,7 @@ class NodeNUMA(Struct, frozen=True, dict=True):
     most_allocated: bool | None = None
     known: bool = True
     ignored_policy: str = ""
+    unknown_policy: str = ""
 
     @property
     def every_cpu(self) -> CPUSet:
@@ -228,10 +230,18 @@ class NUMASettings(Struct, frozen=True, gc=False):
 
 def policy_of(node: NodeNUMA | None, pod: PodNUMA) -> NUMAPolicy:
     """Return the NUMA policy that holds for a pod on a node: its own, or else the node's; empty for none."""
-    return _POLICIES.get(pod.policy, "") or (node.policy if node is not None else "")
+    if pod.policy:
+        return numa_policy(pod.policy)
+    return node.policy if node is not None else ""
+
+
+def numa_policy(written: str) -> NUMAPolicy:
+    """Return the policy that a label or a pod names, empty where nothing is written."""
+    return _POLICIES.get(written, "Unknown")
 
 
 _POLICIES: dict[str, NUMAPolicy] = {
+    "": "",
     "BestEffort": "BestEffort",
     "Restricted": "Restricted",
     "SingleNUMANode": "SingleNUMANode",

@@ -37,6 +37,15 @@ def ignored_policy(policy: str, nodes: Sequence[str]) -> str:
     )
 
 
+def unknown_policy(policy: str, nodes: Sequence[str], *, has_zones: bool) -> str:
+    """Return what the scheduler does on nodes whose label names no NUMA policy."""
+    does = "may crash when it tries a pod there" if has_zones else "refuses every pod that requests anything there"
+    return (
+        f"the label node.koordinator.sh/numa-topology-policy={policy} of {count(len(nodes), 'node')} ({some(nodes)})"
+        f" names no policy: koord-scheduler {does}."
+    )
+
+
 def system_above(resource: str, threshold: int, nodes: Sequence[str]) -> str:
     """Return on which nodes the system alone uses more than the threshold lets any pod use."""
     return (

@@ -48,6 +48,10 @@ _REMEDIES: Mapping[DoctorCode, str] = {
     "device-empty": "Look at the log of koordlet on the node: it could not load NVML or the driver.",
     "device-missing": "Look whether koordlet runs on the node, with the feature gate Accelerators.",
     "device-unhealthy": "Drain the node where it must be, and have the cards looked at.",
+    "numa-policy-unknown": (
+        "Use BestEffort, Restricted or SingleNUMANode, or remove the label:"
+        " kubectl label node NODE node.koordinator.sh/numa-topology-policy-"
+    ),
     "numa-policy-ignored": "Use BestEffort, Restricted or SingleNUMANode in the label of the node.",
     "threshold-never-met": "Raise usageThresholds of LoadAwareScheduling, lower its factors, or ask for less.",
     "no-podgroup": "Create the PodGroup, or correct the label of the pods.",

@@ -90,7 +90,8 @@ def test_cpus_of_kubelet_and_system_are_nobody_elses(annotations: Json, reserved
         (["SingleNUMANodeContainerLevel"], "", ""),
         (["None", "SingleNUMANodePodLevel"], "", "SingleNUMANode"),
         (["Restricted"], "BestEffort", "BestEffort"),
-        (["Restricted"], "None", "Restricted"),
+        (["Restricted"], "None", "Unknown"),
+        (None, "single-numa-node", "Unknown"),
         (None, "SingleNUMANode", "SingleNUMANode"),
     ],
 )
@@ -104,10 +105,10 @@ def test_a_label_goes_before_the_policy_of_the_kubelet(policies: object, label: 
     ("policies", "label", "ignored"),
     [
         (["BestEffortPodLevel"], "", "BestEffortPodLevel"),
-        (["BestEffortPodLevel"], "None", "BestEffortPodLevel"),
+        (["BestEffortPodLevel"], "None", ""),
         (["BestEffortPodLevel"], "SingleNUMANode", ""),
-        (["SingleNUMANodePodLevel"], "SingleNUMANodePodLevel", "SingleNUMANodePodLevel"),
-        (["None"], "none", ""),
+        (["SingleNUMANodePodLevel"], "", ""),
+        (["none"], "", ""),
     ],
 )
 def test_a_policy_of_the_kubelet_that_a_label_replaces_is_not_one_without_effect(
@@ -116,6 +117,23 @@ def test_a_policy_of_the_kubelet_that_a_label_replaces_is_not_one_without_effect
     found = numa(nrt(policies=policies), labels={"numa-topology-policy": label})
     assert found is not None
     assert found.ignored_policy == ignored
+
+
+@pytest.mark.parametrize(
+    ("label", "zones", "unknown", "settings"),
+    [
+        ("None", ZONES, "None", ["unknown-numa-policy"]),
+        ("None", None, "None", []),
+        ("Restricted", ZONES, "", []),
+    ],
+)
+def test_it_is_open_what_comes_of_a_label_with_a_policy_that_the_scheduler_does_not_know(
+    label: str, zones: object, unknown: str, settings: list[str]
+) -> None:
+    written = thing("Node", "n1", labels={"node.koordinator.sh/numa-topology-policy": label})
+    node = read(written, nrt(zones=zones)).nodes["n1"]
+    assert node.numa is not None
+    assert (node.numa.unknown_policy, [one.code for one in node.unevaluated]) == (unknown, settings)
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,7 @@ TWICE = structs.replace(SIXTEEN, ratio=2.0, zone_ratio=2.0, zones=zones(16, 16))
 BINDS = PodNUMA(binds=True)
 BY_DEFAULT = NUMASettings()
 WHOLE = PodNUMA(binds=True, required="FullPCPUs")
+ODD = structs.replace(SIXTEEN, policy="Unknown", unknown_policy="single-numa-node")
 APART = PodNUMA(binds=True, required="SpreadByPCPUs")
 NOT_KNOWN = NodeNUMA(known=False)
 
@@ -161,6 +162,11 @@ MOST_TAKEN = holding("h", 0, 2, 4, 6, 8, 10)
         (asks(4, PodNUMA(policy="Restricted")), SINGLE, (), NUMAPolicyMismatch("SingleNUMANode", "Restricted")),
         (asks(4, PodNUMA(policy="Restricted")), RESTRICTED, (), None),
         (asks(4, PodNUMA(policy="None")), SIXTEEN, (), None),
+        (asks(4), ODD, (), None),
+        (asks(4), structs.replace(ODD, zones=()), (), NoZones()),
+        (asks(4, PodNUMA(policy="Restricted")), ODD, (), NUMAPolicyMismatch("single-numa-node", "Restricted")),
+        (asks(4, PodNUMA(policy="single-numa-node")), ODD, (), None),
+        (asks(4, PodNUMA(policy="None")), NodeNUMA(), (), NoZones()),
         (asks(4), NodeNUMA(policy="SingleNUMANode"), (), NoZones()),
         (asks(4, PodNUMA(policy="SingleNUMANode")), None, (), NoZones()),
         (asks(8), SINGLE, (), None),

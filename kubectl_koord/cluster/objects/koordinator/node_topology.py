@@ -40,6 +40,7 @@ from kubectl_koord.model.hardware.numa import (
     NodeTopology,
     NUMAPolicy,
     Zone,
+    numa_policy,
 )
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.values.memo import Identity
@@ -55,11 +56,6 @@ _KUBELET_POLICIES: Mapping[str, NUMAPolicy] = {
     "BestEffort": "BestEffort",
     "Restricted": "Restricted",
     "SingleNUMANodePodLevel": "SingleNUMANode",
-}
-_POLICIES: Mapping[str, NUMAPolicy] = {
-    "BestEffort": "BestEffort",
-    "Restricted": "Restricted",
-    "SingleNUMANode": "SingleNUMANode",
 }
 _Ratios: TypeAlias = Mapping[str, float]
 
@@ -175,7 +171,7 @@ def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies:
         reserved=_reserved(annotations, kubelet),
         full_cores_only=kubelet.policy == "static" and (kubelet.options or {}).get("full-pcpus-only") == "true",
         policy=next((_KUBELET_POLICIES[policy] for policy in policies if policy in _KUBELET_POLICIES), ""),
-        ignored_policy=next((policy for policy in policies if _is_ignored(policy, _KUBELET_POLICIES)), ""),
+        ignored_policy=next((policy for policy in policies if _is_ignored(policy)), ""),
         amplified=ratios is not None and bool(annotations[RATIO]),
         cpu_ratio=(ratios or {}).get("cpu", 1.0),
     )
@@ -254,18 +250,20 @@ def _numa(told: NodeTopology | None, said: Settings) -> NodeNUMA:
     topology = told or NodeTopology()
     ratios = _ratios(said.ratio)
     cpu_ratio = (ratios or {}).get("cpu", 1.0)
+    policy = numa_policy(said.policy)
     return NodeNUMA(
         cpus=topology.cpus,
         reserved=topology.reserved,
         bind_policy=_bind_policy(said.bind_policy, topology),
-        policy=_POLICIES.get(said.policy, "") or topology.policy,
+        policy=policy or topology.policy,
         zones=topology.zones if topology.amplified else _amplified(topology.zones, ratios or {}),
         ratio=cpu_ratio,
         zone_ratio=topology.cpu_ratio if topology.amplified else cpu_ratio,
         bad_ratio=ratios is None,
         most_allocated=said.strategy == "MostAllocated" if said.strategy else None,
         known=told is not None,
-        ignored_policy=_ignored(said.policy, topology),
+        ignored_policy="" if policy else topology.ignored_policy,
+        unknown_policy=said.policy if policy == "Unknown" else "",
     )
 
 
@@ -275,16 +273,9 @@ def forget() -> None:
     _joined.cache_clear()
 
 
-def _ignored(label: str, topology: NodeTopology) -> str:
-    """Return the policy that has no effect: the label's, or that of the kubelet where no label goes before it."""
-    if label in _POLICIES or _is_ignored(label, _POLICIES):
-        return "" if label in _POLICIES else label
-    return topology.ignored_policy
-
-
-def _is_ignored(policy: str, known: Mapping[str, NUMAPolicy]) -> bool:
-    """Tell whether a policy asks for something, and the scheduler does not know it."""
-    return policy not in known and policy.lower() not in {"", "none"}
+def _is_ignored(policy: str) -> bool:
+    """Tell whether a policy of the kubelet asks for something, and the scheduler does not know it."""
+    return policy not in _KUBELET_POLICIES and policy.lower() not in {"", "none"}
 
 
 def _bind_policy(label: str, topology: NodeTopology) -> BindPolicy:

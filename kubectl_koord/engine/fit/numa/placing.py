@@ -209,12 +209,15 @@ class Placing(Stateless, Struct, frozen=True):
         return None if isinstance(found, tuple) else found
 
     def _affinity(self, pod: PendingPod, state: NodeState, terms: Terms) -> ZoneAffinity | Reason:
-        """Return the zones that the policy chooses and that give the pod all it asks, or why there are none."""
+        """Return the zones that the policy chooses and that give the pod all it asks, or why there are none.
+
+        All zones where the policy is unknown, which refuses no pod: what comes of it is open.
+        """
         node = state.node.numa or NOTHING_KNOWN
         found_by, seen = self._ways(state), as_seen(node, looked_at(self.wants))
         untold = _untold(node, terms)
-        if untold is not None:
-            return untold
+        if untold is not None or terms.policy == "Unknown":
+            return ZoneAffinity(None) if untold is None else untold
         if not self.providers:
             return zones_alone(seen, found_by, self.wants, terms)
         given: list[Hints] = [zone_hints(seen, found_by, self.wants, terms)]

@@ -89,7 +89,7 @@ def wants_of(requirements: PodRequirements, settings: NUMASettings) -> Wants:
 def settings_of(node: Node) -> tuple[object, ...]:
     """Return what of a node decides about terms, and whether it can bind CPUs."""
     numa = node.numa or NOTHING_KNOWN
-    return numa.policy, numa.bind_policy, numa.cpus is None, numa.per_core
+    return numa.policy, numa.unknown_policy, numa.bind_policy, numa.cpus is None, numa.per_core
 
 
 def settled(node: NodeNUMA, wants: Wants) -> Settled:
@@ -97,14 +97,14 @@ def settled(node: NodeNUMA, wants: Wants) -> Settled:
 
     Mirrors `mergeTopologyPolicy`, `requestCPUBind` and `getCPUBindPolicy` in plugins/nodenumaresource.
     """
-    return _settled(node.policy, node.bind_policy, wants)
+    return _settled(node.policy, node.unknown_policy, node.bind_policy, wants)
 
 
 @lru_cache(_MOST_ANSWERS)
-def _settled(own: NUMAPolicy, binding: BindPolicy, wants: Wants) -> Settled:
-    asked = wants.numa
-    if own and asked.policy and own != asked.policy:
-        return NUMAPolicyMismatch(own, asked.policy)
+def _settled(own: NUMAPolicy, unknown: str, binding: BindPolicy, wants: Wants) -> Settled:
+    asked, written = wants.numa, unknown or own
+    if written and asked.policy and written != asked.policy:
+        return NUMAPolicyMismatch(written, asked.policy)
     policy = policy_of(None, asked) or own
     exclusive = asked.zone_exclusive == "Required" or bool(asked.policy and not asked.zone_exclusive)
     if wants.binds:
