@@ -13,12 +13,13 @@ from kubectl_koord.model.hardware.allocations import DeviceAllocation
 from kubectl_koord.model.hardware.devices import Device, DeviceLayout
 from kubectl_koord.model.pods import ReservedRoom
 from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.values.memo import Memo, memoised
 
 _NONE: Amounts = {}
 _Key: TypeAlias = tuple[str, int]
 
 
-class DeviceBooks(Struct, frozen=True):
+class DeviceBooks(Memo, Struct, frozen=True, dict=True):
     """The books of one node, by type and minor of its devices, as somebody sees them who asks for some.
 
     `used` is all that is booked, `returned` the part of it that does not count: what is booked twice, by a Reservation
@@ -56,10 +57,26 @@ class DeviceBooks(Struct, frozen=True):
         most = self.most[device.type].get(device.minor, _NONE)
         return {resource: max(0, min(amount, most.get(resource, 0))) for resource, amount in free.items()}
 
+    @memoised
+    def left(self, kind: str) -> "Left":
+        """Return what is left of all devices of a type."""
+        devices = self.layout.of_type(kind)
+        free = {device.minor: self.free(device) for device in devices}
+        used = (one.minor for one in devices if not is_zero(minus(total(one), free[one.minor])))
+        return Left(free, frozenset(used), nothing=all(map(is_zero, free.values())))
+
     def giving_back(self, more: Mapping[_Key, Amounts]) -> "DeviceBooks":
         """Return the books of which so much more does not count."""
         returned = {key: plus(self.returned.get(key, _NONE), amounts.items()) for key, amounts in more.items()}
         return structs.replace(self, returned={**self.returned, **returned})
+
+
+class Left(Struct, frozen=True):
+    """What is free of devices of one type, by minor, and of which not all is; or that there is `nothing` at all."""
+
+    free: Mapping[int, Amounts]
+    used: frozenset[int]
+    nothing: bool
 
 
 def total(device: Device) -> Amounts:

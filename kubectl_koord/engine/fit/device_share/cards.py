@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.device_share.amounts import Amounts, fits, is_zero, minus
+from kubectl_koord.engine.fit.device_share.amounts import Amounts, fits, is_zero
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, total
 from kubectl_koord.model.hardware.devices import Device, DeviceHint
 from kubectl_koord.model.hardware.scoring import Scoring
@@ -68,17 +68,16 @@ def cards_of(books: DeviceBooks, kind: str, hint: DeviceHint, zones: Collection[
         zones: the NUMA nodes that are left, None for all.
 
     """
-    free = {device.minor: books.free(device) for device in books.layout.of_type(kind)}
+    left = books.left(kind)
     chosen = {
         device.minor: device
         for device in books.layout.of_type(kind)
         if books.gives(device) and _is_in(device, zones) and is_selected(hint.selector, device)
     }
-    if all(is_zero(amounts) for amounts in free.values()):
+    if left.nothing:
         chosen = {}
-    left = {minor: free[minor] for minor in sorted(chosen)}
-    used = {minor for minor, amounts in left.items() if not is_zero(minus(total(chosen[minor]), amounts))}
-    return Cards(chosen, left, frozenset(used | books.minors_used(kind) - chosen.keys()))
+    free = {minor: left.free[minor] for minor in sorted(chosen)}
+    return Cards(chosen, free, left.used & chosen.keys() | books.minors_used(kind) - chosen.keys())
 
 
 def is_selected(selector: Selector | None, device: Device) -> bool:
