@@ -28,7 +28,6 @@ class WithoutManagedFields:
         """Start with nothing seen."""
         self._is_worth_it = True
         self._first = self._apart = 0  # where the first stood in the last slice, and how far apart the last two
-        self._room = bytearray()
 
     def handed_to(self, take: TakeSlice) -> TakeSlice:
         """Return what takes slices, and hands them on to `take`."""
@@ -52,31 +51,26 @@ class WithoutManagedFields:
         """Return a slice without managedFields, None where it would hardly be shorter."""
         whole: Any = part if isinstance(part, bytes) else part.obj
         view, end = memoryview(part), len(part)
-        if len(self._room) < end:
-            self._room = bytearray(end)
-        room, taken, last, kept = self._room, 0, 0, 0
-        while (found := self._found(whole, last, taken, end)) >= 0:
+        find, kept = whole.find, list[memoryview]()
+        taken = last = gone = 0
+        expected = self._first
+        while True:
+            found = find(_FIELD, max(taken, expected - _NEAR), min(end, expected + _NEAR))
+            if found < 0:
+                found = find(_FIELD, taken, end)
+                if found < 0:
+                    break
             start = found + len(_FIELD)
-            room[kept : kept + start - taken] = view[taken:start]
-            kept += start - taken
-            taken = whole.find(b"]", start, end)
+            kept.append(view[taken:start])
+            taken = find(b"]", start, end)
             if taken < 0:
                 return None
+            gone += taken - start
             if last:
                 self._apart = found - last
             else:
                 self._first = found
-            last = found
-        self._is_worth_it = end - taken + kept <= end * (1 - _LEAST)
-        if not self._is_worth_it:
-            return None
-        room[kept : kept + end - taken] = view[taken:end]
-        return memoryview(room)[: kept + end - taken]
-
-    def _found(self, whole: Any, last: int, taken: int, end: int) -> int:  # noqa: ANN401 - as above
-        """Return where the next managedFields begin, -1 for nowhere; those before began at `last`, end at `taken`."""
-        expected = last + self._apart if last else self._first
-        found: int = whole.find(_FIELD, max(taken, expected - _NEAR), min(end, expected + _NEAR))
-        if found < 0:
-            found = whole.find(_FIELD, taken, end)
-        return found
+            last, expected = found, found + self._apart
+        self._is_worth_it = gone >= end * _LEAST
+        kept.append(view[taken:end])
+        return b"".join(kept) if self._is_worth_it else None
