@@ -27,6 +27,7 @@ from kubectl_koord.reports.edits import (
     Uncordon,
     UseQuota,
 )
+from kubectl_koord.reports.jobs.pending import PlanFailure
 from tests.build import Drawing, preempt_of, why_of
 from tests.properties.strategies import ALONE, HELD, clusters, random_cluster
 
@@ -139,7 +140,8 @@ def test_every_way_out_of_many_clusters_with_quotas_and_reservations_makes_the_a
 def test_a_no_has_a_cause_and_a_yes_has_none(drawing: Drawing) -> None:
     report = why_of(drawing)
     assert (report.cause is None) == (report.verdict == "yes")
-    assert report.unblock == () or report.verdict == "no"
+    # A plan that cannot be carried out is a race where the scheduler tries again at once: its verdict is open.
+    assert report.unblock == () or report.verdict == "no" or isinstance(report.cause, PlanFailure)
 
 
 @given(clusters())
