@@ -6,6 +6,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -110,7 +112,9 @@ def test_fifty_thousand_pods_take_little_memory_and_five_times_as_long_as_ten_th
         with serving(size, folder, "--file") as kubeconfig:
             env = environment(folder, kubeconfig)
             file = f"topo --snapshot {folder / 'cluster.json'}"
-            found = measure(dict.fromkeys((*OURS, file), 3), {}, kubectl, env)
+            # Linux counts what the starting process has as memory of the one that it starts: here a worker of pytest.
+            with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
+                found = fresh.submit(measure, dict.fromkeys((*OURS, file), 3), {}, kubectl, env).result()
             runs.append({name.partition(str(folder))[0]: spent for name, spent in found.items()})
     small, large = runs
     for name in large:
