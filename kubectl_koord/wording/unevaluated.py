@@ -89,7 +89,9 @@ _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
     "load-estimates": "estimates of load for a time after pods are initialized",
     "load-thresholds": "thresholds of load for other resources than CPU and memory",
     "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
-    "unknown-numa-policy": "labels with a NUMA policy that the scheduler does not know and may crash on",
+    "unknown-numa-policy": (
+        "labels with a NUMA policy that the scheduler does not know and may crash on: see 'kubectl koord doctor'"
+    ),
 }
 
 
