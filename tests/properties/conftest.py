@@ -7,8 +7,12 @@ Only the wild profile shrinks what it finds: whole clusters shrink slowly.
 import os
 
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture.providers import HypothesisProvider
+from hypothesis.internal.constants_ast import Constants
 
 _UNHURRIED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+# It also tries constants of all modules of ours that are imported by then: which ones depends on what ran before.
+HypothesisProvider._local_constants = Constants()  # type: ignore[assignment]  # noqa: SLF001
 _FIND = (Phase.explicit, Phase.generate)
 settings.register_profile(
     "ci", derandomize=True, max_examples=40, deadline=None, suppress_health_check=_UNHURRIED, phases=_FIND
