@@ -1,17 +1,20 @@
 """What an answer rests on that was not read or is not evaluated; each makes a yes unknown."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
 from kubectl_koord.engine.fit.device_share import PodDeviceRequest, request_of
 from kubectl_koord.engine.fit.interpod_affinity.selecting import needs_unread_namespaces
+from kubectl_koord.engine.fit.node_affinity import is_selected
 from kubectl_koord.engine.fit.resource_claims import readiness
 from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses_claims
+from kubectl_koord.engine.fit.taints import untolerated
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.hardware.numa import NO_NUMA, policy_of
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.quotas import IGNORE_TERMINATING
 from kubectl_koord.model.snapshot import Snapshot
@@ -40,6 +43,7 @@ from kubectl_koord.wording.basis import ASSUMED_CONFIG, lease_missing, none_in_i
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
+_MOST_NODES_ASKED = 64
 _OF_UNBOUND = ("StorageClass", "PersistentVolume", "CSIDriver", "CSIStorageCapacity")
 
 
@@ -152,7 +156,20 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
     if not snapshot.sees("Reservation"):
         yield UnreadReservations()
     if wanted:
-        yield from snapshot.node_settings
+        unlike = tuple(_unlike(pods))
+        yield from (setting for setting, nodes in snapshot.node_settings.items() if _may_be_on(nodes, unlike))
+
+
+def _may_be_on(nodes: Sequence[Node], pods: Collection[PendingPod]) -> bool:
+    """Tell whether selectors, affinities and taints let pods on any of some nodes; taken to be so where these are many.
+
+    The scheduler may look at the selector of one pod and the tolerations of another.
+    """
+    return len(nodes) > _MOST_NODES_ASKED or any(
+        any(is_selected(pod.requirements, node) for pod in pods)
+        and any(untolerated(pod.requirements, node) is None for pod in pods)
+        for node in nodes
+    )
 
 
 def _unlike(pods: Iterable[PendingPod]) -> Iterable[PendingPod]:

@@ -1,6 +1,6 @@
 """The seam of the program: one value that holds all that was read, at one moment."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Literal, TypeAlias
@@ -119,10 +119,13 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     installation: Installation | None = None
 
     @cached_property
-    def node_settings(self) -> tuple[NodeSetting, ...]:
-        """What nodes are set to that is not evaluated, by code."""
-        found = {setting for node in self.nodes.values() for setting in node.unevaluated}
-        return tuple(sorted(found, key=lambda setting: setting.code))
+    def node_settings(self) -> Mapping[NodeSetting, Sequence[Node]]:
+        """What nodes are set to that is not evaluated, by code, and which nodes are."""
+        found: dict[NodeSetting, list[Node]] = {}
+        for node in self.nodes.values():
+            for setting in node.unevaluated:
+                found.setdefault(setting, []).append(node)
+        return dict(sorted(found.items(), key=lambda item: item[0].code))
 
     @cached_property
     def reservations_by_label(self) -> ByLabel:

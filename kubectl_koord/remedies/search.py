@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
-from kubectl_koord.diagnosis import contention
+from kubectl_koord.diagnosis import contention, coverage
 from kubectl_koord.engine.admission.before_trying import before_trying
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
@@ -136,6 +136,8 @@ class Search:
 
     def _is_placed(self, edits: Sequence[Edit], changes: Collection[Change]) -> bool | None:
         simulation = changed(self.simulation, edits)
+        if "tolerate" in changes and coverage.not_evaluated(simulation.subject, simulation.snapshot):
+            return None  # by nodes that come into question now
         is_other = simulation.seen_by_others is not self.simulation.seen_by_others
         is_own = is_other and simulation.view is self.simulation.view
         likely = contention.jobs_ahead(self.simulation) if is_own else None

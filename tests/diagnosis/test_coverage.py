@@ -16,7 +16,7 @@ from kubectl_koord.model.unevaluated import (
     Unevaluated,
     WideningPodSetting,
 )
-from kubectl_koord.model.values.selectors import EVERYTHING, Requirement, Selector
+from kubectl_koord.model.values.selectors import EVERYTHING, Requirement, Selector, Taint
 from kubectl_koord.reports.common import Basis
 from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.wording.unevaluated import unevaluated_names
@@ -72,6 +72,16 @@ PASSING = FREE.with_quota("default").configured(quotas=QuotaSettings(open_gates=
         (
             FREE.change("n1", unevaluated=(NodeSetting("load-estimates"),)),
             "node settings (estimates of load for a time after pods are initialized)",
+        ),
+        (
+            FREE.change("n1", unevaluated=(NodeSetting("load-estimates"),), taints=(Taint("a", "", "NoSchedule"),)),
+            "",
+        ),
+        (
+            cluster("s0: b0[n1]")
+            .with_gang("job", 2, 8, node_selector=(("disk", "ssd"),))
+            .change("n1", unevaluated=(NodeSetting("load-estimates"),)),
+            "",
         ),
         (
             FREE.with_gap("NodeResourceTopology"),
@@ -161,6 +171,16 @@ def test_without_namespaces_that_a_term_selects_a_yes_and_a_no_are_unknown(cpu: 
     drawing = FREE.with_members(("job-0",), "job", cpu=cpu, pod_anti_affinity=(EVERYBODY,))
     assert why_of(drawing).verdict == ("no" if cpu > 8 else "yes")
     assert why_of(drawing.with_gap("Namespace")).verdict == "unknown"
+
+
+def test_settings_of_very_many_nodes_are_taken_to_count() -> None:
+    names = [f"n{number}" for number in range(65)]
+    tainted = cluster(f"s0: b0[{' '.join(names)}]").with_gang("job", 1, 1)
+    setting, taints = (NodeSetting("load-estimates"),), (Taint("a", "", "NoSchedule"),)
+    most = tainted.change(*names[1:], unevaluated=setting, taints=taints)
+    assert not_evaluated(most.subject("job"), most) == ()
+    every = most.change("n0", unevaluated=setting, taints=taints)
+    assert not_evaluated(every.subject("job"), every) == setting
 
 
 def test_a_yes_that_rests_on_it_is_unknown() -> None:

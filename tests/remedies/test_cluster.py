@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.reports.edits import AddNode, DeletePod, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
@@ -144,6 +145,12 @@ def test_a_toleration_is_added_to_those_that_a_pod_has() -> None:
         ' {"key": "gpu", "operator": "Equal", "value": "", "effect": "NoSchedule"}}]'
     )
     assert way.command == f"kubectl patch pod job-0 -n default --type json -p '{patch}'"
+
+
+def test_to_tolerate_a_taint_proves_nothing_where_the_nodes_have_settings_that_are_not_evaluated() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]")).taint("n1", "gpu").taint("n2", "gpu")
+    assert len(ways(drawing, "tolerate")) == 1
+    assert ways(drawing.change("n1", unevaluated=(NodeSetting("load-estimates"),)), "tolerate") == ()
 
 
 def test_taints_of_kubernetes_itself_are_not_to_be_tolerated() -> None:
