@@ -89,10 +89,8 @@ def _completed(
     if metric is not None:
         metric = metrics.completed(metric, annotations or {}, config.load)
     more = tuple(_open_load(config.load)) if metric is not None else ()
-    if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:
-        more = (*more, NodeSetting("numa-topology-policy"))
-    if numa is not None and numa.unknown_policy and numa.zones:
-        more = (*more, NodeSetting("unknown-numa-policy"))
+    if numa is not None:
+        more = (*more, *_open_zones(numa))
     return structs.replace(
         node,
         metric=metric,
@@ -109,6 +107,14 @@ def _open_load(settings: LoadSettings) -> Iterator[NodeSetting]:
         yield NodeSetting("load-estimates")
     if settings.limits_others:
         yield NodeSetting("load-thresholds")
+
+
+def _open_zones(numa: NodeNUMA) -> Iterator[NodeSetting]:
+    """Yield what is set of zones and not evaluated."""
+    if numa.policy and len(numa.zones) > MOST_ZONES:
+        yield NodeSetting("numa-topology-policy")
+    if numa.unknown_policy and numa.zones:
+        yield NodeSetting("unknown-numa-policy")
 
 
 def attached(
