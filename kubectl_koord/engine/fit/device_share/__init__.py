@@ -14,7 +14,13 @@ from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, sin
 from kubectl_koord.engine.fit.check import Asked, ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import AllocationScope, Devices, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, DeviceWays, books_of, ways_of
-from kubectl_koord.engine.fit.device_share.classes import ISOLATION, alike, device_classes, seen_devices
+from kubectl_koord.engine.fit.device_share.classes import (
+    ISOLATION,
+    alike,
+    device_classes,
+    devices_had,
+    seen_devices,
+)
 from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR
 from kubectl_koord.engine.fit.device_share.hints import ZoneHint, topology_hints
 from kubectl_koord.engine.fit.device_share.request import PodDeviceRequest, request_of
@@ -243,9 +249,12 @@ def place_of(
     """
     ways = state.booked(ways_of, mine) if state.rooms else DeviceWays((), state.booked(books_of))
     books = ways.other
-    known = {kind: _minors(kind, books) or _once(kind, state.node.name, snapshot) for kind, _ in request.amounts}
-    if state.node.devices is None and not books.used and not _had_any(state.node.name, snapshot):
+    had = devices_had(snapshot).get(state.node.name, ())
+    if state.node.devices is None and not books.used and not had:
         return None
+    known = {
+        kind: _minors(kind, books) or frozenset(minor for of, minor in had if of == kind) for kind, _ in request.amounts
+    }
     return AllocationScope(
         state.node, books, known, zones, drawing=ways.drawing, must_draw=mine.must_draw, held=ways.held
     )
@@ -277,18 +286,3 @@ def _bookings(_snapshot: Snapshot, _request: PodDeviceRequest) -> dict[object, t
 
 def _minors(kind: str, books: DeviceBooks) -> frozenset[int]:
     return frozenset({device.minor for device in books.layout.of_type(kind)} | books.minors_used(kind))
-
-
-def _once(kind: str, node: str, snapshot: Snapshot) -> frozenset[int]:
-    """Return the minors of a type that anybody had on a node when it was read."""
-    return frozenset(minor for of, minor in _booked(node, snapshot) if of == kind)
-
-
-def _had_any(node: str, snapshot: Snapshot) -> bool:
-    return bool(_booked(node, snapshot))
-
-
-def _booked(node: str, snapshot: Snapshot) -> set[tuple[str, int]]:
-    running = (pod.allocations for pod in snapshot.running.get(node, ()))
-    reserved = (room.allocations for room in snapshot.reserved if room.node == node)
-    return {(one.type, one.minor) for some in (*running, *reserved) for one in some.devices}

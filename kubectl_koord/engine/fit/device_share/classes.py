@@ -74,10 +74,9 @@ def _layout_of(node: Node) -> DeviceLayout | None:
 @memoised
 def _with_others(snapshot: Snapshot) -> frozenset[str]:
     """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
-    reserved = ((room.node, [room.allocations.devices]) for room in snapshot.reserved)
     lacking: dict[tuple[int, ...], bool] = {}
     found: set[str] = set()
-    for name, booked in chain(_booked_by_running(snapshot).items(), reserved):
+    for name, booked in _booked_as_read(snapshot):
         node = snapshot.nodes.get(name)
         if node is None:
             continue
@@ -88,6 +87,21 @@ def _with_others(snapshot: Snapshot) -> frozenset[str]:
         if lacking[key]:
             found.add(name)
     return frozenset(found)
+
+
+@memoised
+def devices_had(snapshot: Snapshot) -> Mapping[str, Collection[tuple[str, int]]]:
+    """Return which devices anybody had on each node when it was read, as types and minors."""
+    found: dict[str, set[tuple[str, int]]] = {}
+    for name, booked in _booked_as_read(snapshot):
+        found.setdefault(name, set()).update((one.type, one.minor) for held in booked for one in held)
+    return found
+
+
+def _booked_as_read(snapshot: Snapshot) -> Iterable[tuple[str, Sequence[_Devices]]]:
+    """Return what of devices was booked for running pods and Reservations, as it was read, with its node."""
+    reserved = ((room.node, [room.allocations.devices]) for room in snapshot.reserved)
+    return chain(_booked_by_running(snapshot).items(), reserved)
 
 
 @memoised
