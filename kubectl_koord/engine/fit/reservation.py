@@ -245,16 +245,18 @@ class Booking(Stateless, Struct, frozen=True):
         every, asked = self.of.named(state), pod.requirements.requests
         if len(every) == 1 and self.of.use.affinity is not None:
             return every[0]
-        zones = self.zones.zones_chosen(pod, state) if self.devices is not None and self.zones is not None else None
         fitting = [
             one
             for one in _looked_at(self.of, state, asked)
             if not (one.once and owners_on(state, one.uid))
             and not self.of.short_of_node(one, state, asked)
             and _short_of_reservation(one, state, asked) == ((), False)
-            and (self.devices is None or self.devices.gives(state, one.uid, zones))
-            and (self.zones is None or self.zones.gives(pod, state, one.uid))
         ]
+        if fitting and self.devices is not None:
+            zones = None if self.zones is None else self.zones.zones_chosen(pod, state)
+            fitting = [one for one in fitting if self.devices.gives(state, one.uid, zones)]
+        if self.zones is not None:
+            fitting = [one for one in fitting if self.zones.gives(pod, state, one.uid)]
         return min(fitting, key=lambda one: (one.order or _MOST, -_score(one, state, asked), one.name), default=None)
 
 
