@@ -7,18 +7,20 @@ a pod asks for as memory alone (`koordinator.sh/gpu-memory`) is a part of a card
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from operator import add
 
 from kubectl_koord.model.objects import Node
 
 CARD = 100
 GPU = "gpu"
-_SHARES = ("koordinator.sh/gpu", "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio")
-_CORE = "koordinator.sh/gpu-core"
+_SHARES = _WHOLE, _CORE, _RATIO = "koordinator.sh/gpu", "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio"
 _OTHERS = frozenset({"npu", "xpu", "tpu", "dcu", "mlu", "ppu", "gcu"})
 _BEGINNINGS = ("mig-", "Ascend", "npu-core")
+_MOST_NAMES = 1 << 10
 
 
+@lru_cache(_MOST_NAMES)
 def family(resource: str) -> str:
     """Return which cards a resource counts: `gpu`, the resource's own name, or nothing where it counts none."""
     vendor, _, name = resource.rpartition("/")
@@ -34,8 +36,8 @@ def of_node(amounts: Mapping[str, int]) -> dict[str, int]:
 
 def of_pods(amounts: Mapping[str, int]) -> dict[str, int]:
     """Return the cards that pods request together, by family: each of them goes by one name."""
-    whole, core, ratio = (amounts.get(name, 0) for name in _SHARES)
-    return _counted(amounts, add, whole + max(core, ratio))
+    shares = amounts.get(_WHOLE, 0) + max(amounts.get(_CORE, 0), amounts.get(_RATIO, 0))
+    return _counted(amounts, add, shares)
 
 
 def main_of(amounts: Mapping[str, int]) -> dict[str, int]:

@@ -15,6 +15,7 @@ from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model import accelerators
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
@@ -150,23 +151,20 @@ def _whole(tree: Tree, view: View) -> Sequence[int | None]:
 
 def _figures(tree: Tree, view: View, *, are_pods_seen: bool, resource: str) -> _Figures:
     nodes = [view.node(name) for name in tree.leaf]
-    sizes = {id(node.allocatable): dict(node.allocatable) for node in nodes}  # most nodes share theirs with others
     kinds = (resource,) if resource else accelerators.families(view.node(name) for name in view.names())
     return _Figures(
-        amounts=tuple(_amounts(tree, view, kind, sizes, are_pods_seen=are_pods_seen) for kind in kinds),
+        amounts=tuple(_amounts(tree, view, kind, nodes, are_pods_seen=are_pods_seen) for kind in kinds),
         cordoned=sums(tree, {node.name: 1 for node in nodes if node.unschedulable}),
         not_ready=sums(tree, {node.name: 1 for node in nodes if not node.ready}),
     )
 
 
-def _amounts(
-    tree: Tree, view: View, kind: str, sizes: Mapping[int, Mapping[str, int]], *, are_pods_seen: bool
-) -> _Amounts:
+def _amounts(tree: Tree, view: View, kind: str, nodes: Sequence[Node], *, are_pods_seen: bool) -> _Amounts:
     """Return the amounts of a family of cards, or of CPU, in the resource that they are best counted in."""
+    sizes = {id(node.allocatable): dict(node.allocatable) for node in nodes}  # most nodes share theirs with others
     of_size = {
         size: (accelerators.of_node(had) if _is_family(kind) else had).get(kind, 0) for size, had in sizes.items()
     }
-    nodes = [view.node(name) for name in tree.leaf]
     totals = {node.name: of_size[id(node.allocatable)] for node in nodes}
     free = _free(view, kind, totals) if are_pods_seen else {}
     names = [name for node in nodes for name in sizes[id(node.allocatable)]]
@@ -246,15 +244,15 @@ def _others(figures: _Figures, index: int) -> dict[str, Amount]:
 
 def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
     """Return what is free of CPU or of one family of cards on each of these nodes."""
+    is_family = _is_family(kind)
     free = {}
     for name, total in totals.items():
         pods = view.occupants(name)
-        requested = pods.requested if isinstance(pods, NodePods) else _summed(pods)
-        taken = (
-            len(pods)
-            if kind == "pods"
-            else (accelerators.of_pods(requested) if _is_family(kind) else requested).get(kind, 0)
-        )
+        if kind == "pods":
+            taken = len(pods)
+        else:
+            requested = pods.requested if isinstance(pods, NodePods) else _summed(pods)
+            taken = (accelerators.of_pods(requested) if is_family else requested).get(kind, 0)
         free[name] = max(total - taken, 0)
     return free
 
