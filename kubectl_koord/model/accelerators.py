@@ -29,6 +29,11 @@ def family(resource: str) -> str:
     return resource if vendor and (name in _OTHERS or name.startswith(_BEGINNINGS)) else ""
 
 
+def is_family(kind: str) -> bool:
+    """Tell whether this is a family of cards, which may go by several resources, or a resource that counts some."""
+    return kind == GPU or bool(family(kind))
+
+
 def of_node(amounts: Mapping[str, int]) -> dict[str, int]:
     """Return the cards of a node by family: of several names for the same cards the one that has most of them."""
     return _counted(amounts, max, max(amounts.get(name, 0) for name in _SHARES))
@@ -63,7 +68,7 @@ def resource_of(kind: str, names: Iterable[str], amounts: Iterable[int]) -> str:
     """Return the resource to count a family in: the vendor's, unless there is none or cards are shared.
 
     Args:
-        kind: the family.
+        kind: the family, or any other resource, which is counted in itself.
         names: of resources, each as often as it counts.
         amounts: of the family, in hundredths.
 

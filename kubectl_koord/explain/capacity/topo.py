@@ -151,25 +151,34 @@ def _whole(tree: Tree, view: View) -> Sequence[int | None]:
 
 def _figures(tree: Tree, view: View, *, are_pods_seen: bool, resource: str) -> _Figures:
     nodes = [view.node(name) for name in tree.leaf]
+    sizes = {id(node.allocatable): dict(node.allocatable) for node in nodes}  # most nodes share theirs with others
     kinds = (resource,) if resource else accelerators.families(view.node(name) for name in view.names())
     return _Figures(
-        amounts=tuple(_amounts(tree, view, kind, nodes, are_pods_seen=are_pods_seen) for kind in kinds),
+        amounts=tuple(_amounts(tree, view, kind, nodes, sizes, are_pods_seen=are_pods_seen) for kind in kinds),
         cordoned=sums(tree, {node.name: 1 for node in nodes if node.unschedulable}),
         not_ready=sums(tree, {node.name: 1 for node in nodes if not node.ready}),
     )
 
 
-def _amounts(tree: Tree, view: View, kind: str, nodes: Sequence[Node], *, are_pods_seen: bool) -> _Amounts:
+def _amounts(
+    tree: Tree,
+    view: View,
+    kind: str,
+    nodes: Sequence[Node],
+    sizes: Mapping[int, Mapping[str, int]],
+    *,
+    are_pods_seen: bool,
+) -> _Amounts:
     """Return the amounts of a family of cards, or of CPU, in the resource that they are best counted in."""
-    sizes = {id(node.allocatable): dict(node.allocatable) for node in nodes}  # most nodes share theirs with others
     of_size = {
-        size: (accelerators.of_node(had) if _is_family(kind) else had).get(kind, 0) for size, had in sizes.items()
+        size: (accelerators.of_node(had) if accelerators.is_family(kind) else had).get(kind, 0)
+        for size, had in sizes.items()
     }
     totals = {node.name: of_size[id(node.allocatable)] for node in nodes}
     free = _free(view, kind, totals) if are_pods_seen else {}
     names = [name for node in nodes for name in sizes[id(node.allocatable)]]
     of_family = [*totals.values(), *free.values()]
-    resource = accelerators.resource_of(kind, names, of_family) if _is_family(kind) else kind
+    resource = accelerators.resource_of(kind, names, of_family)
     unit = accelerators.unit(resource)
     out = {node.name for node in nodes if node.unschedulable or not node.ready}
 
@@ -244,7 +253,7 @@ def _others(figures: _Figures, index: int) -> dict[str, Amount]:
 
 def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
     """Return what is free of CPU or of one family of cards on each of these nodes."""
-    is_family = _is_family(kind)
+    is_family = accelerators.is_family(kind)
     free = {}
     for name, total in totals.items():
         pods = view.occupants(name)
@@ -255,11 +264,6 @@ def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
             taken = (accelerators.of_pods(requested) if is_family else requested).get(kind, 0)
         free[name] = max(total - taken, 0)
     return free
-
-
-def _is_family(kind: str) -> bool:
-    """Tell whether this is a family of cards, which may go by several resources."""
-    return kind == accelerators.GPU or bool(accelerators.family(kind))
 
 
 def _summed(occupants: Iterable[Occupant]) -> Mapping[str, int]:

@@ -26,17 +26,13 @@ def free(cluster: Scenario, names: Iterable[str]) -> Iterator[Free]:
         has, left = _amounts(cluster.view.state(name))
         total.update(has)
         (free if node.ready and not node.unschedulable else withheld).update(left)
-    order = sorted(total, key=lambda kind: (not _is_cards(kind), _RANKS.get(kind, len(_RANKS)), kind))
+    order = sorted(total, key=lambda kind: (not accelerators.is_family(kind), _RANKS.get(kind, len(_RANKS)), kind))
     spelled = [name for one in every for name, _ in cluster.view.node(one).allocatable]
     for kind in order:
         numbers = [total[kind], free[kind], withheld[kind]]
-        resource = accelerators.resource_of(kind, spelled, numbers) if _is_cards(kind) else kind
+        resource = accelerators.resource_of(kind, spelled, numbers)
         unit = accelerators.unit(resource)
         yield Free(resource, free[kind] // unit, total[kind] // unit, withheld[kind] // unit)
-
-
-def _is_cards(kind: str) -> bool:
-    return kind == accelerators.GPU or bool(accelerators.family(kind))
 
 
 def _amounts(state: NodeState) -> tuple[dict[str, int], dict[str, int]]:
@@ -44,7 +40,11 @@ def _amounts(state: NodeState) -> tuple[dict[str, int], dict[str, int]]:
     has = dict(state.node.allocatable)
     places = has.pop("pods", 0)
     used = {name: has.get(name, 0) - left for name, left in state.free.items()}
-    plain = {name: number for name, number in has.items() if number and not _is_cards(name) and not _is_share(name)}
+    plain = {
+        name: number
+        for name, number in has.items()
+        if number and not accelerators.is_family(name) and not _is_share(name)
+    }
     all_cards, taken = accelerators.of_node(has), accelerators.of_pods(used)
     free = {kind: max(number - taken.get(kind, 0), 0) for kind, number in all_cards.items()}
     free |= {name: max(state.free[name], 0) for name in plain}
