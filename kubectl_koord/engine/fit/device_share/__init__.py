@@ -249,11 +249,12 @@ def place_of(
     """
     ways = state.booked(ways_of, mine) if state.rooms else DeviceWays((), state.booked(books_of))
     books = ways.other
-    had = devices_had(snapshot).get(state.node.name, ())
+    had = devices_had(snapshot, state.node.name)
     if state.node.devices is None and not books.used and not had:
         return None
     known = {
-        kind: _minors(kind, books) or frozenset(minor for of, minor in had if of == kind) for kind, _ in request.amounts
+        kind: _minors(kind, books) or frozenset(one.minor for held in had for one in held if one.type == kind)
+        for kind, _ in request.amounts
     }
     return AllocationScope(
         state.node, books, known, zones, drawing=ways.drawing, must_draw=mine.must_draw, held=ways.held

@@ -76,7 +76,7 @@ def _with_others(snapshot: Snapshot) -> frozenset[str]:
     """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
     lacking: dict[tuple[int, ...], bool] = {}
     found: set[str] = set()
-    for name, booked in _booked_as_read(snapshot):
+    for name, booked in chain(_booked_by_running(snapshot).items(), _booked_by_reservations(snapshot).items()):
         node = snapshot.nodes.get(name)
         if node is None:
             continue
@@ -89,25 +89,25 @@ def _with_others(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(found)
 
 
-@memoised
-def devices_had(snapshot: Snapshot) -> Mapping[str, Collection[tuple[str, int]]]:
-    """Return which devices anybody had on each node when it was read, as types and minors."""
-    found: dict[str, set[tuple[str, int]]] = {}
-    for name, booked in _booked_as_read(snapshot):
-        found.setdefault(name, set()).update((one.type, one.minor) for held in booked for one in held)
-    return found
-
-
-def _booked_as_read(snapshot: Snapshot) -> Iterable[tuple[str, Sequence[_Devices]]]:
-    """Return what of devices was booked for running pods and Reservations, as it was read, with its node."""
-    reserved = ((room.node, [room.allocations.devices]) for room in snapshot.reserved)
-    return chain(_booked_by_running(snapshot).items(), reserved)
+def devices_had(snapshot: Snapshot, node: str) -> tuple[_Devices, ...]:
+    """Return what of devices anybody had on a node when it was read."""
+    return (*_booked_by_running(snapshot).get(node, ()), *_booked_by_reservations(snapshot).get(node, ()))
 
 
 @memoised
 def _booked_by_running(snapshot: Snapshot) -> Mapping[str, Sequence[_Devices]]:
     """Return what of devices was booked for running pods on each node with any, as it was read."""
     return {name: booked for name, pods in snapshot.running.items() if (booked := _booked(pods))}
+
+
+@memoised
+def _booked_by_reservations(snapshot: Snapshot) -> Mapping[str, Sequence[_Devices]]:
+    """Return the same for Reservations."""
+    found: dict[str, list[_Devices]] = {}
+    for room in snapshot.reserved:
+        if room.allocations.devices:
+            found.setdefault(room.node, []).append(room.allocations.devices)
+    return found
 
 
 @memoised
