@@ -522,6 +522,21 @@ def test_victims_give_back_their_cpus_and_what_waits_holds_its_own() -> None:
     assert waiting.allocations == Allocations(cpus=CPUAllocation((0, 1, 2, 3)))
 
 
+@pytest.mark.parametrize(("asked", "slots"), [(12, 1), (8, 2), (4, 5), (3, 6), (25, 0)])
+def test_cpus_of_a_victim_count_as_amplified_once_members_take_up_as_many(asked: int, slots: int) -> None:
+    numa = NodeNUMA(cpus=topology(2, 4, 2), ratio=1.5, zone_ratio=1.5)
+    victim = holding("h", *range(8))
+    view = of(drawn(numa, 24).but(running={"n1": (victim,)})).without_any(lambda _view: {"n1": (victim,)})
+    pods = [asks(asked, name=name) for name in "abcdefgh"]
+    prepared = prepare(pods[0], view, rules("main"))
+    one_by_one = view.state("n1").copy()
+    taken = 0
+    while rejection(pods[0], one_by_one, prepared) is None:
+        one_by_one.add(pods[taken])
+        taken += 1
+    assert (slots_on(view.state("n1"), [pods], prepared), taken) == (slots, slots)
+
+
 def test_cpus_of_victims_that_are_only_thought_away_still_count_on_an_amplified_node() -> None:
     numa = NodeNUMA(cpus=topology(), ratio=1.5, zone_ratio=1.5)
     there = structs.replace(holding("h", *range(8)), priority=-5)

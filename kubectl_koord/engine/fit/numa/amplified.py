@@ -57,13 +57,18 @@ class AmplifiedCPUs(Stateless, Struct, frozen=True):
         return amplified_nodes(view)
 
     def most(self, state: NodeState, _trigger: PodRequirements, each: Resources) -> int | None:
-        """Return how many pods the CPUs are enough for."""
+        """Return how many pods the CPUs are enough for.
+
+        In a dry run a victim's CPUs do not count as amplified until pods take up as many.
+        """
         node = state.node.numa
         taken = dict(each).get("cpu", 0)
         if node is None or node.ratio <= 1 or not taken:
             return None
-        left = self._free(node, state) - self._need(node)
-        return max(0, left // taken + 1)
+        free, missing, more = self._left(node, state)
+        left = free - self._need(node)
+        before = -(-missing // taken)
+        return max(0, min(left // taken + 1, max(before, (left - more) // taken + 1)))
 
     def _need(self, node: NodeNUMA) -> int:
         terms = settled(node, self.wants)
@@ -71,11 +76,16 @@ class AmplifiedCPUs(Stateless, Struct, frozen=True):
         return amplified(self.wants.cpu, node.ratio) if binds else self.wants.cpu
 
     def _free(self, node: NodeNUMA, state: NodeState) -> int:
+        free, missing, more = self._left(node, state)
+        return free if missing else free - more
+
+    def _left(self, node: NodeNUMA, state: NodeState) -> tuple[int, int, int]:
+        """Return what is free, how much less is requested than is held, and how much more counts once it is not."""
         sums, _ = room_with(state, self.mine.drawable.uids, used_up(state, self.mine.once))
         free = sums.get("cpu", 0)
         requested = dict(state.node.allocatable).get("cpu", 0) - free
         held = books(state).cached.bit_count() * MILLI
-        return free - (amplified(held, node.ratio) - held if held <= requested else 0)
+        return free, max(0, held - requested), amplified(held, node.ratio) - held
 
 
 @memoised
