@@ -26,6 +26,7 @@ from kubectl_koord.engine.preemption.costs import (
 )
 from kubectl_koord.engine.preemption.preempt import Preemption, preempt
 from kubectl_koord.engine.preemption.quota import preempt_within_quota
+from kubectl_koord.engine.preemption.retried import preempt_as_retried
 from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
@@ -203,7 +204,11 @@ def _post_filter(
     found = preempt(job.value, view, failed.value, victim_order)
     if found.reason is None:
         return (found,)
-    return preempt_within_quota(job.value, view, failed.value) or (found,)
+    within_quota = preempt_within_quota(job.value, view, failed.value)
+    if within_quota or found.reason != "not-helpful":
+        return within_quota or (found,)
+    retried = preempt_as_retried(job.value, view, failed.value)
+    return (found, retried) if retried is not None else (found,)
 
 
 def _after(view: View, gone: Collection[RunningPod]) -> View:

@@ -19,6 +19,8 @@ class Rules(Struct, frozen=True):
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
     retries_failed_plans: a gang whose plan cannot be carried out is tried again at once, before its waiting members
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
+    keeps_nominations: members that waited while another found no place stay nominated to their nodes, and hold that
+        room as others are tried before them (Kubernetes 1.35).
     knows_unshareable_gpus: models of GPUs may be configured as not shareable.
     knows_resource_claims: pods wait for their ResourceClaims (Kubernetes 1.34 and later); else these are ignored.
     fails_to_score_claims: nodes cannot be ranked for a pod with claims of which some are allocated and some are not
@@ -52,6 +54,7 @@ class Rules(Struct, frozen=True):
     filters_best_effort: bool
     knows_sidecars: bool
     retries_failed_plans: bool
+    keeps_nominations: bool
     knows_unshareable_gpus: bool
     knows_resource_claims: bool
     fails_to_score_claims: bool
@@ -78,6 +81,7 @@ _RULES = {
         filters_best_effort=True,
         knows_sidecars=False,
         retries_failed_plans=False,
+        keeps_nominations=False,
         knows_unshareable_gpus=False,
         knows_resource_claims=False,
         fails_to_score_claims=False,
@@ -102,6 +106,7 @@ _RULES = {
         filters_best_effort=False,
         knows_sidecars=True,
         retries_failed_plans=True,
+        keeps_nominations=True,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
         fails_to_score_claims=True,
@@ -126,6 +131,7 @@ _RULES = {
         filters_best_effort=False,
         knows_sidecars=True,
         retries_failed_plans=True,
+        keeps_nominations=True,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
         fails_to_score_claims=False,

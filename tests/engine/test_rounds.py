@@ -4,8 +4,9 @@ from typing import Any
 
 from kubectl_koord.engine.rounds import Outcome, outcomes
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.values.selectors import NodeTerm, Requirement
-from tests.build import SPINE, Drawing, cluster, jobs_of
+from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Toleration
+from tests.build import SPINE, Drawing, cluster, having, jobs_of
 
 WASTEFUL = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 3, priority=9).with_running("low-0", on="n0", cpu=4)
 
@@ -149,3 +150,43 @@ def test_where_more_are_planned_for_than_must_run_enough_may_have_their_seats_be
     assert _of_job_0(_with_surplus(4, 4, 10, minimum=2)) == [runs]
     assert _of_job_0(_with_surplus(4, 4, 14, minimum=1)) == [runs]
     assert next(one.first.late for one in courses_of(_with_surplus(4, 4, 14, minimum=1))) == ("default/job-2",)
+
+
+FULL = cluster("s0: b0[n0:8 n1:8]").with_gang("job", 3, 5, priority=9)
+"""Two of three members fit, whoever goes."""
+
+
+def once(outcomes_of: list[Outcome]) -> list[tuple[list[list[str]], bool | None]]:
+    """Return whom outcomes preempt, and whether the gang runs then, each that differs."""
+    return sorted({str(one): one for one in ((killed(each), each.runs) for each in outcomes_of)}.values())
+
+
+def test_a_gang_that_fits_nowhere_preempts_wherever_its_pods_wait_once_they_stay_nominated() -> None:
+    drawing = FULL.with_running("low-0", on="n0", cpu=1).with_running("low-1", on="n1", cpu=2)
+    assert once(courses_of(drawing)) == [([], False), ([["low-0", "low-1"]], False)]
+    assert [(one.retried, one.nominations) for one in courses_of(drawing)[-1].rounds] == [(True, {})]
+    assert once(courses_of(drawing.version("1.7"))) == [([], False)]
+
+
+def test_it_does_so_too_where_its_members_repel_each_other() -> None:
+    apart = PodTerm("kubernetes.io/hostname", having(app="web"))
+    drawing = cluster("s0: b0[n0:8 n1:8]").change("n0", labels=(("kubernetes.io/hostname", "n0"),))
+    drawing = drawing.change("n1", labels=(("kubernetes.io/hostname", "n1"),)).with_running("low", on="n0", cpu=1)
+    drawing = drawing.with_gang("job", 3, 1, priority=9, labels=(("app", "web"),), pod_anti_affinity=(apart,))
+    assert once(courses_of(drawing)) == [([], False), ([["low"]], False)]
+
+
+def test_it_spares_pods_that_may_not_be_preempted_and_those_where_no_member_waits() -> None:
+    drawing = FULL.with_running("saint", on="n0", cpu=1, protected=True).with_running("peer", on="n1", priority=9)
+    assert once(courses_of(drawing)) == [([], False)]
+    drawing = cluster("s0: b0[n0:8 n1:8 n2:4]").with_gang("job", 3, 5, priority=9).with_running("low", on="n2", cpu=4)
+    assert once(courses_of(drawing)) == [([], False)]
+
+
+def test_it_spares_nodes_that_refuse_one_of_the_kinds_that_are_left() -> None:
+    drawing = cluster("s0: b0[n0:8 n1:8]").taint("n0", "a")
+    drawing = drawing.with_gang("job", 3, 5, priority=9, tolerations=(Toleration("a", "Exists"),))
+    drawing = drawing.with_running("low", on="n0", cpu=1)
+    assert once(courses_of(drawing)) == [([], False), ([["low"]], False)]
+    drawing = drawing.with_pod("job-8", gang="job", cpu=5, priority=9).with_pod("job-9", gang="job", cpu=5, priority=9)
+    assert once(courses_of(drawing)) == [([], False)]

@@ -231,6 +231,22 @@ def test_victims_may_die_in_vain() -> None:
     assert [notice.code for notice in report.warnings] == ["wasted-victims"]
 
 
+def test_a_gang_that_fits_nowhere_preempts_in_attempts_whose_order_is_open() -> None:
+    drawing = cluster("s0: b0[n0:8 n1:8]").with_gang("job", 3, 5, priority=9).with_running("low-0", on="n0", cpu=1)
+    report = preempt_of(drawing.with_running("low-1", on="n1", cpu=1))
+    assert (report.verdict, report.reason, report.helps, report.nominations) == ("no", None, False, {})
+    assert [(victim.pod, victim.wasted) for victim in report.victims] == [
+        ("default/low-0", True),
+        ("default/low-1", True),
+    ]
+    assert report.message == "default/job would preempt 2 pods in repeated attempts and still not run."
+    told = (
+        "the preemption would be wasted: the gang would still not run. It is tried again and again, and each attempt"
+        " preempts on one more node where its pods wait; the order is open."
+    )
+    assert report.warnings == (Notice("wasted-victims", told),)
+
+
 def test_a_budget_is_shown_and_whether_it_would_be_violated() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=9)
     for name in ("a", "b"):

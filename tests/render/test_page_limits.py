@@ -90,8 +90,11 @@ def test_one_gang_is_one() -> None:
 
 def test_of_many_victims_the_first_are_shown() -> None:
     victims = tuple(Victim(f"a/p-{i:03}", f"node-{i:03}", 1, None, None, None, None) for i in range(100))
-    written = text(replace(PREEMPT, victims=victims, rounds=(), nominations={}), style=PIPE, shown=ON_A_SCREEN)
+    report = replace(PREEMPT, victims=victims, rounds=(), nominations={"a/job-0": "node-000"})
+    written = text(report, style=PIPE, shown=ON_A_SCREEN)
     assert "Attempt 1: preempts 100 pods\n  VICTIM    NODE       PRIORITY\n" in written
+    repeated = text(replace(report, nominations={}), style=PIPE, shown=ON_A_SCREEN)
+    assert "Attempts from 1 on: preempt 100 pods\n  VICTIM    NODE       PRIORITY\n" in repeated
     assert "  a/p-058   node-058          1\n  ... and 41 more victims (--all shows them)\n" in written
 
 

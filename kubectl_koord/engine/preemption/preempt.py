@@ -39,7 +39,8 @@ class Preemption(Struct, frozen=True):
     victims: the pods that are preempted, by node then name. gone: those, and pods that terminate already.
     in_vain: the reservations that were chosen as victims: nothing deletes them, and their room stays reserved.
     nominations: `ns/pod` to node; `domain` the chosen domain, None for plain jobs. by_cost: whether what it costs to
-    empty nodes had a say in which.
+    empty nodes had a say in which. retried: whether it takes many attempts, each with victims on one node, in an order
+    that is open; there are no nominations then, as they change each time.
     """
 
     eligible: bool
@@ -50,6 +51,7 @@ class Preemption(Struct, frozen=True):
     nominations: Mapping[str, str] = {}
     domain: Domain | None = None
     by_cost: bool = False
+    retried: bool = False
 
 
 def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = by_name) -> Preemption:
@@ -196,7 +198,7 @@ def _outcome(
     gone = [
         victim
         for name in sorted(by_node)
-        for victim in not_reprieved(states[name], by_node[name], possible.get(name, ()), failed)
+        for victim in not_reprieved(states[name], by_node[name], possible.get(name, ()), failed.prepared)
     ]
     pods = tuple(victim for victim in gone if isinstance(victim, RunningPod))
     waiting = {pod.key: node for node, members in failed.waiting.items() for pod in members}

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from kubectl_koord.engine.attempts.attempt import Attempt
-from kubectl_koord.engine.fit import rejection
+from kubectl_koord.engine.fit import Prepared, rejection
 from kubectl_koord.engine.node_state import NodeState, Room
 from kubectl_koord.model.pods import PendingPod, ReservedRoom
 
 
 def not_reprieved(
-    state: NodeState, members: Sequence[PendingPod], possible: Sequence[Room], failed: Attempt
+    state: NodeState, members: Sequence[PendingPod], possible: Sequence[Room], prepared: Prepared
 ) -> list[Room]:
     """Return the possible victims of one node that do not come back, in name order.
 
@@ -19,7 +18,7 @@ def not_reprieved(
     victims = []
     for pod in sorted(possible, key=lambda pod: (-pod.priority, pod.job, _name(pod))):
         state.add(pod)
-        if not _fit_in_turn(state.copy(), members, failed):
+        if not _fit_in_turn(state.copy(), members, prepared):
             state.remove(pod)
             victims.append(pod)
     return sorted(victims, key=lambda pod: pod.key)
@@ -30,9 +29,9 @@ def _name(victim: Room) -> str:
     return victim.uid if isinstance(victim, ReservedRoom) else victim.name
 
 
-def _fit_in_turn(state: NodeState, members: Sequence[PendingPod], failed: Attempt) -> bool:
+def _fit_in_turn(state: NodeState, members: Sequence[PendingPod], prepared: Prepared) -> bool:
     for pod in members:
-        if rejection(pod, state, failed.prepared) is not None:
+        if rejection(pod, state, prepared) is not None:
             return False
         state.add(pod)
     return True

@@ -277,7 +277,12 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
         yield Notice("ignores-budgets", sentences.ignores_budgets(list(covered), broken))
     wasted = [outcome for outcome in outcomes if outcome.runs is False and outcome.rounds]
     if wasted:
-        yield Notice("wasted-victims", sentences.wasted(_refusing_quota(wasted[0]), lone_pod=_is_lone(simulation)))
+        yield Notice(
+            "wasted-victims",
+            sentences.wasted(
+                _refusing_quota(wasted[0]), lone_pod=_is_lone(simulation), retried=any(map(_is_retried, wasted))
+            ),
+        )
     yield from victims.notices(simulation, outcomes)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         yield Notice("mixed-policies", sentences.MIXED_POLICIES)
@@ -295,7 +300,13 @@ def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Ver
         last = outcome.last.reason if outcome.last is not None else None
         reason = "plan-not-executable" if outcome.plan_fails else last
         return sentences.no_victims(name, reason, _refusing_quota(outcome))
-    return sentences.preempts(name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs))
+    return sentences.preempts(
+        name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs), retried=_is_retried(outcome)
+    )
+
+
+def _is_retried(outcome: Outcome) -> bool:
+    return any(preemption.retried for preemption in outcome.rounds)
 
 
 def _why_open(outcomes: tuple[Outcome, ...]) -> str:

@@ -44,11 +44,19 @@ def ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
     return f"job preemption ignores PodDisruptionBudgets ({listed(budgets)}){end}."
 
 
-def wasted(quota: str, *, lone_pod: bool) -> str:
-    """Return that victims end in vain; `quota` is one that refuses the subject, empty where none does."""
+_ONE_BY_ONE = (
+    " It is tried again and again, and each attempt preempts on one more node where its pods wait; the order is open."
+)
+
+
+def wasted(quota: str, *, lone_pod: bool, retried: bool) -> str:
+    """Return that victims end in vain; `quota` is one that refuses the subject, empty where none does.
+
+    retried: whether many attempts free one node each.
+    """
     it = the_subject(lone_pod=lone_pod)
     why = f", as quota {quota} refuses its pods whatever is freed for them" if quota else ""
-    return f"the preemption would be wasted: {it} would still not run{why}."
+    return f"the preemption would be wasted: {it} would still not run{why}.{_ONE_BY_ONE if retried else ''}"
 
 
 def daemons_come_back(pods: Sequence[str]) -> str:
@@ -95,8 +103,11 @@ def no_victims(name: str, reason: ReasonCode | CauseCode | None, quota: str = ""
     return f"{name} would preempt no pods: {why}."
 
 
-def preempts(name: str, victims: int, attempts: int, *, runs: bool) -> str:
-    """Return how many pods are preempted in how many attempts, and whether the subject then runs."""
-    tries = f" in {attempts} attempts" if attempts > 1 else ""
+def preempts(name: str, victims: int, attempts: int, *, runs: bool, retried: bool) -> str:
+    """Return how many pods are preempted in how many attempts, and whether the subject then runs.
+
+    retried: whether attempts go on and on, so that how many there are is open.
+    """
+    tries = " in repeated attempts" if retried else f" in {attempts} attempts" if attempts > 1 else ""
     end = "then run" if runs else "still not run"
     return f"{name} would preempt {count(victims, 'pod')}{tries} and {end}."

@@ -20,7 +20,7 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(report.message or sentences.headline(report), VERDICT_STYLE[report.verdict])]
     for index, attempt in enumerate(_attempts(report), 1):
-        page += [EmptyLine(), *_attempt(attempt, sentences.attempt(index, len(attempt.victims)), report.gang, shown)]
+        page += [EmptyLine(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
     if report.broken_gangs:
         page += [EmptyLine(), *broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (EmptyLine(), line)]
@@ -28,6 +28,11 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
     facts = sentences.priority(report)
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]
+
+
+def _title(index: int, attempt: Round) -> str:
+    is_repeated = bool(attempt.victims and not attempt.nominations)  # those change with each attempt
+    return sentences.attempt(index, len(attempt.victims), repeated=is_repeated)
 
 
 def _attempts(report: PreemptReport) -> Sequence[Round]:

@@ -32,9 +32,10 @@ def headline(report: PreemptReport) -> str:
     return f"Preemption {can} {report.gang} run."
 
 
-def attempt(index: int, victims: int) -> str:
-    """Return the title of an attempt, the first being 1."""
-    return f"Attempt {index}: preempts {count(victims, 'pod') if victims else 'no pods'}"
+def attempt(index: int, victims: int, *, repeated: bool) -> str:
+    """Return the title of an attempt, the first being 1, or of all that follow from it on."""
+    title = f"Attempts from {index} on: preempt" if repeated else f"Attempt {index}: preempts"
+    return f"{title} {count(victims, 'pod') if victims else 'no pods'}"
 
 
 def eviction(pods: Sequence[str], answer: str) -> str:
