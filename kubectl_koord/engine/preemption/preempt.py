@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempts.attempt import Attempt, Job, JobTopology
 from kubectl_koord.engine.node_names import NodeNames
@@ -172,7 +172,7 @@ def _pod_by_pod(
     by_node: dict[str, list[PendingPod]] = {}
     tried: set[object] = set()
     for pod in failed.left:
-        kind = (pod.requirements, pod.labels, pod.namespace, pod.priority)
+        kind = placed_alike(pod)
         if kind not in tried:  # the nodes that are left have taken one like it
             tried.add(kind)
             taking = offer_slots(emptied, emptied.names(), (pod,), failed.prepared).counts
@@ -200,15 +200,23 @@ def _outcome(
         for name in sorted(by_node)
         for victim in not_reprieved(states[name], by_node[name], possible.get(name, ()), failed.prepared)
     ]
-    pods = tuple(victim for victim in gone if isinstance(victim, RunningPod))
     waiting = {pod.key: node for node, members in failed.waiting.items() for pod in members}
+    done = preempting(gone)
+    return structs.replace(done, nominations={**assignments, **waiting}, domain=domain, by_cost=True)
+
+
+def preempting(gone: Sequence[Room]) -> Preemption:
+    """Return the preemption that takes these away: pods are deleted, and reservations chosen in vain."""
+    pods = tuple(victim for victim in gone if isinstance(victim, RunningPod))
     return Preemption(
         eligible=True,
         reason=None,
         victims=tuple(pod for pod in pods if not pod.terminating),
         gone=pods,
         in_vain=tuple(victim for victim in gone if isinstance(victim, ReservedRoom)),
-        nominations={**assignments, **waiting},
-        domain=domain,
-        by_cost=True,
     )
+
+
+def placed_alike(pod: PendingPod) -> object:
+    """Return what members have in common that the same emptied nodes take."""
+    return (pod.requirements, pod.labels, pod.namespace, pod.priority)

@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from kubectl_koord.engine.attempts.attempt import Attempt, Job
 from kubectl_koord.engine.fit import Prepared, rejection
-from kubectl_koord.engine.preemption.preempt import Preemption
+from kubectl_koord.engine.preemption.preempt import Preemption, placed_alike, preempting
 from kubectl_koord.engine.preemption.reprieve import not_reprieved
 from kubectl_koord.engine.preemption.victims import victims_by_node, without_victims
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
+from kubectl_koord.model.pods import PendingPod
 
 if TYPE_CHECKING:
     from kubectl_koord.engine.node_state import Room
@@ -38,23 +40,14 @@ def preempt_as_retried(job: Job, view: View, failed: Attempt) -> Preemption | No
     for name in nodes:
         *waiting, last = failed.waiting[name]
         left = (*failed.left, last)
-        kinds = {pod.requirements: pod for pod in left}.values()
+        kinds = {placed_alike(pod): pod for pod in left}.values()
         prepared = _prepared(job, view, failed, {**failed.waiting, name: tuple(waiting)})
         state = emptied.state(name).copy()
         state.remove(last)
         if all(rejection(pod, state, prepared) is None for pod in kinds):
             gone += not_reprieved(state, left, possible[name], prepared)
-    pods = tuple(victim for victim in gone if isinstance(victim, RunningPod))
-    if not pods:
-        return None
-    return Preemption(
-        eligible=True,
-        reason=None,
-        victims=tuple(pod for pod in pods if not pod.terminating),
-        gone=pods,
-        in_vain=tuple(victim for victim in gone if isinstance(victim, ReservedRoom)),
-        retried=True,
-    )
+    found = preempting(gone)
+    return structs.replace(found, retried=True) if found.gone else None
 
 
 def _prepared(job: Job, view: View, failed: Attempt, waiting: Mapping[str, Sequence[PendingPod]]) -> Prepared:
