@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import coverage, visibility
-from kubectl_koord.engine.admission.before_trying import before_trying
+from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.queue import (
     JobsAhead,
     NotPlaced,
@@ -34,6 +34,7 @@ from kubectl_koord.simulation.simulation import (
     Scenario,
     Simulation,
     is_surely_placed,
+    is_within_quotas,
     next_attempt,
     open_outcomes,
     seats,
@@ -77,19 +78,40 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
         """Whether it is placed wherever those before it go."""
         if not self.ahead.undetermined:
             return self.outcome.placed_at_once
-        return _may_fit_wherever(self.simulation, self.ahead) and self.outcome.placed_at_once and self._fits_wherever()
+        return self._has_nodes_to_spare() or (
+            _may_fit_wherever(self.simulation, self.ahead)
+            and self.outcome.placed_at_once
+            and is_within_quotas(self.simulation, self._with_all)
+            and self._fits_wherever()
+        )
 
     def surely_places(self, alone: Attempt) -> bool:
         """Tell whether its outcome surely places the subject, which has no plan: no is no proof of the contrary.
 
         Looked at are nodes that take a pod of its where it is tried `alone`, and on which jobs ahead take nothing.
         """
-        return is_surely_placed(self.simulation, self.view, self._untaken(alone))
+        return is_surely_placed(self.simulation, self.view, self._untaken(alone, self.view))
 
-    def _untaken(self, alone: Attempt) -> Iterator[str]:
+    def _has_nodes_to_spare(self) -> bool:
+        """Tell whether more nodes take a pod of the subject than the undetermined pods can take away, one each."""
+        undetermined = self.ahead.undetermined
+        if self.simulation.has_topology or any(pod.requirements.pod_anti_affinity for pod in undetermined):
+            return False
+        alone = next_attempt(self.simulation)[0].first
+        nodes = self._untaken(alone, self.ahead.fixed)
+        return is_surely_placed(self.simulation, self._with_all, nodes, len(undetermined))
+
+    @cached_property
+    def _with_all(self) -> View:
+        """The cluster with those, too, who may be placed all the same: on any node, as quotas count them."""
+        anywhere = next(iter(self.view.names()), None)
+        return self.view.with_pods({anywhere: self.ahead.elsewhere}) if anywhere and self.ahead.elsewhere else self.view
+
+    def _untaken(self, alone: Attempt, after: View) -> Iterator[str]:
+        """Yield nodes that take a pod of the subject where it is tried alone, and on which nobody has come since."""
         now, pods = self.simulation.view, in_index_order(self.simulation.subject.pending)
         for name in offer_slots(now, now.names(), pods, alone.prepared).counts:
-            if self.view.occupants(name) is now.occupants(name):
+            if after.occupants(name) is now.occupants(name):
                 yield name
 
     def _fits_wherever(self) -> bool:
@@ -225,13 +247,17 @@ def _placed(cluster: Scenario, other: Subject, view: View) -> Placed | None:
 def _tried(cluster: Scenario, other: Subject, view: View) -> Placed | NotPlaced:
     """Return the same, and of a job that would not be placed whether nodes were asked."""
     snapshot = cluster.snapshot
-    if before_trying(other, snapshot, cluster.tree) or coverage.not_evaluated(other, snapshot):
-        return NotPlaced(asked=False)
+    blockers = before_trying(other, snapshot, cluster.tree)
+    if blockers:
+        return NotPlaced(asked=False, may_be=is_open(blockers[0]))
     if visibility.unread_for(other, snapshot):
         return NotPlaced(asked=False)
+    unevaluated = coverage.not_evaluated(other, snapshot)
     simulation = Scenario(snapshot, view, cluster.tree).simulation(other)
     outcomes = open_outcomes(simulation, preemption=False)
     first = outcomes[0].first
     if first.placement is None:
-        return NotPlaced(asked=any(outcome.first.prefilter is None for outcome in outcomes))
-    return Placed(seats(simulation, outcomes[0]), certain=first.plan is not None and len(outcomes) == 1)
+        may_be = any(one.may_admit for one in unevaluated) or any(one.placed_at_once for one in outcomes)
+        return NotPlaced(any(outcome.first.prefilter is None for outcome in outcomes), may_be)
+    is_certain = first.plan is not None and len(outcomes) == 1 and not unevaluated
+    return Placed(seats(simulation, outcomes[0]), is_certain)

@@ -193,14 +193,21 @@ def _landings(simulation: Simulation, view: View) -> tuple[Landing, ...]:
     return landings(view, priority(simulation.subject), rules(simulation.snapshot.config.version))
 
 
-def is_surely_placed(simulation: Simulation, view: View, names: Iterable[str]) -> bool:
+def is_surely_placed(simulation: Simulation, view: View, names: Iterable[str], taken: int | None = None) -> bool:
     """Tell whether all outcomes without preemption in a variant surely place the subject; no proves nothing.
 
-    Only a few nodes are looked at, the first of those that are named.
+    Only a few nodes are looked at, the first of those that are named; `taken` is as in `surely_placed_beside_all`.
     """
     every = _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree))
     found = _landings(simulation, view)
-    return len(found) == 1 and all(surely_placed_beside_all(job, found[0].view, names) for job in every)
+    return len(found) == 1 and all(surely_placed_beside_all(job, found[0].view, names, taken) for job in every)
+
+
+def is_within_quotas(simulation: Simulation, view: View) -> bool:
+    """Tell whether no quota refuses a pod of the subject in a variant, whichever of them is tried first."""
+    every = _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree))
+    asked = ((job, trigger) for job in every for trigger in job.triggers)
+    return all(job.over_quota(view, job.gang_by_gang(trigger)) is None for job, trigger in asked)
 
 
 @recently(_MOST_KEPT)

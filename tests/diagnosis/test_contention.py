@@ -8,6 +8,7 @@ from kubectl_koord.engine.attempts.trying import carried_out
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.model.unevaluated import PodSetting, WideningPodSetting
 from kubectl_koord.reports.jobs.pending import Contention
 from kubectl_koord.simulation.simulation import cluster_of, next_attempt
 from kubectl_koord.simulation.subjects import pending_subjects
@@ -30,6 +31,7 @@ MAY = "default/high has higher priority and may take its place; otherwise it wou
 TWO_SPINES = cluster("s0: b0[n1 n2 n5:1]; s1: b1[n3 n4]").with_running("x", on="n1", cpu=1)
 FOUR_NODES = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
 GATHERED = rules(f"MustGather {SPINE}")
+CARDS = tuple(sorted((*cpus(8), ("nvidia.com/gpu", 8), ("pods", 110))))
 BUSY = NodeMetric((("cpu", 10),))
 
 
@@ -88,6 +90,78 @@ def test_a_pod_that_may_go_to_the_only_place_of_a_gang_leaves_it_open() -> None:
 )
 def test_a_gang_is_placed_behind_a_pod_only_where_it_fits_wherever_that_goes(drawing: Drawing, verdict: str) -> None:
     assert why_of(drawing.with_pod("high", cpu=3, priority=10)).verdict == verdict
+
+
+PICKED = cluster("s0: b0[n1 n2]").label("n1", pick="one").with_pod("job", cpu=8, priority=1)
+ONE = (("pick", "one"),)
+
+
+def test_a_job_that_finds_no_place_behind_others_may_find_one_where_these_go_elsewhere() -> None:
+    drawing = PICKED.with_pod("high", cpu=7, priority=10)
+    assert why_of(drawing).verdict == "yes"
+    report = why_of(drawing.with_pod("next", cpu=6, priority=9, node_selector=ONE))
+    assert (report.verdict, report.cause and report.cause.message) == (
+        "unknown",
+        "default/high and default/next have higher priority and may take its place; otherwise it would be placed.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict"),
+    [
+        pytest.param({"unevaluated": (WideningPodSetting("pod-level-resources"),)}, "unknown", id="it may be admitted"),
+        pytest.param({"unevaluated": (PodSetting("scheduling-hint"),)}, "yes", id="it may only be refused"),
+        pytest.param({}, "yes", id="it is surely refused"),
+    ],
+)
+def test_a_job_takes_no_place_where_it_is_surely_refused(fields: dict[str, object], verdict: str) -> None:
+    high = {"cpu": 9, "priority": 10, **fields}
+    assert why_of(PICKED.cordon("n2").with_pod("high", **high)).verdict == verdict  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("nodes", "verdict"), [("n1 n2", "yes"), ("n1", "unknown")])
+def test_a_job_that_may_be_refused_takes_a_place_or_none(nodes: str, verdict: str) -> None:
+    hinted = (PodSetting("scheduling-hint"),)
+    drawing = cluster(f"s0: b0[{nodes}]").with_pod("job", cpu=8, priority=1)
+    assert why_of(drawing.with_pod("high", cpu=7, priority=10, unevaluated=hinted)).verdict == verdict
+
+
+TEAM = (("quota.scheduling.koordinator.sh/name", "team"),)
+
+
+@pytest.mark.parametrize(("most", "verdict"), [(30, "yes"), (14, "unknown")])
+def test_a_quota_has_room_beside_a_job_that_may_find_a_place(most: int, verdict: str) -> None:
+    drawing = cluster("s0: b0[n1 n2 n3 n4]").label("n1", pick="one").with_quota("team", cpu=most)
+    drawing = drawing.with_pod("job", cpu=8, priority=1, labels=TEAM).with_pod("high", cpu=8, priority=10)
+    drawing = drawing.with_pod("next", cpu=8, priority=9, node_selector=ONE, labels=TEAM)
+    assert why_of(drawing).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("nodes", "number", "verdict"),
+    [
+        pytest.param("n1 n2 n3", 2, "yes", id="a node is left for each of its pods"),
+        pytest.param("n1 n2", 2, "unknown", id="there may be a node too few"),
+        pytest.param("n1 n2", 1, "yes", id="one pod is left a node"),
+    ],
+)
+def test_whatever_is_booked_a_job_fits_where_more_nodes_take_a_pod_than_others_can_take_away(
+    nodes: str, number: int, verdict: str
+) -> None:
+    drawing = cluster(f"s0: b0[{nodes}]")
+    for name in nodes.split():
+        drawing = drawing.change(name, allocatable=CARDS, devices=devices(card(0), card(1)))
+    drawing = drawing.with_gang("job", number, requests=cpus(1, nvidia_gpu=2), priority=1)
+    assert why_of(drawing.with_pod("high", requests=cpus(2, nvidia_gpu=1), priority=10)).verdict == verdict
+
+
+def test_a_job_loses_no_node_to_those_of_which_it_is_known_where_they_go() -> None:
+    drawing = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("top", 2, 8, priority=20, must_gather=SPINE)
+    for name in ("n1", "n2", "n3", "n4"):
+        drawing = drawing.change(name, metric=BUSY)
+    drawing = drawing.with_pod("high", cpu=7, priority=10)
+    assert why_of(drawing.with_gang("job", 1, 8, priority=1)).verdict == "yes"
+    assert why_of(drawing.with_gang("job", 2, 8, priority=1)).verdict == "unknown"
 
 
 def test_a_pod_that_keeps_others_away_leaves_it_open_wherever_there_is_room() -> None:
@@ -150,7 +224,6 @@ def test_who_waits_is_looked_up_anew_where_a_what_if_changes_the_waiting() -> No
     assert [subject.key for subject in pending_subjects(alone)] == ["default/job"]
 
 
-CARDS = tuple(sorted((*cpus(8), ("nvidia.com/gpu", 8), ("pods", 110))))
 TWO_CARDS = cluster("s0: b0[n1]").change("n1", allocatable=CARDS, devices=devices(card(0), card(1)))
 
 

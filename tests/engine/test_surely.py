@@ -75,3 +75,24 @@ def test_a_job_without_a_plan_is_surely_placed_beside_quotas_and_who_is_nominate
 ) -> None:
     (job,) = jobs_of(drawing)
     assert surely_placed_beside_all(job, of(drawing), names) is placed
+
+
+@pytest.mark.parametrize(
+    ("drawing", "taken", "placed"),
+    [
+        (TWO_NODES.with_gang("job", 1, 2), 1, True),
+        (TWO_NODES.with_gang("job", 1, 2), 2, False),
+        (TWO_NODES.with_gang("job", 2, 2), 1, False),
+        (TWO_NODES.with_gang("job", 2, 2), 0, True),
+        (TWO_NODES.with_gang("job", 1, 2).with_pod("other", nominated="n2"), 1, False),
+        (TWO_NODES.with_gang("job", 1, 2, minimum=2), 0, False),
+        (with_cards(cluster("s0: b0[n1]"), n1=2).with_gang("job", 1, claims=("data",)), 0, False),
+        (TWO_NODES.with_gang("job", 1, 2, labels=TEAM).with_quota("team", cpu=2), 1, True),
+        (TWO_NODES.with_gang("job", 1, 2, labels=TEAM).with_quota("team", cpu=1), 1, False),
+    ],
+)
+def test_a_job_is_surely_placed_that_has_a_node_for_each_pod_left_whichever_of_them_others_take(
+    drawing: Drawing, taken: int, *, placed: bool
+) -> None:
+    (job,) = jobs_of(drawing)
+    assert surely_placed_beside_all(job, of(drawing), ("n1", "n2"), taken) is placed

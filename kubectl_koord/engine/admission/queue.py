@@ -28,9 +28,10 @@ class Placed(Struct, frozen=True):
 
 
 class NotPlaced(Struct, frozen=True):
-    """That a job finds no place, and whether any node was asked."""
+    """That a job finds no place, and whether any node was asked; `may_be` is whether it may find one all the same."""
 
     asked: bool
+    may_be: bool = False
 
 
 Place: TypeAlias = Callable[[Subject, View], Placed | NotPlaced]
@@ -38,11 +39,12 @@ Place: TypeAlias = Callable[[Subject, View], Placed | NotPlaced]
 
 
 class JobsAhead(Struct, frozen=True):
-    """The jobs that go first and would be placed now, and the cluster once they are.
+    """The jobs that go first and may be placed now, and the cluster once they are.
 
-    A pod of which the node is undetermined is on any node there.
+    A pod of which the node is undetermined is on any node there, or on none.
 
     undetermined: the pods of which it is open what nodes they take, from the first such job on, where that may decide.
+    elsewhere: those of them that find no place there, and may find one all the same.
     fixed: the cluster with the jobs before these. tried: how many jobs go first, those that find no place included;
     asked: for how many of them nodes were asked. surely: whether they go first whichever of their pods stand for them.
     """
@@ -54,16 +56,21 @@ class JobsAhead(Struct, frozen=True):
     tried: int = 0
     asked: int = 0
     surely: bool = True
+    elsewhere: tuple[PendingPod, ...] = ()
 
 
 class _Step(Struct, frozen=True):
-    """One job of the queue that was tried, and the cluster after it."""
+    """One job of the queue that was tried, and the cluster after it.
+
+    `elsewhere` is whether one that is not placed may be, as where those before it go is open, or what decides about it.
+    """
 
     subject: Subject
     priority: int
     placed: Placed | None
     view: View
     asked: bool
+    elsewhere: bool = False
 
 
 class SchedulingQueue:
@@ -75,6 +82,7 @@ class SchedulingQueue:
         self._view = view
         self._place = place
         self._tried: list[_Step] = []
+        self._before_open: View | None = None  # the cluster without the first job of which it is open where it goes
 
     def ahead_of(self, subject: Subject, *, is_planned: bool) -> JobsAhead:
         """Return what jobs of strictly higher priority take before a subject is tried: the first, if they are many.
@@ -85,10 +93,12 @@ class SchedulingQueue:
         steps = self._before(priority(subject))
         placed = [step for step in steps if step.placed is not None]
         fixed = [*takewhile(lambda step: _is_determined(step, subject, is_planned=is_planned), placed)]
+        elsewhere = _pods_of(step for step in steps if step.elsewhere)
         return JobsAhead(
-            names=tuple(step.subject.key for step in placed),
+            names=tuple(step.subject.key for step in steps if step.placed is not None or step.elsewhere),
             view=steps[-1].view if steps else self._view,
-            undetermined=tuple(pod for step in placed[len(fixed) :] for pod in step.subject.pending),
+            undetermined=(*_pods_of(placed[len(fixed) :]), *elsewhere),
+            elsewhere=elsewhere,
             fixed=fixed[-1].view if fixed else self._view,
             tried=len(steps),
             asked=sum(step.asked for step in steps),
@@ -112,8 +122,19 @@ class SchedulingQueue:
         view = self._tried[-1].view if self._tried else self._view
         placed = self._place(other, view)
         if isinstance(placed, NotPlaced):
-            return _Step(other, priority(other), None, view, placed.asked)
+            elsewhere = placed.may_be or self._is_placed_elsewhere(other)
+            return _Step(other, priority(other), None, view, placed.asked, elsewhere)
+        if not placed.certain and self._before_open is None:
+            self._before_open = view
         return _Step(other, priority(other), placed, view.with_pods(placed.seats), asked=True)
+
+    def _is_placed_elsewhere(self, other: Subject) -> bool:
+        """Tell whether a job that finds no place would, were it not for those of which it is open where they go."""
+        return self._before_open is not None and isinstance(self._place(other, self._before_open), Placed)
+
+
+def _pods_of(steps: Iterable[_Step]) -> tuple[PendingPod, ...]:
+    return tuple(pod for step in steps for pod in step.subject.pending)
 
 
 def _is_determined(step: _Step, subject: Subject, *, is_planned: bool) -> bool:

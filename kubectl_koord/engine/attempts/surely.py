@@ -18,20 +18,32 @@ _MOST_LOOKED_AT = 64
 """So many nodes are looked at, or as many as there are pods."""
 
 
-def surely_placed_beside_all(job: Job, view: View, names: Iterable[str]) -> bool:
+def surely_placed_beside_all(job: Job, view: View, names: Iterable[str], taken: int | None = None) -> bool:
     """Tell whether every attempt surely places a job that is not planned, whatever quotas and nominated pods there are.
 
     Args:
         job: what is tried.
         view: the cluster.
         names: the nodes of which the first are looked at.
+        taken: on how many of these nodes, it is open which, others are placed before; None where all are as in `view`.
+            Each must take a pod of the job as long as nobody is.
 
     """
     if job.topology is not None or len(job.triggers) > 1:
         return False
     nominated = {pod.nominated for pod in of_other_jobs(job.nominated, job.pods)}
     free = (name for name in names if name not in nominated)
-    return surely_placed(job, view, free) and job.over_quota(view, job.gang_by_gang(job.triggers[0])) is None
+    has_place = surely_placed(job, view, free) if taken is None else _can_spare(job, view, free, taken)
+    return has_place and job.over_quota(view, job.gang_by_gang(job.triggers[0])) is None
+
+
+def _can_spare(job: Job, view: View, names: Iterable[str], number: int) -> bool:
+    """Tell whether a job that takes a node for each pod still finds as many where it loses so many of these nodes."""
+    prepared = _prepared_alike(job, view)
+    if prepared is None or prepared.may_fail_to_reserve:
+        return False
+    wanted = number + len(job.tried)
+    return sum(1 for _ in islice(names, wanted)) == wanted
 
 
 def surely_placed(job: Job, view: View, names: Iterable[str] | None = None) -> bool:
@@ -41,17 +53,25 @@ def surely_placed(job: Job, view: View, names: Iterable[str] | None = None) -> b
     takes some domain where one has room: it is surely carried out, be it without nodes that it fails on, where all
     who are counted in a domain find their places, as these nodes are not among them.
     """
-    trigger = next(iter(job.triggers), None)
-    if job.prefilter is not None or trigger is None or may_abort(trigger) or not are_alike(job, trigger, job.pods):
-        return False
-    prepared = job.prepared_to_plan(trigger, view).alone(trigger)
-    is_certain = prepared.counts_only_room and not prepared.reservations and not prepared.follows_members
-    if not is_certain or prepared.refusal is not None or not is_enough(job, (pod.key for pod in job.tried)):
+    prepared = _prepared_alike(job, view)
+    if prepared is None:
         return False
     if job.topology is not None:
         return _has_domain(job.topology, view, len(job.pods), prepared)
     asked = view.names() if names is None else names
     return not prepared.may_fail_to_reserve and _have_room(view, asked, len(job.tried), prepared)
+
+
+def _prepared_alike(job: Job, view: View) -> Prepared | None:
+    """Return what is prepared for each member, as if it were alone, None where more than a node's own room decides."""
+    trigger = next(iter(job.triggers), None)
+    if job.prefilter is not None or trigger is None or may_abort(trigger) or not are_alike(job, trigger, job.pods):
+        return None
+    prepared = job.prepared_to_plan(trigger, view).alone(trigger)
+    is_certain = prepared.counts_only_room and not prepared.reservations and not prepared.follows_members
+    if not is_certain or prepared.refusal is not None or not is_enough(job, (pod.key for pod in job.tried)):
+        return None
+    return prepared
 
 
 def _have_room(view: View, names: Iterable[str], number: int, prepared: Prepared) -> bool:

@@ -114,6 +114,27 @@ def test_where_pods_go_that_are_all_alike_matters_only_to_a_plan() -> None:
     assert (on(planned.fixed, "n1"), on(planned.view, "n1")) == ([], ["top-0", "top-1", "also-mid"])
 
 
+@pytest.mark.parametrize(("certain", "elsewhere"), [(True, []), (False, ["also-mid"])])
+def test_a_job_may_be_placed_that_finds_no_place_where_it_is_open_who_takes_it(
+    elsewhere: list[str], *, certain: bool
+) -> None:
+    def place(subject: Subject, view: View) -> Placed | NotPlaced:
+        if subject.key == "default/also-mid" and on(view, "n1"):
+            return NotPlaced(asked=True)
+        return NotPlaced(asked=True) if subject.key == "default/mid" else Placed({"n1": subject.pending}, certain)
+
+    ahead = SchedulingQueue(subjects(), of(DRAWN), place).ahead_of(DRAWN.subject("low"), is_planned=False)
+    assert [pod.name for pod in ahead.elsewhere] == [pod.name for pod in ahead.undetermined] == elsewhere
+    assert ahead.names == ("default/top", *(f"default/{name}" for name in elsewhere))
+    assert on(ahead.view, "n1") == on(ahead.fixed, "n1") == ["top-0", "top-1"]
+
+
+def test_a_job_may_be_placed_of_which_it_is_open_whether_it_finds_a_place() -> None:
+    found = SchedulingQueue(subjects(), of(DRAWN), lambda _, __: NotPlaced(asked=True, may_be=True))
+    ahead = found.ahead_of(DRAWN.subject("mid"), is_planned=False)
+    assert (ahead.names, [pod.name for pod in ahead.elsewhere]) == (("default/top",), ["top-0", "top-1"])
+
+
 @pytest.mark.parametrize(
     ("nodes", "must_gather", "fits"),
     [
