@@ -9,7 +9,7 @@ from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import SCHEDULER_LABEL, PendingPod
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology, SupplyClaims
 from kubectl_koord.reports.jobs.pending import Cause
@@ -64,9 +64,10 @@ def scaled_down(pods: Iterable[PendingPod]) -> str:
 
 
 def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
-    owners = owners_of(pod for pod in simulation.subject.pending if pod.key in cause.pods)
+    pods = [pod for pod in simulation.subject.pending if pod.key in cause.pods]
+    by_label = any(SCHEDULER_LABEL in dict(pod.labels) for pod in pods)
     scheduler = simulation.snapshot.config.profiles[0]
-    yield WayOut("set-scheduler-name", sentences.set_scheduler_name(scheduler, owners))
+    yield WayOut("set-scheduler-name", sentences.set_scheduler_name(scheduler, owners_of(pods), by_label=by_label))
 
 
 def _scheduler(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:

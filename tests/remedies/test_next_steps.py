@@ -144,6 +144,16 @@ def test_the_owners_template_is_what_names_the_scheduler() -> None:
     assert step == WayOut("set-scheduler-name", message)
 
 
+def test_of_pods_whose_label_names_the_scheduler_the_label_is_to_be_changed() -> None:
+    label = (("scheduling.koordinator.sh/scheduler-name", "x"),)
+    (step,) = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train", labels=label)).next_steps
+    message = (
+        "Set label scheduling.koordinator.sh/scheduler-name, which counts in place of schedulerName, to koord-scheduler"
+        " in the pod template of Job/train and recreate the pods"
+    )
+    assert step == WayOut("set-scheduler-name", message)
+
+
 SURPLUS = FREE.with_gang("job", 3, cpu=8, must_gather=SPINE, minimum=2)
 
 

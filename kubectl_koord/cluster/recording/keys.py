@@ -52,6 +52,7 @@ READ = PRESENT | {
         for name in (
             *("device-allocated", "device-allocate-hint", "device-joint-allocate", "gpu-partition-spec"),
             *("gpu-partitions", "exact-match-reservation", "operating-mode", "reservation-affinity"),
+            "scheduler-name",
             *("reservation-allocated", "reservation-ignored", "reservation-order", "reservation-owners"),
             "reservation-current-owner",
             *("reservation-restricted-options", "network-topology-selector", "numa-topology-spec"),

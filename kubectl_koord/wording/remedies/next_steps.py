@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from kubectl_koord.model.pods import SCHEDULER_LABEL
 from kubectl_koord.wording.words import count, listed
 
 TOUCH_TO_RETRY = "Touch the PodGroup, so that the scheduler retries at once"
@@ -34,9 +35,12 @@ def scale_down(fields: Iterable[tuple[str, str, int]]) -> str:
     return f"lower {fewer}" if fewer else ""
 
 
-def set_scheduler_name(scheduler: str, owners: Sequence[str]) -> str:
-    """Return which scheduler the pods must name, and where."""
-    return f"Set schedulerName {scheduler} in {template_of(owners)} and recreate the pods"
+def set_scheduler_name(scheduler: str, owners: Sequence[str], *, by_label: bool) -> str:
+    """Return which scheduler the pods must name, and where; a label beats the field."""
+    where = f"in {template_of(owners)} and recreate the pods"
+    if by_label:
+        return f"Set label {SCHEDULER_LABEL}, which counts in place of schedulerName, to {scheduler} {where}"
+    return f"Set schedulerName {scheduler} {where}"
 
 
 def ungate(gates: Sequence[str]) -> str:

@@ -10,7 +10,14 @@ from kubectl_koord.cluster.objects.pods import decode
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.model.marks import Marks
-from kubectl_koord.model.pods import Condition, FinishedPod, GangAnnotations, PendingPod, RunningPod
+from kubectl_koord.model.pods import (
+    SCHEDULER_LABEL,
+    Condition,
+    FinishedPod,
+    GangAnnotations,
+    PendingPod,
+    RunningPod,
+)
 from kubectl_koord.model.quotas import quota_labels
 from kubectl_koord.model.reservations import OwnerReference
 from kubectl_koord.model.values.packed import PackedLabels
@@ -18,6 +25,21 @@ from tests.cluster.objects.wire import Json, finished, pending, pod, read, runni
 
 GANG = "gang.scheduling.koordinator.sh/"
 LABEL = "pod-group.scheduling.sigs.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("field", "label", "counts"),
+    [
+        ({}, {}, "default-scheduler"),
+        ({"schedulerName": "koord-scheduler"}, {}, "koord-scheduler"),
+        ({"schedulerName": "koord-scheduler"}, {SCHEDULER_LABEL: "other"}, "other"),
+        ({"schedulerName": "koord-scheduler"}, {SCHEDULER_LABEL: ""}, ""),
+        ({"schedulerName": "koord-scheduler"}, {SCHEDULER_LABEL: None}, "koord-scheduler"),
+        ({}, {SCHEDULER_LABEL: "koord-scheduler"}, "koord-scheduler"),
+    ],
+)
+def test_a_label_counts_in_place_of_the_name_of_the_scheduler(field: Json, label: Json, counts: str) -> None:
+    assert pending(labels=label, **field).scheduler == counts
 
 
 def test_a_pod_without_a_node_waits() -> None:

@@ -196,7 +196,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         name=meta.name,
         priority=pool.priority(spec.priority or 0),
         requirements=pool.requirements(written, said.qos),
-        scheduler=spec.scheduler_name or "default-scheduler",
+        scheduler=_scheduler(written),
         gang=gang,
         needs_pod_group=needs_group,
         gang_terms=shared(gangs.gang_annotations(strings(meta.labels), annotations)),
@@ -218,6 +218,15 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         owners=shared(references(meta)),
         resource_claims=tuple(_claims(written)) if spec.resource_claims else (),
     )
+
+
+def _scheduler(written: Pod) -> str:
+    """Return which scheduler the pod is for, as koord-scheduler reads it.
+
+    Mirrors `GetSchedulerName` in apis/extension/multi_scheduler.go, and what the API server makes of an empty name.
+    """
+    named = (written.metadata.labels or {}).get(pods.SCHEDULER_LABEL)
+    return (written.spec.scheduler_name or "default-scheduler") if named is None else named
 
 
 def _claims(written: Pod) -> Iterator[PodClaim]:
