@@ -7,6 +7,8 @@ from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from msgspec import structs
+
 from kubectl_koord.model import pods
 from kubectl_koord.model.hardware.allocations import NOTHING
 
@@ -227,3 +229,16 @@ def by_node(places: Mapping[str, Place]) -> dict[str, pods.NodePods]:
         node: pods.NodePods.of(place.pods, place.requested, place.ports, place.booked)
         for node, place in sorted(places.items(), key=itemgetter(0))
     }
+
+
+def of_containers(running: Mapping[str, pods.NodePods]) -> pods.RunningPods:
+    """Return the pods of nodes as a scheduler has them that does not know what pods request as a whole."""
+    found: dict[str, pods.NodePods] = {}
+    listed: list[pods.RunningPod] = []
+    for node, there in running.items():
+        place = Place()
+        for pod in there:
+            place.append(structs.replace(pod, requirements=pod.requirements.of_containers))
+        found[node] = pods.NodePods.of(place.pods, place.requested, place.ports, place.booked)
+        listed += place.pods
+    return pods.RunningPods(found, listed)

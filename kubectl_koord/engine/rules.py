@@ -17,6 +17,8 @@ class Rules(Struct, frozen=True):
     filters_best_effort: NodeNUMAResource looks at nodes with the policy BestEffort before one is chosen, and not
         only as it reserves what the pod needs there.
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
+    knows_pod_resources: what a pod requests as a whole counts in place of what its containers do (Kubernetes 1.32 and
+        later).
     retries_failed_plans: a gang whose plan cannot be carried out is tried again at once, before its waiting members
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
     keeps_nominations: members that waited while another found no place stay nominated to their nodes, and hold that
@@ -53,6 +55,7 @@ class Rules(Struct, frozen=True):
     oversized_is_unresolvable: bool
     filters_best_effort: bool
     knows_sidecars: bool
+    knows_pod_resources: bool
     retries_failed_plans: bool
     keeps_nominations: bool
     knows_unshareable_gpus: bool
@@ -80,6 +83,7 @@ _RULES = {
         oversized_is_unresolvable=False,
         filters_best_effort=True,
         knows_sidecars=False,
+        knows_pod_resources=False,
         retries_failed_plans=False,
         keeps_nominations=False,
         knows_unshareable_gpus=False,
@@ -105,6 +109,7 @@ _RULES = {
         oversized_is_unresolvable=True,
         filters_best_effort=False,
         knows_sidecars=True,
+        knows_pod_resources=True,
         retries_failed_plans=True,
         keeps_nominations=True,
         knows_unshareable_gpus=True,
@@ -130,6 +135,7 @@ _RULES = {
         oversized_is_unresolvable=True,
         filters_best_effort=False,
         knows_sidecars=True,
+        knows_pod_resources=True,
         retries_failed_plans=True,
         keeps_nominations=True,
         knows_unshareable_gpus=True,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Self, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.hardware.devices import DeviceOptions
@@ -66,6 +66,13 @@ class PodTerm(Struct, frozen=True, gc=False):
         return selector is not None and any(one.key != NAME_LABEL for one in selector.requirements)
 
 
+class PodAmounts(Struct, frozen=True, gc=False, cache_hash=True):
+    """What a pod requests, and what LoadAwareScheduling estimates its usage from."""
+
+    requests: Resources = ()
+    expected: tuple[ExpectedUse, ...] = ()
+
+
 class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
@@ -75,7 +82,8 @@ class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
     class. `devices` is None where nothing is said of devices but
     their amounts, `reservation` where nothing is said of reservations; `numa` is what it asks of CPUs and NUMA zones.
     `has_resource_claims` tells whether it may hold devices that are allocated by claims.
-    `unevaluated` holds what the pod uses and no filter here evaluates, such as an attached volume.
+    `unevaluated` holds what the pod uses and no filter here evaluates, such as an attached volume. `by_containers`
+    are its amounts for schedulers that do not know what pods request as a whole, None where they are the same.
     """
 
     requests: Resources = ()
@@ -98,6 +106,15 @@ class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
     unevaluated: tuple[PodUnevaluated, ...] = ()
     numa: PodNUMA = NO_NUMA
     has_resource_claims: bool = False
+    by_containers: PodAmounts | None = None
+
+    @property
+    def of_containers(self) -> "PodRequirements":
+        """The same for schedulers that do not know what pods request as a whole."""
+        amounts = self.by_containers
+        if amounts is None:
+            return self
+        return structs.replace(self, requests=amounts.requests, expected=amounts.expected, by_containers=None)
 
     @property
     def reads_namespaces(self) -> bool:

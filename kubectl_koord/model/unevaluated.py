@@ -170,7 +170,7 @@ class PodSetting(_Unevaluated, frozen=True, gc=False):
     code: PodSettingCode
 
 
-WideningCode: TypeAlias = Literal["pod-level-resources", "exclusive-node-selector"]
+WideningCode: TypeAlias = Literal["exclusive-node-selector"]
 
 
 class WideningPodSetting(_Unevaluated, frozen=True, gc=False):

@@ -49,7 +49,6 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "exclusive-topology": "exclusive placement by topology",
     "volume-claim-policy": "volume claim policies of a JobSet",
     "exclusive-node-selector": "exclusive placement by node selectors",
-    "pod-level-resources": "pod-level resources",
 }
 _CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
     "selector": "CEL selector",

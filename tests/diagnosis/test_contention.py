@@ -94,6 +94,7 @@ def test_a_gang_is_placed_behind_a_pod_only_where_it_fits_wherever_that_goes(dra
 
 PICKED = cluster("s0: b0[n1 n2]").label("n1", pick="one").with_pod("job", cpu=8, priority=1)
 ONE = (("pick", "one"),)
+EXCLUSIVE = WideningPodSetting("exclusive-node-selector")
 
 
 def test_a_job_that_finds_no_place_behind_others_may_find_one_where_these_go_elsewhere() -> None:
@@ -109,7 +110,9 @@ def test_a_job_that_finds_no_place_behind_others_may_find_one_where_these_go_els
 @pytest.mark.parametrize(
     ("fields", "verdict"),
     [
-        pytest.param({"unevaluated": (WideningPodSetting("pod-level-resources"),)}, "unknown", id="it may be admitted"),
+        pytest.param(
+            {"unevaluated": (WideningPodSetting("exclusive-node-selector"),)}, "unknown", id="it may be admitted"
+        ),
         pytest.param({"unevaluated": (PodSetting("scheduling-hint"),)}, "yes", id="it may only be refused"),
         pytest.param({}, "yes", id="it is surely refused"),
     ],

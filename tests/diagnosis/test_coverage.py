@@ -27,6 +27,7 @@ GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)
 GPU = GPU.with_members(("job-0", "job-1"), "job", requests=cpus(1, nvidia_gpu=1))
 DATA = "default/data"
 NPU = (("huawei.com/npu-core", 4), ("koordinator.sh/gpu-memory-ratio", 50))
+EXCLUSIVE = "exclusive placement by node selectors"
 HINT = PodSetting("scheduling-hint")
 CLAIMING = FREE.with_members(("job-0",), "job", claims=("data",))
 HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
@@ -196,7 +197,7 @@ def test_a_no_stays_a_no() -> None:
 
 @pytest.mark.parametrize(
     ("item", "verdict"),
-    [(WideningPodSetting("pod-level-resources"), "unknown"), (HINT, "no")],
+    [(WideningPodSetting("exclusive-node-selector"), "unknown"), (HINT, "no")],
 )
 def test_some_things_could_also_turn_a_no_into_a_yes(item: Unevaluated, verdict: str) -> None:
     report = why_of(FREE.with_members(("job-0",), "job", cpu=9, unevaluated=(item,)))
@@ -212,8 +213,8 @@ def test_an_answer_names_what_it_rests_on() -> None:
     [
         ((HINT,), ["slots are counted without scheduling hint: there may be fewer."]),
         (
-            (HINT, WideningPodSetting("pod-level-resources")),
-            ["slots are counted without scheduling hint and pod-level resources: there may be more or fewer."],
+            (HINT, WideningPodSetting("exclusive-node-selector")),
+            [f"slots are counted without scheduling hint and {EXCLUSIVE}: there may be more or fewer."],
         ),
         ((), []),
     ],

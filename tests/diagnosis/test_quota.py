@@ -4,12 +4,12 @@ import pytest
 
 from kubectl_koord.model.pods import Condition, PodRequirements
 from kubectl_koord.model.quotas import QuotaSettings
-from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, UnreadRuntimeClass, WideningPodSetting
+from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, UnreadRuntimeClass
 from kubectl_koord.model.values.selectors import Labels
 from tests.build import SPINE, Drawing, cluster, cpus, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2).with_gap("ElasticQuota")
-WIDENING = WideningPodSetting("pod-level-resources")
+WIDENING = OpenProfile("batch", "patch")
 SMALL = cluster("s0: b0[n1 n2]").with_quota("team-a", "default", cpu=1)
 OWN = (
     "0/2 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4,nvidia.com/gpu:8, used:"

@@ -19,7 +19,8 @@ from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.reservations import operating
 from kubectl_koord.cluster.objects.pods.trace import trace
-from kubectl_koord.cluster.pod_store import PodStore, Store
+from kubectl_koord.cluster.pod_store import PodStore, Store, of_containers
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
 from kubectl_koord.model.installation import HOME
@@ -221,6 +222,11 @@ class Collector:
         return self._pool.reads_namespaces or any(map(reads_namespaces, self.values(kinds.RESERVATION).values()))
 
     @property
+    def by_containers_too(self) -> bool:
+        """Whether any pod requests something as a whole."""
+        return self._pool.by_containers_too
+
+    @property
     def has_volcano_classes(self) -> bool:
         """Whether any PodGroup of Volcano names a PriorityClass."""
         return any(group.priority_class for group in self.values(kinds.VOLCANO_GROUP).values())
@@ -246,6 +252,8 @@ class Collector:
         volumes = self.values(kinds.VOLUME)
         own = self.scheduler()
         version = scheduler.version(chosen_version, own.image, self.crd_version)
+        if self.by_containers_too and not rules(version[0]).knows_pod_resources:
+            running, waiting = of_containers(running), joined.of_containers(waiting)
         config = structs.replace(scheduler.config(*version, own.parsed, own.flags), home=own.home)
         written = [one for _, one in sorted(self.values(kinds.RESERVATION).items())]
         held = joined.reserved(written, moment, self.values(kinds.NODE), running, self._pool)

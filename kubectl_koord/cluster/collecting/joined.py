@@ -161,6 +161,11 @@ def reserve_pods(
     return by_name(structs.replace(pod, resource_claims=()) for pod in found if pod is not None)
 
 
+def of_containers(waiting: Iterable[pods.PendingPod]) -> tuple[pods.PendingPod, ...]:
+    """Return pods as a scheduler has them that does not know what pods request as a whole."""
+    return tuple(structs.replace(pod, requirements=pod.requirements.of_containers) for pod in waiting)
+
+
 def reserved_members(written: Iterable[reservations.Reservation]) -> tuple[ReservedMember, ...]:
     """Return the members of gangs that Reservations on nodes stand for."""
     found = (reservations.reserved_member(one) for one in written)

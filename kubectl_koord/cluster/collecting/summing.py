@@ -10,7 +10,8 @@ from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import POD
 from kubectl_koord.cluster.objects.pods.fields import FINISHED
 from kubectl_koord.cluster.objects.pods.placed import PlacedPod, Rooms
-from kubectl_koord.cluster.pod_store import Place, by_node
+from kubectl_koord.cluster.pod_store import Place, by_node, of_containers
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.model.snapshot import Snapshot
 
 
@@ -32,11 +33,15 @@ class SummingCollector(Collector):
         """Take over everything that a part has taken."""
         super().merge(part)
         if isinstance(part, SummingCollector) and part._places:  # noqa: SLF001
-            self._places = part._places  # noqa: SLF001
+            self._places, self._rooms = part._places, part._rooms  # noqa: SLF001
 
     def snapshot(self, **terms: Any) -> Snapshot:  # noqa: ANN401
         """Return what was taken, as `Collector` does."""
-        return structs.replace(super().snapshot(**terms), running=by_node(self._places))
+        found = super().snapshot(**terms)
+        running = by_node(self._places)
+        if self._rooms.by_containers_too and not rules(found.config.version).knows_pod_resources:
+            running = of_containers(running)
+        return structs.replace(found, running=running)
 
     def _taker(self, kind: str) -> Callable[[Any], None]:
         return self._take_placed if kind == POD.name else super()._taker(kind)

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from kubectl_koord.cluster.objects.kubernetes.admission import LimitItem, LimitRange
 from kubectl_koord.cluster.objects.pods.fields import Container, PodSpec, ResourceRequirements
+from kubectl_koord.cluster.objects.pods.requests import is_of_pods
 from kubectl_koord.model.installation import PriorityClass
 
 S = TypeVar("S", bound=PodSpec)
@@ -80,9 +81,22 @@ def filled(spec: S, ranges: Iterable[LimitRange]) -> S:
     items = [item for one in ranges for item in one.spec.limits or () if item.type == "Container"]
     return structs.replace(
         spec,
+        resources=_of_pod(spec),
         containers=[_container(one, items) for one in spec.containers or ()],
         init_containers=[_container(one, items) for one in spec.init_containers or ()],
     )
+
+
+def _of_pod(spec: PodSpec) -> ResourceRequirements | None:
+    """Return what the pod asks for as a whole, with its limits of what nobody requests (`setDefaultPodRequests`)."""
+    own = spec.resources
+    if own is None or not own.limits:
+        return own
+    containers = (*(spec.containers or ()), *(spec.init_containers or ()))
+    made = [_container(one, ()).resources or own for one in containers]
+    asked = {resource for one in made for resource in one.requests or ()}
+    limits = {name: amount for name, amount in own.limits.items() if is_of_pods(name) and name not in asked}
+    return structs.replace(own, requests={**limits, **(own.requests or {})} or None)
 
 
 def _container(written: Container, items: Iterable[LimitItem]) -> Container:
@@ -98,8 +112,8 @@ def _container(written: Container, items: Iterable[LimitItem]) -> Container:
 
 def below_zero(spec: PodSpec) -> Iterator[tuple[str, str]]:
     """Yield the requests and limits that are negative, which the API server refuses: the resource, and how much."""
-    for container in (*(spec.containers or ()), *(spec.init_containers or ())):
-        own = container.resources or ResourceRequirements()
+    for one in (spec, *(spec.containers or ()), *(spec.init_containers or ())):
+        own = one.resources or ResourceRequirements()
         for resource, amount in (*(own.requests or {}).items(), *(own.limits or {}).items()):
             if str(amount).startswith("-"):
                 yield resource, str(amount)

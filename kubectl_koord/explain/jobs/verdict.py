@@ -15,7 +15,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.explain.jobs.insufficient import Unsaid, about_pods, said, why_not
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, Unevaluated, WideningPodSetting
+from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, Unevaluated
 from kubectl_koord.remedies import retry, surplus
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.jobs.pending import Cause
@@ -116,8 +116,7 @@ def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdic
 
 def _may_admit(item: Unevaluated, *, by_quota: bool) -> bool:
     """Tell whether something may open what is closed: what nodes are found to offer opens no quota."""
-    asks_else = item == WideningPodSetting("pod-level-resources") or isinstance(item, OpenProfile | OpenCards)
-    return item.may_admit and (not by_quota or asks_else)
+    return item.may_admit and (not by_quota or isinstance(item, OpenProfile | OpenCards))
 
 
 def _cause(

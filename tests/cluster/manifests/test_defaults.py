@@ -114,6 +114,14 @@ def test_requests_that_are_left_out_are_the_limits(submit: Submit) -> None:
     assert requests(submit, written) == {"cpu": 1000, "nvidia.com/gpu": 8}
 
 
+def test_what_a_pod_requests_as_a_whole_are_its_limits_where_nobody_requests_that(submit: Submit) -> None:
+    own = {"limits": {"cpu": "8", "memory": "2Gi", "example.com/foo": "1"}, "requests": {"cpu": "6"}}
+    assert requests(submit, pod({}, resources=own)) == {"cpu": 6000, "memory": 2 << 30}
+    asking = pod({"limits": {"memory": "1Gi"}}, resources=own)
+    assert requests(submit, asking) == {"cpu": 6000, "memory": 1 << 30}
+    assert requests(submit, pod({"requests": {"cpu": "1"}}, resources={"requests": {"cpu": "6"}})) == {"cpu": 6000}
+
+
 def test_a_limitrange_of_the_namespace_fills_in_what_is_left_out(submit: Submit) -> None:
     there = limit_range(default={"cpu": "4"}, defaultRequest={"cpu": "2", "memory": "1Gi"})
     assert requests(submit, pod({}), there) == {"cpu": 2000, "memory": 1 << 30}

@@ -192,6 +192,7 @@ def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> Non
     for content, expected in (
         (POD.replace("[]", "[{resources: {requests: {cpu: much}}}]"), "document 1: Pod p: cpu: .*much.*"),
         (POD.replace("[]", "[{resources: {requests: {cpu: -1}}}]"), "document 1: Pod p: cpu: '-1' is negative"),
+        (POD.replace("[]", "[], resources: {limits: {cpu: -1}}"), "document 1: Pod p: cpu: '-1' is negative"),
         (
             POD.replace("containers", "initContainers").replace("[]", "[{resources: {limits: {x/y: -2Gi}}}]"),
             "document 1: Pod p: x/y: '-2Gi' is negative",

@@ -8,7 +8,6 @@ from kubectl_koord.model.pods import HostPort, PodRequirements, PodTerm, Resourc
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
     PodUnevaluated,
-    WideningPodSetting,
 )
 from kubectl_koord.model.values.selectors import EVERYTHING, NodeTerm, Requirement, Selector, Toleration
 from tests.build import having
@@ -55,6 +54,30 @@ def test_and_beside_the_init_containers_after_them() -> None:
     before, after = [init({"cpu": 4}), sidecar], [sidecar, init({"cpu": 4})]
     assert asking({"cpu": 2}, initContainers=before) == (("cpu", 4000),)
     assert asking({"cpu": 2}, initContainers=after) == (("cpu", 5000),)
+
+
+def test_what_a_pod_requests_as_a_whole_beats_its_containers() -> None:
+    """Of processors, memory and huge pages; the overhead comes on top."""
+    own = {"requests": {"cpu": 6, "hugepages-2Mi": 8, "example.com/foo": 9}, "limits": {"cpu": 7}}
+    containers = [{"resources": {"requests": {"cpu": 2, "memory": 4}, "limits": {"cpu": 3}}}]
+    found = requirements(containers=containers, resources=own, overhead={"cpu": 1})
+    assert found.requests == (("cpu", 7000), ("hugepages-2Mi", 8), ("memory", 4))
+    assert [(one.resource, one.amount, one.limit) for one in found.expected] == [("cpu", 8000, 8000), ("memory", 4, 0)]
+    assert found.unevaluated == ()
+    alone = requirements(containers=containers, overhead={"cpu": 1})
+    assert (found.of_containers, alone.of_containers) == (alone, alone)
+
+
+@pytest.mark.parametrize("own", [{}, {"requests": {}}, {"requests": {"example.com/foo": 9}}])
+def test_a_pod_that_requests_nothing_as_a_whole_is_the_same_to_all_schedulers(own: Json) -> None:
+    containers = [{"resources": {"requests": {"cpu": 2}}}]
+    assert requirements(containers=containers, resources=own) == requirements(containers=containers)
+
+
+def test_a_pod_that_requests_something_as_a_whole_is_not_of_best_effort() -> None:
+    """So its usage is estimated as that of a prod pod."""
+    assert [requirements(resources={"requests": {"cpu": amount}}).is_prod for amount in (1, 2)] == [True, True]
+    assert not requirements(resources={}).is_prod
 
 
 def test_the_overhead_comes_on_top() -> None:
@@ -165,8 +188,6 @@ def test_required_inter_pod_terms() -> None:
         ({"volumes": [{"name": "s", "csi": {"driver": "secrets"}}]}, ()),
         ({"volumes": [{"name": "c", "configMap": {}}, {"name": "d", "emptyDir": {}}]}, ()),
         ({"resourceClaims": [{"name": "gpu"}]}, ()),
-        ({"resources": {"requests": {"cpu": 1}}}, (WideningPodSetting("pod-level-resources"),)),
-        ({"resources": {}}, ()),
     ],
 )
 def test_what_no_filter_evaluates_is_named_once(fields: Json, unevaluated: tuple[PodUnevaluated, ...]) -> None:

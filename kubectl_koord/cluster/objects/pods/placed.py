@@ -1,12 +1,12 @@
 """What a pod takes up where: all that is read of it where nobody asks who it is."""
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert, field, structs
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.pods.fields import PodSpec
 from kubectl_koord.cluster.objects.pods.pool import encoded
-from kubectl_koord.cluster.objects.pods.requests import requests
-from kubectl_koord.model.pods import PodRequirements, RunningPod
+from kubectl_koord.cluster.objects.pods.requests import has_own_resources, requests
+from kubectl_koord.model.pods import PodAmounts, PodRequirements, RunningPod
 
 
 class PlacedMeta(Struct, gc=False):
@@ -36,6 +36,7 @@ class PlacedSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     containers: list[PlacedContainer] | None = None
     init_containers: list[PlacedContainer] | None = None
     overhead: Amounts | None = None
+    resources: Requested | None = None
 
 
 class PlacedStatus(Struct, gc=False):
@@ -53,10 +54,14 @@ class PlacedPod(Struct, gc=False):
 
 
 class Rooms:
-    """What pods take up: one value for all that request the same, without a name."""
+    """What pods take up: one value for all that request the same, without a name.
+
+    `by_containers_too` is set once a pod was seen that requests something as a whole.
+    """
 
     def __init__(self) -> None:
         """Start with nothing seen."""
+        self.by_containers_too = False
         self._by_spec: dict[bytes, RunningPod] = {}
 
     def of(self, written: PlacedPod) -> RunningPod:
@@ -71,6 +76,11 @@ class Rooms:
         key = encoded(spec)
         found = self._by_spec.get(key)
         if found is None:
-            requested = PodRequirements(requests=requests(convert(spec, PodSpec, from_attributes=True)))
+            whole = convert(spec, PodSpec, from_attributes=True)
+            requested = PodRequirements(requests=requests(whole))
+            if has_own_resources(whole):
+                less = PodAmounts(requests(structs.replace(whole, resources=None)))
+                requested = structs.replace(requested, by_containers=less)
+                self.by_containers_too = True
             found = self._by_spec[key] = RunningPod("", "", "", 0, requested)
         return found

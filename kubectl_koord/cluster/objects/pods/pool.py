@@ -72,11 +72,12 @@ class PodPool(SharedValues):
             details: whether the labels, the owner and the times of running pods are kept; what labels say of a pod is
                 found out in any case.
 
-        `reads_namespaces` is set once any requirements were seen whose terms select namespaces by their labels.
+        `reads_namespaces` is set once any requirements were seen whose terms select namespaces by their labels,
+        `by_containers_too` once any of a pod that requests something as a whole.
 
         """
         super().__init__()
-        self.reads_namespaces = False
+        self.reads_namespaces = self.by_containers_too = False
         self.details = details
         self._requirements: dict[pods.PodRequirements, pods.PodRequirements] = {}
         self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
@@ -117,6 +118,7 @@ class PodPool(SharedValues):
         if use is not None:
             new = msgspec.structs.replace(new, reservation=reservations.use(use))
         self.reads_namespaces = self.reads_namespaces or new.reads_namespaces
+        self.by_containers_too = self.by_containers_too or new.by_containers is not None
         return self._requirements.setdefault(new, new)
 
     def priority(self, priority: int) -> int:

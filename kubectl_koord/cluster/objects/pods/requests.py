@@ -24,6 +24,7 @@ _CLASSES = {
 }
 _QOS_CLASSES = {"LSE", "LSR", "LS", "BE", "SYSTEM"}
 _OF_QOS = {"cpu", "memory"}
+_OF_PODS = {"cpu", "memory"}
 
 
 def requests(spec: PodSpec) -> pods.Resources:
@@ -39,20 +40,37 @@ def requests(spec: PodSpec) -> pods.Resources:
 
 
 def requests_and_limits(spec: PodSpec) -> tuple[pods.Resources, pods.Resources]:
-    """Return what the pod takes up on a node, and its limits.
+    """Return what the pod takes up on a node, and its limits: what it says of itself as a whole beats its containers.
 
     Raises:
         QuantityError: when an amount is none.
 
     """
-    parts = PodSpec(containers=spec.containers, init_containers=spec.init_containers, overhead=spec.overhead)
+    parts = PodSpec(
+        containers=spec.containers,
+        init_containers=spec.init_containers,
+        overhead=spec.overhead,
+        resources=spec.resources,
+    )
     return _sums(msgspec.json.encode(parts))
+
+
+def has_own_resources(spec: PodSpec) -> bool:
+    """Tell whether the pod requests or limits anything as a whole (`IsPodLevelResourcesSet`)."""
+    own = spec.resources
+    return own is not None and any(map(is_of_pods, (*(own.requests or ()), *(own.limits or ()))))
+
+
+def is_of_pods(resource: str) -> bool:
+    """Tell whether a pod may request a resource as a whole (`IsSupportedPodLevelResource`)."""
+    return resource in _OF_PODS or resource.startswith("hugepages-")
 
 
 @lru_cache(_MOST)
 def _sums(written: bytes) -> tuple[pods.Resources, pods.Resources]:
     spec: PodSpec = _SPEC.decode(written)
     requested = _effective(spec, lambda written: written.requests)
+    requested |= _of_pod(spec, lambda written: written.requests)
     _add(requested, amounts(spec.overhead))
     return resources(requested), resources(_limits(spec))
 
@@ -60,6 +78,7 @@ def _sums(written: bytes) -> tuple[pods.Resources, pods.Resources]:
 def _limits(spec: PodSpec) -> Nano:
     """Return the pod's limits, the overhead included where there is one (`PodLimits`)."""
     limits = _effective(spec, lambda written: written.limits)
+    limits |= _of_pod(spec, lambda written: written.limits)
     _add(limits, {resource: value for resource, value in amounts(spec.overhead).items() if resource in limits})
     return limits
 
@@ -85,6 +104,12 @@ def _effective(spec: PodSpec, which: Callable[[ResourceRequirements], Amounts | 
     for resource, value in initial.items():
         running[resource] = max(running.get(resource, 0), value)
     return running
+
+
+def _of_pod(spec: PodSpec, which: Callable[[ResourceRequirements], Amounts | None]) -> Nano:
+    """Return what the pod says of itself as a whole, of resources of which it may."""
+    written = amounts(which(spec.resources)) if spec.resources else {}
+    return {resource: value for resource, value in written.items() if is_of_pods(resource)}
 
 
 def _of(container: Container, which: Callable[[ResourceRequirements], Amounts | None]) -> Nano:
@@ -142,10 +167,8 @@ def _qos_class(pod: Pod, labels: Mapping[str, str | None]) -> str:
 
 def _kubernetes_qos(pod: Pod) -> str:
     """Return the QoS class that the API server would write: whether anything is asked for, or limited, at all."""
-    containers = [*(pod.spec.containers or ()), *(pod.spec.init_containers or ())]
-    lists = [
-        written for one in containers if one.resources for written in (one.resources.requests, one.resources.limits)
-    ]
+    own = (one.resources for one in (*(pod.spec.containers or ()), *(pod.spec.init_containers or ())))
+    lists = [written for one in (pod.spec.resources, *own) if one for written in (one.requests, one.limits)]
     asks = any(not _OF_QOS.isdisjoint(written or ()) for written in lists)
     return "Burstable" if asks else "BestEffort"
 

@@ -17,13 +17,17 @@ from kubectl_koord.cluster.objects.pods.fields import (
     PodSpec,
     Volume,
 )
-from kubectl_koord.cluster.objects.pods.requests import expected_use, priority_class, requests_and_limits
+from kubectl_koord.cluster.objects.pods.requests import (
+    expected_use,
+    has_own_resources,
+    priority_class,
+    requests_and_limits,
+)
 from kubectl_koord.model import pods
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
     PodSetting,
     PodUnevaluated,
-    WideningPodSetting,
 )
 from kubectl_koord.model.values import selectors
 
@@ -88,7 +92,12 @@ def requirements(pod: Pod) -> pods.PodRequirements:
     affinity = spec.affinity or Affinity()
     kind = priority_class(pod)
     annotations = pod.metadata.annotations or {}
+    factors = load_aware.own_factors(annotations)
     asked = requests_and_limits(spec)
+    by_containers = None
+    if has_own_resources(spec):
+        less = requests_and_limits(structs.replace(spec, resources=None))
+        by_containers = pods.PodAmounts(less[0], expected_use(*less, kind, factors))
     found = pods.PodRequirements(
         requests=asked[0],
         selector=shared(tuple(sorted((spec.node_selector or {}).items()))),
@@ -100,7 +109,7 @@ def requirements(pod: Pod) -> pods.PodRequirements:
         spread=tuple(_spread(pod)),
         pod_affinity=pod_terms(affinity.pod_affinity),
         pod_anti_affinity=pod_terms(affinity.pod_anti_affinity),
-        expected=expected_use(*asked, kind, load_aware.own_factors(annotations)),
+        expected=expected_use(*asked, kind, factors),
         estimated_for=load_aware.estimated_time(annotations),
         is_prod=kind == "koord-prod",
         of_daemon_set="DaemonSet" in [owner.kind for owner in pod.metadata.owner_references or ()],
@@ -112,6 +121,7 @@ def requirements(pod: Pod) -> pods.PodRequirements:
             (pod.metadata.labels or {}).get("koordinator.sh/qosClass"),
             kind,
         ),
+        by_containers=by_containers,
     )
     return with_volumes(found, tying_volumes(spec.volumes or []))
 
@@ -178,9 +188,6 @@ def pod_terms(affinity: PodAffinity | None) -> tuple[pods.PodTerm, ...]:
 
 
 def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
-    spec = pod.spec
-    if spec.resources and spec.resources.requests:
-        yield WideningPodSetting("pod-level-resources")
     for annotation in pod.metadata.annotations or ():
         if annotation in _UNEVALUATED_ANNOTATIONS:
             yield _UNEVALUATED_ANNOTATIONS[annotation]
