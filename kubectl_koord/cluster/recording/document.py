@@ -103,7 +103,10 @@ def write(
 
 def _labels(recorder: Recorder, labels: Collection[str]) -> frozenset[str]:
     """Return the keys of labels that are kept: those that are wanted, and those that anything refers to."""
-    return frozenset(labels).union(*(fields.referred(kind, tree) for kind, tree in recorder.objects()))
+    found = set(labels)
+    for kind, tree in recorder.objects():
+        found.update(fields.referred(kind, tree))
+    return frozenset(found)
 
 
 def _kept(recorder: Recorder, wanted: frozenset[str]) -> Iterator[tuple[str, Tree]]:
