@@ -96,19 +96,21 @@ READ = PRESENT | {
 _OF_KEYS = ("matchLabelKeys", "mismatchLabelKeys", "labelKey")
 _OF_LABELS = ("matchLabels", "reservationSelector", "nodeSelector", "labelKeysMapping", "labelSuffixes")
 _OF_EXPRESSIONS = ("matchExpressions", "matchLabelExpressions")
+_TELLING = frozenset(("topologyKey", "annotations", *_OF_KEYS, *_OF_LABELS, *_OF_EXPRESSIONS))
+_MAY_TELL = re.compile("|".join((r"\\", *(f'"{name}"' for name in sorted(_TELLING)))))
+_BRANCHES = (dict, list)
 
 
 def referred(tree: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
     """Yield the keys of labels that selectors, affinities, spreads and topology layers of an object refer to."""
-    if isinstance(tree, list):
-        for part in tree:
-            yield from referred(part)
-    if not isinstance(tree, dict):
-        return
-    for name, part in tree.items():
-        yield from _keys(name, part)
-        if isinstance(part, dict | list):
-            yield from referred(part)
+    branches = [tree] if isinstance(tree, _BRANCHES) else []
+    while branches:  # by a list of its own: most of a snapshot's time goes here
+        branch = branches.pop()
+        parts = branch.values() if isinstance(branch, dict) else branch
+        branches += [part for part in parts if isinstance(part, _BRANCHES)]
+        if isinstance(branch, dict):
+            for name in _TELLING & branch.keys():
+                yield from _keys(name, branch[name])
 
 
 def _keys(name: str, part: Any) -> Iterator[str]:  # noqa: ANN401
@@ -128,7 +130,8 @@ def _keys(name: str, part: Any) -> Iterator[str]:  # noqa: ANN401
 
 def _within(annotations: Iterable[Any]) -> Iterator[str]:
     for written in annotations:
-        yield from referred(written_json(written))
+        if isinstance(written, str) and _MAY_TELL.search(written):
+            yield from referred(written_json(written))
 
 
 def written_json(text: Any) -> Any:  # noqa: ANN401 - any JSON value
