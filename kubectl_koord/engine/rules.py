@@ -27,6 +27,8 @@ class Rules(Struct, frozen=True):
     knows_resource_claims: pods wait for their ResourceClaims (Kubernetes 1.34 and later); else these are ignored.
     fails_to_score_claims: nodes cannot be ranked for a pod with claims of which some are allocated and some are not
         (Kubernetes 1.35.2).
+    fails_to_score_cpus: where several nodes take a pod that binds CPUs, one with the policy BestEffort and too few CPUs
+        ends the attempt, as nodes cannot be ranked (before koordinator#2883).
     exact_shares: quotas share by largest remainder, so that shares add up; before, each share is rounded.
     filters_by_reservation: a pod that need not use a reservation is held against those that match it, too.
     spends_reservations: one for a single owner does not match any more, and counts in full beside its owner,
@@ -61,6 +63,7 @@ class Rules(Struct, frozen=True):
     knows_unshareable_gpus: bool
     knows_resource_claims: bool
     fails_to_score_claims: bool
+    fails_to_score_cpus: bool
     exact_shares: bool
     filters_by_reservation: bool
     spends_reservations: bool
@@ -89,6 +92,7 @@ _RULES = {
         knows_unshareable_gpus=False,
         knows_resource_claims=False,
         fails_to_score_claims=False,
+        fails_to_score_cpus=False,
         exact_shares=False,
         filters_by_reservation=False,
         spends_reservations=True,
@@ -115,6 +119,7 @@ _RULES = {
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
         fails_to_score_claims=True,
+        fails_to_score_cpus=True,
         exact_shares=False,
         filters_by_reservation=True,
         spends_reservations=False,
@@ -141,6 +146,7 @@ _RULES = {
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
         fails_to_score_claims=False,
+        fails_to_score_cpus=False,
         exact_shares=True,
         filters_by_reservation=True,
         spends_reservations=False,

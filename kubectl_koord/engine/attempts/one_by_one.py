@@ -22,7 +22,7 @@ from kubectl_koord.engine.attempts.attempt import (
 from kubectl_koord.engine.attempts.choosing import MemberOrder
 from kubectl_koord.engine.attempts.filling import fillings, kind_prepared
 from kubectl_koord.engine.columns import NodeSet, members
-from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve, unbookable
+from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve, unbookable, unscored
 from kubectl_koord.engine.levels import taking_any
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, LazyNames, NodeSlots, Offer
@@ -31,6 +31,9 @@ from kubectl_koord.engine.slots import offer_slots, places
 from kubectl_koord.engine.view import Steps, View
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.values.memo import Identity
+
+_MOST_RANKED = 100
+"""Of so many nodes all that take a pod are found, and ranked."""
 
 
 def pod_by_pod(job: Job, view: View, prepared: Prepared, member_order: MemberOrder) -> Attempt:
@@ -174,6 +177,24 @@ def _unbookable_of_kind(state: NodeState, kind: Identity[Prepared]) -> Reason | 
     return unbookable(kind.value.trigger, state, kind.value)
 
 
+def _seat(
+    view: View, pod: PendingPod, nodes: NodeSet, prepared: Prepared, choose: Callable[[], str]
+) -> tuple[str, PendingPod | Reason]:
+    """Return which of the nodes that take the pod it gets, and the pod with what is booked for it there, or why not.
+
+    That is the chosen one, or one that cannot be ranked: a single node need not be, and of very many not all are
+    looked at (`numFeasibleNodesToFind`).
+    """
+    is_ranked = nodes.bit_count() > 1 and len(view.names()) <= _MOST_RANKED and not prepared.reservations
+    if is_ranked and prepared.may_fail_to_reserve:
+        asked = ((name, unscored(pod, view.state(name), prepared)) for name in members(view, nodes))
+        failing = next(((name, reason) for name, reason in asked if reason is not None), None)
+        if failing is not None:
+            return failing
+    name = choose()
+    return name, reserve(pod, view.state(name), prepared)
+
+
 def _left(job: Job, queue: Sequence[PendingPod], position: int) -> tuple[PendingPod, ...]:
     """Return the members that are still to be tried, and those that never are."""
     return (*queue[position:], *_never(job))
@@ -208,8 +229,9 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
         feasible = taking_any(now, offer.counts)
         if prepared.may_fail_to_reserve:
             unbookable |= _not_bookable(now, pod, feasible, prepared)
-        name = member_order.choose(now, preferred(now, feasible, prepared), order.late(), pod, unbookable)
-        booked = reserve(pod, now.state(name), prepared)
+        late, best = order.late(), preferred(now, feasible, prepared)
+        choose = partial(member_order.choose, now, best, late, pod, unbookable)
+        name, booked = _seat(now, pod, feasible, prepared, choose)
         if not isinstance(booked, PendingPod):
             seat = FailedSeat(pod.key, name, booked)
             found = {name: booked}

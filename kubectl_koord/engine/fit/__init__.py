@@ -293,6 +293,15 @@ def reserve(pod: PendingPod, state: NodeState, prepared: Prepared) -> PendingPod
     return structs.replace(pod, allocations=booked) if isinstance(booked, Allocations) else booked
 
 
+def unscored(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
+    """Return why a node that takes the pod cannot be ranked, None where it can."""
+    for check in prepared.checks:
+        reason = check.unscored(pod, state)
+        if reason is not None:
+            return reason
+    return None
+
+
 def unbookable(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
     """Return why a node that takes the pod has nothing to book for it, None where it has."""
     booked = _booked(prepared, lambda check, before: check.bookable(pod, state, before))

@@ -124,6 +124,9 @@ class Check(Protocol):
     def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return as `reserve`, as far as those after this one read what it books: which CPUs it is, none does."""
 
+    def unscored(self, pod: PendingPod, state: NodeState) -> Reason | None:
+        """Return why a node that all filters let pass cannot be ranked, which ends the attempt, None where it can."""
+
     def preference(self, state: NodeState) -> tuple[int, int]:
         """Return how much a node is preferred to others that take the pod, the lowest most."""
 
@@ -180,6 +183,10 @@ class Stateless:
     def bookable(self: Check, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return all that is booked."""
         return self.reserve(pod, state, booked)
+
+    def unscored(self, _pod: PendingPod, _state: NodeState) -> Reason | None:
+        """Tell that it can."""
+        return None
 
     def preference(self, _state: NodeState) -> tuple[int, int]:
         """Prefer none."""

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.columns import NodeSet, StateSees
-from kubectl_koord.engine.fit import placed, prepare, rejection
+from kubectl_koord.engine.fit import placed, prepare, rejection, unscored
 from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.fit.numa.hints import Hint, Hints, ZoneAffinity, ZonesWith, chosen
 from kubectl_koord.engine.fit.numa.placing import Placing
@@ -415,6 +415,48 @@ def test_best_effort_is_looked_at_before_a_node_is_chosen_only_in_17() -> None:
     assert seated(asks(4), BEST_EFFORT, *short) == reason
     assert seated(asks(4), structs.replace(BEST_EFFORT, zones=())) == NoZones()
     assert refused(asks(4), structs.replace(BEST_EFFORT, zones=()), version="1.7") == NoZones()
+
+
+def beside(*others: str, asked: PodNUMA = BINDS) -> Drawing:
+    """Return a cluster with n1, on which 2 of 16 CPUs are left to bind, and nodes like it on which all are."""
+    nodes = ("n1", *others)
+    allocatable: Resources = (("cpu", 40000), ("memory", 64 * GIB), ("pods", 110))
+    drawing = cluster(f"s0: b0[{' '.join(nodes)}]").but(running={"n1": (holding("h", *range(14)),)})
+    for name in nodes:
+        drawing = drawing.change(name, numa=BEST_EFFORT, allocatable=allocatable)
+    return drawing.with_gang("job", 1, 4, numa=asked)
+
+
+NO_NODE = "default/job-0 passes all filters on n1, and cannot be bound there: 2 of 4 CPUs free to bind; no other node"
+
+
+def test_a_node_with_too_few_cpus_that_is_ranked_ends_the_attempt_in_18() -> None:
+    told = {one: why_of(beside("n2").version(one)) for one in ("1.7", "1.8", "main")}
+    assert {one: report.verdict for one, report in told.items()} == {"1.7": "yes", "1.8": "no", "main": "unknown"}
+    cause = told["1.8"].cause
+    assert cause is not None
+    assert cause.message.startswith(NO_NODE)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "verdict"),
+    [
+        pytest.param(beside("n2", asked=PodNUMA()), "yes", id="one that asks for no CPUs of its own"),
+        pytest.param(beside(), "no", id="the only node that takes it"),
+        pytest.param(beside("n2").cordon("n1"), "yes", id="a node that does not take it"),
+        pytest.param(beside(*(f"m{number}" for number in range(100))), "unknown", id="maybe not looked at"),
+    ],
+)
+def test_only_nodes_that_are_ranked_can_end_an_attempt(drawing: Drawing, verdict: str) -> None:
+    assert why_of(drawing).verdict == verdict
+
+
+@pytest.mark.parametrize("numa", [SIXTEEN, structs.replace(BEST_EFFORT, cpus=None)])
+def test_nodes_whose_cpus_are_not_looked_at_are_ranked(numa: NodeNUMA) -> None:
+    drawing = beside("n2").change("n1", numa=numa)
+    (pod,) = drawing.pending
+    view = of(drawing)
+    assert unscored(pod, view.state("n1"), prepare(pod, view, rules("1.8"))) is None
 
 
 def test_amounts_that_leave_half_cores_cannot_be_bound_as_whole_ones() -> None:

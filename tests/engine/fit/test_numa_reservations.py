@@ -253,6 +253,6 @@ def test_where_no_zones_are_known_no_reservation_helps() -> None:
 def test_members_find_cpus_on_nodes_that_were_asked_before() -> None:
     drawing = cluster("s0: b0[n1:64 n2:64]").change("n1", "n2", numa=replace(NODE, policy="BestEffort"))
     pods = tuple(replace(asking(8, PREFERS), name=f"job-{number}", gang="default/job") for number in range(2))
-    found = attempt_of(drawing.with_group("job", 2).with_pods(*pods))
+    found = attempt_of(drawing.version("main").with_group("job", 2).with_pods(*pods))
     assert found.prepared.may_fail_to_reserve
     assert sorted((found.placement or {}).values()) == ["n1", "n2"]

@@ -36,7 +36,8 @@ class Placing(Stateless, Struct, frozen=True):
     `filters_best_effort` tells whether the policy BestEffort is looked at before a node is chosen, `defers` whether
     there may be nodes of which CPUs or zones are looked for only then, or reservations with CPUs or zones, of which
     another one may be taken than the one that has enough; `providers` are the other plugins that have a
-    say in zones; `mine` are the reservations that match. `returns_owners` is as for `ways`.
+    say in zones; `mine` are the reservations that match. `returns_owners` is as for `ways`, `scores_cpus` tells whether
+    nodes that lack CPUs cannot be ranked.
     """
 
     depends_on: ClassVar[DependsOn] = "books"
@@ -46,6 +47,7 @@ class Placing(Stateless, Struct, frozen=True):
     providers: tuple[HintProvider, ...] = ()
     mine: Matched = NONE_MATCHED
     returns_owners: bool = False
+    scores_cpus: bool = False
 
     def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return why the node has no CPUs or zones for the pod (`Filter` in plugins/nodenumaresource/plugin.go)."""
@@ -173,6 +175,14 @@ class Placing(Stateless, Struct, frozen=True):
                 found |= asked if terms.policy else asked & ~with_cpus(view, asked, terms.cpus, "")
         return found
 
+    def unscored(self, _pod: PendingPod, state: NodeState) -> Reason | None:
+        """Return why a node has no CPUs for the pod, whatever its zones (`Score` in nodenumaresource/scoring.go)."""
+        node = state.node.numa or NOTHING_KNOWN
+        terms = settled(node, self.wants)
+        if not self.scores_cpus or not isinstance(terms, Terms) or not terms.cpus or self._looks(terms):
+            return None
+        return self._lacking(node, self._ways(state), terms) if terms.policy and node.cpus is not None else None
+
     def gives(self, pod: PendingPod, state: NodeState, uid: str) -> bool:
         """Tell whether a reservation has the CPUs and zones for a pod, or holds none (`FilterNominateReservation`).
 
@@ -269,6 +279,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
         hints_for(trigger, cluster, mine),
         mine,
         rules.returns_owners_of_zones,
+        rules.fails_to_score_cpus,
     )
 
 
