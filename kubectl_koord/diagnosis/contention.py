@@ -22,6 +22,7 @@ from kubectl_koord.engine.admission.queue import (
     priority,
 )
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import Subject
@@ -93,13 +94,24 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
         return is_surely_placed(self.simulation, self.view, self._untaken(alone, self.view))
 
     def _has_nodes_to_spare(self) -> bool:
-        """Tell whether more nodes take a pod of the subject than the undetermined pods can take away, one each."""
-        undetermined = self.ahead.undetermined
-        if self.simulation.has_topology or any(pod.requirements.pod_anti_affinity for pod in undetermined):
+        """Tell whether more nodes take a pod of the subject than those that go first can take away, one each.
+
+        Of those that were not tried it is not known what they take of quotas.
+        """
+        untried = self.ahead.untried
+        if self.simulation.has_topology or (untried and self._is_limited):
+            return False
+        others = (*self.ahead.undetermined, *untried)
+        if any(pod.requirements.pod_anti_affinity for pod in others):
             return False
         alone = next_attempt(self.simulation)[0].first
         nodes = self._untaken(alone, self.ahead.fixed)
-        return is_surely_placed(self.simulation, self._with_all, nodes, len(undetermined))
+        return is_surely_placed(self.simulation, self._with_all, nodes, len(others))
+
+    @property
+    def _is_limited(self) -> bool:
+        """Whether a quota may refuse the subject."""
+        return any(map(quotas_of(self.view).may_refuse, self.simulation.subject.pending))
 
     @cached_property
     def _with_all(self) -> View:

@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.diagnosis.contention import contentions, left_by_jobs_ahead
+from kubectl_koord.engine.admission import queue
 from kubectl_koord.engine.attempts.trying import carried_out
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.load import NodeMetric
@@ -156,6 +157,23 @@ def test_whatever_is_booked_a_job_fits_where_more_nodes_take_a_pod_than_others_c
         drawing = drawing.change(name, allocatable=CARDS, devices=devices(card(0), card(1)))
     drawing = drawing.with_gang("job", number, requests=cpus(1, nvidia_gpu=2), priority=1)
     assert why_of(drawing.with_pod("high", requests=cpus(2, nvidia_gpu=1), priority=10)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("nodes", "quota", "verdict"),
+    [
+        pytest.param("n1 n2 n3", (), "yes", id="a node is left whatever they take"),
+        pytest.param("n1 n2", (), "unknown", id="there may be a node too few"),
+        pytest.param("n1 n2 n3", TEAM, "unknown", id="what they take of quotas is not known"),
+    ],
+)
+def test_behind_very_many_jobs_those_count_too_that_are_not_tried(
+    monkeypatch: pytest.MonkeyPatch, nodes: str, quota: tuple[tuple[str, str], ...], verdict: str
+) -> None:
+    monkeypatch.setattr(queue, "_MOST_AHEAD", 1)
+    drawing = cluster(f"s0: b0[{nodes}]").change("n1", metric=BUSY).with_quota("team", cpu=30)
+    drawing = drawing.with_pod("high", cpu=7, priority=10).with_pod("next", cpu=6, priority=9)
+    assert why_of(drawing.with_pod("job", cpu=8, priority=1, labels=quota)).verdict == verdict
 
 
 def test_a_job_loses_no_node_to_those_of_which_it_is_known_where_they_go() -> None:

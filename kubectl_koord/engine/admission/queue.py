@@ -47,6 +47,7 @@ class JobsAhead(Struct, frozen=True):
     elsewhere: those of them that find no place there, and may find one all the same.
     fixed: the cluster with the jobs before these. tried: how many jobs go first, those that find no place included;
     asked: for how many of them nodes were asked. surely: whether they go first whichever of their pods stand for them.
+    untried: the pods of jobs that go first, too, and are too many to be tried.
     """
 
     names: tuple[str, ...]
@@ -57,6 +58,7 @@ class JobsAhead(Struct, frozen=True):
     asked: int = 0
     surely: bool = True
     elsewhere: tuple[PendingPod, ...] = ()
+    untried: tuple[PendingPod, ...] = ()
 
 
 class _Step(Struct, frozen=True):
@@ -82,6 +84,7 @@ class SchedulingQueue:
         self._view = view
         self._place = place
         self._tried: list[_Step] = []
+        self._untried_above: dict[int, tuple[PendingPod, ...]] = {}  # by priority
         self._before_open: View | None = None  # the cluster without the first job of which it is open where it goes
 
     def ahead_of(self, subject: Subject, *, is_planned: bool) -> JobsAhead:
@@ -100,6 +103,7 @@ class SchedulingQueue:
             undetermined=(*_pods_of(placed[len(fixed) :]), *elsewhere),
             elsewhere=elsewhere,
             fixed=fixed[-1].view if fixed else self._view,
+            untried=self._never_tried(priority(subject)),
             tried=len(steps),
             asked=sum(step.asked for step in steps),
             surely=all(least_priority(step.subject) > priority(subject) for step in placed),
@@ -117,6 +121,12 @@ class SchedulingQueue:
     def _untried(self, own: int) -> Iterable[Subject]:
         untried = self._waiting[len(self._tried) : _MOST_AHEAD]
         return takewhile(lambda other: priority(other) > own, untried)
+
+    def _never_tried(self, own: int) -> tuple[PendingPod, ...]:
+        if own not in self._untried_above:
+            rest = takewhile(lambda other: priority(other) > own, self._waiting[_MOST_AHEAD:])
+            self._untried_above[own] = tuple(pod for other in rest for pod in other.pending)
+        return self._untried_above[own]
 
     def _try(self, other: Subject) -> _Step:
         view = self._tried[-1].view if self._tried else self._view

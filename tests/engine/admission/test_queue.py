@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from kubectl_koord.engine.admission import queue as module
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.queue import (
     JobsAhead,
@@ -133,6 +134,15 @@ def test_a_job_may_be_placed_of_which_it_is_open_whether_it_finds_a_place() -> N
     found = SchedulingQueue(subjects(), of(DRAWN), lambda _, __: NotPlaced(asked=True, may_be=True))
     ahead = found.ahead_of(DRAWN.subject("mid"), is_planned=False)
     assert (ahead.names, [pod.name for pod in ahead.elsewhere]) == (("default/top",), ["top-0", "top-1"])
+
+
+def test_of_very_many_jobs_that_go_first_the_last_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_AHEAD", 1)
+    asked: list[str] = []
+    queued = queue(asked)
+    ahead = [queued.ahead_of(DRAWN.subject(name), is_planned=False) for name in ("top", "mid", "low", "low")]
+    assert [[pod.name for pod in one.untried] for one in ahead] == [[], [], ["also-mid", "mid"], ["also-mid", "mid"]]
+    assert asked == ["default/top"]
 
 
 @pytest.mark.parametrize(
