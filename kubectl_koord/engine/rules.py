@@ -23,6 +23,8 @@ class Rules(Struct, frozen=True):
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
     keeps_nominations: members that waited while another found no place stay nominated to their nodes, and hold that
         room as others are tried before them (Kubernetes 1.35).
+    names_jobs: each victim without label questioned-object-key is a job of its own, and a gang is one; else all of them
+        are one (`TransformScheduleExplanationObjectKey`).
     knows_unshareable_gpus: models of GPUs may be configured as not shareable.
     knows_resource_claims: pods wait for their ResourceClaims (Kubernetes 1.34 and later); else these are ignored.
     fails_to_score_claims: nodes cannot be ranked for a pod with claims of which some are allocated and some are not
@@ -60,6 +62,7 @@ class Rules(Struct, frozen=True):
     knows_pod_resources: bool
     retries_failed_plans: bool
     keeps_nominations: bool
+    names_jobs: bool
     knows_unshareable_gpus: bool
     knows_resource_claims: bool
     fails_to_score_claims: bool
@@ -89,6 +92,7 @@ _RULES = {
         knows_pod_resources=False,
         retries_failed_plans=False,
         keeps_nominations=False,
+        names_jobs=True,
         knows_unshareable_gpus=False,
         knows_resource_claims=False,
         fails_to_score_claims=False,
@@ -116,6 +120,7 @@ _RULES = {
         knows_pod_resources=True,
         retries_failed_plans=True,
         keeps_nominations=True,
+        names_jobs=False,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
         fails_to_score_claims=True,
@@ -143,6 +148,7 @@ _RULES = {
         knows_pod_resources=True,
         retries_failed_plans=True,
         keeps_nominations=True,
+        names_jobs=False,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
         fails_to_score_claims=False,

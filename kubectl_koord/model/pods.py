@@ -23,6 +23,8 @@ Resources: TypeAlias = quantity.Resources
 AnyLabels: TypeAlias = Labels | PackedLabels
 """Labels of a pod: pairs for whoever iterates over them."""
 
+POD_GROUP_LABEL = "pod-group.scheduling.sigs.k8s.io"
+"""The label that names a pod's PodGroup."""
 SCHEDULER_LABEL = "scheduling.koordinator.sh/scheduler-name"
 """The label that counts in place of a pod's schedulerName."""
 EVERY_ADDRESS = "0.0.0.0"  # noqa: S104

@@ -15,11 +15,11 @@ from kubectl_koord.engine.preemption.costs import (
     single_out,
 )
 from kubectl_koord.engine.preemption.preempt import Preemption, Refusal, preempt
-from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, possible_victims, with_victims
+from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, job_key, possible_victims, with_victims
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import HostPort, RunningPod
 from kubectl_koord.model.values.selectors import Toleration
-from tests.build import SPINE, attempt_of, cluster, jobs_of, pending, preemption_of, short
+from tests.build import SPINE, attempt_of, cluster, jobs_of, pending, preemption_of, running, short
 
 VERSIONS = pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
 WORKED = (
@@ -270,6 +270,39 @@ def test_pods_without_a_job_key_count_as_one_job() -> None:
     for number in range(3):
         drawing = drawing.with_running(f"p-{number}", on="n1", priority=7)
     assert node_costs(of(drawing), ("n1", "n2"), pending("p", priority=99), by_name) == {"n1": 0, "n2": 1}
+
+
+GROUPED = (("pod-group.scheduling.sigs.k8s.io", "old-worker"),)
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({}, "default/p"),
+        ({"job": "x", "gang": "default/old"}, "x"),
+        ({"gang": "default/old-worker", "labels": GROUPED}, "old"),
+        ({"gang": "default/old-worker"}, "old-worker"),
+        ({"gang": "default/old"}, "old"),
+    ],
+)
+def test_in_17_victims_are_jobs_of_their_own_and_gangs_one_together(fields: dict[str, Any], key: str) -> None:
+    victim = running("p", "n1", **fields)
+    assert job_key(victim, names_jobs=True) == key
+    assert job_key(victim, names_jobs=False) == fields.get("job", "")
+
+
+def test_in_17_what_stands_for_a_reservation_has_no_job_of_its_own() -> None:
+    (room,) = cluster("s0: b0[n1]").with_reserved("room", on="n1").reserved
+    assert job_key(room, names_jobs=True) == ""
+
+
+@pytest.mark.parametrize(("version", "node"), [("1.7", "n2"), ("1.8", "n1"), ("main", "n1")])
+def test_several_pods_of_no_job_cost_more_than_one_only_in_17(version: str, node: str) -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_pod("lone", cpu=8, priority=9).version(version)
+    for name, on, priority in (("a", "n1", 0), ("b", "n1", 1), ("c", "n1", 1), ("d", "n1", 1), ("e", "n2", 2)):
+        drawing = drawing.with_running(name, on=on, cpu=2, priority=priority)
+    found = preemption_of(drawing.with_running("z", on="n2", cpu=2, priority=0), "lone")
+    assert {pod.node for pod in found.victims} == {node}
 
 
 @pytest.mark.parametrize(("cheap", "costs"), [(True, {"n1": 0, "n2": 1}), (False, {"n1": 1, "n2": 0})])

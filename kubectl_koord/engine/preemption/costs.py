@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, victims_by_node
+from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, job_key, victims_by_node
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.values.memo import memoised
@@ -85,13 +86,14 @@ def _priorities(view: View, priority: int, spared: frozenset[str]) -> Mapping[st
 
 def _priorities_on(view: View, priority: int, spared: frozenset[str]) -> Callable[[str], tuple[tuple[int, ...], ...]]:
     victims = victims_by_node(view, priority, spared)
+    names_jobs = rules(view.snapshot.config.version).names_jobs
 
     known: dict[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]] = {}
 
     def on_node(name: str) -> tuple[tuple[int, ...], ...]:
         jobs: dict[str, list[int]] = {}
         for victim in victims[name]:
-            jobs.setdefault(victim.job, []).append(victim.priority)
+            jobs.setdefault(job_key(victim, names_jobs=names_jobs), []).append(victim.priority)
         found = tuple(map(tuple, jobs.values()))
         return known.setdefault(found, found)
 

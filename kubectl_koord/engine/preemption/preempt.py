@@ -81,7 +81,7 @@ def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = b
     costs = partial(node_costs, now, emptying, failed.trigger, victim_order, spared)
     if job.topology is not None:
         return _gathered(job, job.topology, emptied, failed, considered, possible, costs)
-    return _pod_by_pod(emptied, failed, considered, possible, costs)
+    return _pod_by_pod(job, emptied, failed, considered, possible, costs)
 
 
 def _ineligible(view: View, failed: Attempt) -> Refusal | None:
@@ -122,7 +122,7 @@ def _gathered(
         return Preemption(eligible=True, reason="not-helpful")
     by_node = _members_by_node(failed.left, found.assignments)
     states = {name: crowded(emptied.state(name), ordered, slots.counts[name]) for name in by_node}
-    return _outcome(failed, found.assignments, by_node, states, possible, found.chosen)
+    return _outcome(job, failed, found.assignments, by_node, states, possible, found.chosen)
 
 
 def _may_suffice(
@@ -155,6 +155,7 @@ def _members_by_node(pods: Sequence[PendingPod], assignments: Mapping[str, str])
 
 
 def _pod_by_pod(
+    job: Job,
     emptied: View,
     failed: Attempt,
     considered: NodeNames,
@@ -184,10 +185,11 @@ def _pod_by_pod(
         assignments[pod.key] = chosen
         by_node.setdefault(chosen, []).append(pod)
     states = {name: emptied.state(name).copy() for name in by_node}
-    return _outcome(failed, assignments, by_node, states, possible, None)
+    return _outcome(job, failed, assignments, by_node, states, possible, None)
 
 
 def _outcome(
+    job: Job,
     failed: Attempt,
     assignments: Mapping[str, str],
     by_node: Mapping[str, Sequence[PendingPod]],
@@ -198,7 +200,9 @@ def _outcome(
     gone = [
         victim
         for name in sorted(by_node)
-        for victim in not_reprieved(states[name], by_node[name], possible.get(name, ()), failed.prepared)
+        for victim in not_reprieved(
+            states[name], by_node[name], possible.get(name, ()), failed.prepared, names_jobs=job.rules.names_jobs
+        )
     ]
     waiting = {pod.key: node for node, members in failed.waiting.items() for pod in members}
     done = preempting(gone)

@@ -4,19 +4,24 @@ from collections.abc import Sequence
 
 from kubectl_koord.engine.fit import Prepared, rejection
 from kubectl_koord.engine.node_state import NodeState, Room
+from kubectl_koord.engine.preemption.victims import job_key
 from kubectl_koord.model.pods import PendingPod, ReservedRoom
 
 
 def not_reprieved(
-    state: NodeState, members: Sequence[PendingPod], possible: Sequence[Room], prepared: Prepared
+    state: NodeState, members: Sequence[PendingPod], possible: Sequence[Room], prepared: Prepared, *, names_jobs: bool
 ) -> list[Room]:
     """Return the possible victims of one node that do not come back, in name order.
 
     From the highest priority down each is put back, and stays if the members still fit one after
-    the other. Mirrors `selectVictims`; `state` is changed.
+    the other. Mirrors `selectVictims`; `state` is changed, and `names_jobs` is as in `Rules`.
     """
+
+    def turn(pod: Room) -> tuple[int, str, str]:
+        return -pod.priority, job_key(pod, names_jobs=names_jobs), _name(pod)
+
     victims = []
-    for pod in sorted(possible, key=lambda pod: (-pod.priority, pod.job, _name(pod))):
+    for pod in sorted(possible, key=turn):
         state.add(pod)
         if not _fit_in_turn(state.copy(), members, prepared):
             state.remove(pod)

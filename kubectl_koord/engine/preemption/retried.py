@@ -45,7 +45,7 @@ def preempt_as_retried(job: Job, view: View, failed: Attempt) -> Preemption | No
         state = emptied.state(name).copy()
         state.remove(last)
         if all(rejection(pod, state, prepared) is None for pod in kinds):
-            gone += not_reprieved(state, left, possible[name], prepared)
+            gone += not_reprieved(state, left, possible[name], prepared, names_jobs=job.rules.names_jobs)
     found = preempting(gone)
     return structs.replace(found, retried=True) if found.gone else None
 

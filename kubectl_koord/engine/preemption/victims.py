@@ -6,9 +6,10 @@ from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, pac
 from kubectl_koord.engine.node_state import Room
 from kubectl_koord.engine.reservations import uid_of
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import NodePods, PendingPod, RunningPod
+from kubectl_koord.model.pods import POD_GROUP_LABEL, NodePods, PendingPod, RunningPod
 from kubectl_koord.model.values.memo import memoised
 
+_ROLES = ("-master", "-worker")
 NO_RESERVATIONS: frozenset[str] = frozenset()
 
 
@@ -32,6 +33,21 @@ def _below(view: View, node: str, priority: int, spared: frozenset[str]) -> tupl
             and not (spared and uid_of(one) in spared)
         ]
     )
+
+
+def job_key(victim: Room, *, names_jobs: bool) -> str:
+    """Return which job a victim belongs to, as far as that is told; `names_jobs` is as in `Rules`.
+
+    Mirrors `TransformScheduleExplanationObjectKey` in util/transformer/pod_transformer.go, which sees no pods that
+    stand for reservations.
+    """
+    if victim.job or not names_jobs or not isinstance(victim, RunningPod):
+        return victim.job
+    if not victim.gang:
+        return victim.key
+    name = victim.gang.partition("/")[2]
+    by_label = name.endswith(_ROLES) and dict(victim.labels).get(POD_GROUP_LABEL) == name
+    return name.removesuffix("-master").removesuffix("-worker") if by_label else name
 
 
 def without_victims(view: View, trigger: PendingPod, spared: frozenset[str] = NO_RESERVATIONS) -> View:

@@ -9,7 +9,6 @@ from kubectl_koord.cluster.objects.fields.integers import parse_int
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, Strings, namespace, strings
 from kubectl_koord.model import objects, pods
 
-_GANG_LABEL = "pod-group.scheduling.sigs.k8s.io"
 _LIGHT_LABEL = "pod-group.scheduling.sigs.k8s.io/name"
 _GANG_PREFIX = "gang.scheduling.koordinator.sh/"
 GANG_ANNOTATION = _GANG_PREFIX + "name"
@@ -71,13 +70,13 @@ def gang_of(meta: Meta) -> tuple[str, bool]:
     """
     labels, annotations = meta.labels, meta.annotations
     found = label_of(meta) or (annotated(namespace(meta), annotations) if annotations else "")
-    return found, bool(labels and labels.get(_GANG_LABEL))
+    return found, bool(labels and labels.get(pods.POD_GROUP_LABEL))
 
 
 def label_of(meta: Meta) -> str:
     """Return the id of the gang that a pod's labels name, empty for none: annotations may name one then."""
     labels = meta.labels
-    name = (labels.get(_GANG_LABEL) or labels.get(_LIGHT_LABEL)) if labels else None
+    name = (labels.get(pods.POD_GROUP_LABEL) or labels.get(_LIGHT_LABEL)) if labels else None
     return intern(f"{namespace(meta)}/{name}") if name else ""
 
 
