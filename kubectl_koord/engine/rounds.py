@@ -46,7 +46,8 @@ class Outcome(Struct, frozen=True):
     that ended it without effect, None when the job is placed. `runs` tells whether it is placed in
     the end, None when that was not followed to the end, or is open as a plan that cannot be carried out is
     tried again and again. With `plan_fails` that is so of the attempt that ends it. `landing` is where pending
-    reservations are placed before, by name, where that is open.
+    reservations are placed before, by name, where that is open. Where each pod is tried for itself, `each` is how many
+    of them have a place in the end, of how many.
     """
 
     trigger: PendingPod
@@ -56,6 +57,7 @@ class Outcome(Struct, frozen=True):
     runs: bool | None
     plan_fails: bool = False
     landing: tuple[tuple[str, str], ...] = ()
+    each: tuple[int, int] | None = None
 
     @property
     def placed_at_once(self) -> bool:
@@ -86,7 +88,7 @@ def outcomes(
             if first.placement is not None or not preemption or most_rounds is None:
                 yield Outcome(trigger, first, (), None, _runs(job, first), first.plan_fails)
                 continue
-            for victim_order in _victim_orders(view, first):
+            for victim_order in victim_orders(view, first):
                 by_cost = False
                 for outcome in islice(follow(job, view, first, victim_order, member_order, most_rounds), MOST_BRANCHES):
                     by_cost = by_cost or any(preemption.by_cost for preemption in outcome.rounds)
@@ -136,7 +138,7 @@ def _member_orders(job: Job, view: View) -> tuple[MemberOrder, ...]:
     )
 
 
-def _victim_orders(view: View, failed: Attempt) -> Iterator[VictimOrder]:
+def victim_orders(view: View, failed: Attempt) -> Iterator[VictimOrder]:
     """Yield the orders worth trying: one for each different set of costs that nodes could have.
 
     Nodes differ in their orders: each of the first few whose cost is open is also tried as the
@@ -172,7 +174,7 @@ def follow(
     After each round any kind of trigger may come next: one that places the job ends the outcome,
     those that preempt branch it.
     """
-    for preemption in _post_filter(view, Identity(job), Identity(first), victim_order):
+    for preemption in post_filter(view, Identity(job), Identity(first), victim_order):
         if preemption.reason is not None or not preemption.gone:
             yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
             continue
@@ -194,7 +196,7 @@ def _attempt(view: View, job: Identity[Job], trigger: Identity[PendingPod], memb
 
 
 @recently(_MOST_KEPT)
-def _post_filter(
+def post_filter(
     view: View, job: Identity[Job], failed: Identity[Attempt], victim_order: VictimOrder
 ) -> tuple[Preemption, ...]:
     """Return what PostFilter plugins may do after a failed attempt: the first that nominates a node is the last to run.
@@ -233,7 +235,7 @@ def _continued(
     if placed is not None:
         yield (), None, placed
         return
-    preemptions = [found for one in tried for found in _post_filter(view, Identity(job), Identity(one), victim_order)]
+    preemptions = [found for one in tried for found in post_filter(view, Identity(job), Identity(one), victim_order)]
     effective = [one for one in preemptions if one.reason is None and one.gone]
     if not effective:
         yield (), preemptions[0], next((one for one in tried if one.plan_fails), tried[0])

@@ -14,6 +14,7 @@ from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.engine.attempts.attempt import Job
 from kubectl_koord.engine.attempts.surely import surely_placed_beside_all
 from kubectl_koord.engine.attempts.trying import carried_out
+from kubectl_koord.engine.each_alone import outcomes_of_each as each_alone
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.landings import Landing, landings
 from kubectl_koord.engine.placement import TopologyRequirements
@@ -191,6 +192,14 @@ def _landings(simulation: Simulation, view: View) -> tuple[Landing, ...]:
     if any(view is landing.view for landing in simulation.landings[:1]):
         return simulation.landings
     return landings(view, priority(simulation.subject), rules(simulation.snapshot.config.version))
+
+
+def outcomes_of_each(simulation: Simulation, view: View) -> tuple[Outcome, ...]:
+    """Return the outcomes of a subject that has run before, whose pods are tried each for itself; none for too many."""
+    every = _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree))
+    found = _landings(simulation, view)
+    tried = ((landing, outcome) for landing in found for job in every for outcome in each_alone(job, landing.view))
+    return _distinct([structs.replace(one, landing=landing.nodes) if len(found) > 1 else one for landing, one in tried])
 
 
 def is_surely_placed(simulation: Simulation, view: View, names: Iterable[str], taken: int | None = None) -> bool:

@@ -120,7 +120,8 @@ def test_a_gang_that_ran_once_preempts_pod_by_pod_behind_another_one_too() -> No
     ran = cluster("s0: b0[n1 n2 n3]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
     ran = ran.with_gang("high", 2, 8, priority=10, must_gather=SPINE).with_running("low", on="n3", cpu=1, priority=1)
     report = preempt_of(ran)
-    assert (report.verdict, report.reason) == ("unknown", None)
+    assert (report.verdict, [victim.pod for victim in report.victims]) == ("no", ["default/low"])
+    assert [warning.code for warning in report.warnings if warning.code == "contended"] == ["contended"]
 
 
 def test_jobs_of_higher_priority_that_cannot_be_judged_leave_open_whether_preemption_is_needed() -> None:
@@ -153,16 +154,41 @@ def test_what_could_not_be_read_leaves_it_open() -> None:
     assert refused(TAKEN.with_gap("Node")) == ("unknown", None, None, message)
 
 
-def test_several_pods_of_a_gang_that_ran_once_preempt_for_themselves_which_is_left_open() -> None:
-    ran = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
-    ran = ran.with_running("wall", on="n2", cpu=8, priority=9)
-    message = (
-        "default/job: cannot tell which pods it would preempt: the gang ran before, so each of its"
-        " pods preempts on its own; this is not evaluated."
-    )
-    assert refused(ran.with_running("low", on="n1", cpu=8)) == ("unknown", None, None, message)
+RAN = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
+
+
+def test_several_pods_of_a_gang_that_ran_once_preempt_each_for_itself() -> None:
+    report = preempt_of(RAN.with_running("low", on="n1", cpu=8).with_running("other", on="n2", cpu=8))
+    assert (report.verdict, report.helps, len(report.rounds), report.alternatives) == ("yes", True, 1, ())
+    assert {victim.pod: (victim.node, victim.wasted) for victim in report.victims} == {
+        "default/low": ("n1", False),
+        "default/other": ("n2", False),
+    }
+    assert report.nominations == {"default/job-0": "n1", "default/job-1": "n2"}
+    assert report.message == "default/job would preempt 2 pods and then run."
+
+
+def test_where_only_some_of_them_find_room_that_is_told_and_nobody_dies_in_vain() -> None:
+    ran = RAN.with_running("wall", on="n2", cpu=8, priority=9)
+    report = preempt_of(ran.with_running("low", on="n1", cpu=8))
+    assert (report.verdict, report.helps) == ("no", False)
+    assert [(victim.pod, victim.wasted) for victim in report.victims] == [("default/low", False)]
+    message = "default/job would preempt 1 pod, and 1 of its 2 pending pods then runs: each preempts on its own."
+    assert report.message == message
+    assert "wasted-victims" not in {warning.code for warning in report.warnings}
     nobody = preempt_of(ran.with_running("peer", on="n1", cpu=8, priority=9))
     assert (nobody.verdict, nobody.reason) == ("no", "no-victims")
+
+
+def test_which_of_very_many_unlike_pods_comes_first_is_left_open() -> None:
+    ran = RAN.with_running("low", on="n1", cpu=8)
+    for number in range(2, 7):
+        ran = ran.with_pod(f"job-{number}", gang="job", cpu=number - 1, priority=9)
+    message = (
+        "default/job: cannot tell which pods it would preempt: the gang ran before, so each of its pods preempts on its"
+        " own; they differ, and no object shows which comes first."
+    )
+    assert refused(ran) == ("unknown", None, None, message)
 
 
 def test_a_single_pod_of_a_gang_that_ran_once_preempts_like_a_lone_one() -> None:

@@ -27,7 +27,16 @@ def recorded_case(name: str) -> Case:
 
 
 UNMENDED = "fix the cause first; whether that is enough is unknown."
+REMEMBERED = "the result of any change depends on what the scheduler remembers about the gang."
+TRIED = "none of the changes tried lets it start: smaller requests, evicting pods and more nodes like those there are."
 UNPROVEN = {
+    **{f"gang-replace-clear-{number}": TRIED for number in ("01", "02", "09", "19")},
+    **{f"gang-replace-clear-{number}": REMEMBERED for number in ("06", "10", "14")},
+    **{f"gang-replace-random-{number}": REMEMBERED for number in ("00", "06", "09", "12")},
+    "gang-replace-restart-topology-preempt": REMEMBERED,
+    "gang-replace-restarted-topology-preempt": REMEMBERED,
+    "gang-replace-topology-elsewhere": REMEMBERED,
+    "gang-replace-topology-never-together": REMEMBERED,
     "gang-annotation-bad-min": UNMENDED,
     "gang-group-one-missing": UNMENDED,
     "gang-groups-differ": UNMENDED,
@@ -90,4 +99,4 @@ def test_every_no_has_a_way_out_or_says_why_there_is_none() -> None:
     assert unproven == UNPROVEN
     assert not [key for key, report in reports.items() if report.unblock and report.no_way_out]
     exercised = {name for (name, _), report in reports.items() if report.unblock}
-    assert (len(exercised), len(reports)) == (68, 220)
+    assert (len(exercised), len(reports)) == (114, 403)

@@ -11,13 +11,14 @@ from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import PodSubject, Subject, never_tried
+from kubectl_koord.engine.view import View
 from kubectl_koord.explain.jobs.alternatives import case_of_booking
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.moments import between
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, Victim
-from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of, open_outcomes
+from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of, open_outcomes, outcomes_of_each
 from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import depends_on, place_may_be_taken, place_taken
 from kubectl_koord.wording.answers.progress import called
@@ -55,7 +56,7 @@ def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = 
     outcomes = open_outcomes(simulation)
     if all(outcome.placed_at_once for outcome in outcomes):
         return _placed_alone(simulation, outcomes, warnings)
-    return _tried(simulation, outcomes, warnings)
+    return _tried(simulation, simulation.view, outcomes, warnings)
 
 
 def _placed_alone(simulation: Simulation, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
@@ -74,7 +75,8 @@ def _behind_jobs_ahead(simulation: Simulation, left: LeftByJobsAhead, warnings: 
     taken = place_taken(left.names, certain=left.certain)
     if not (left.certain and (_preempts_nobody(simulation) or contention.are_nodes_known(simulation))):
         return _idle(simulation, warnings, None, taken, verdict="unknown")
-    return _tried(simulation, open_outcomes(simulation, left.view), (*warnings, Notice("contended", taken)))
+    outcomes = open_outcomes(simulation, left.view)
+    return _tried(simulation, left.view, outcomes, (*warnings, Notice("contended", taken)))
 
 
 def _preempts_nobody(simulation: Simulation) -> bool:
@@ -83,8 +85,12 @@ def _preempts_nobody(simulation: Simulation) -> bool:
     return all(pod.priority >= own for pods in simulation.snapshot.running.values() for pod in pods)
 
 
-def _tried(simulation: Simulation, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
+def _tried(
+    simulation: Simulation, view: View, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]
+) -> PreemptReport:
     if _is_one_by_one(simulation, outcomes):
+        outcomes = outcomes_of_each(simulation, view)
+    if not outcomes:
         return _idle(simulation, warnings, None, sentences.EACH_POD_ALONE, verdict="unknown")
     return _from_outcomes(simulation, outcomes, warnings)
 
@@ -217,7 +223,7 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
         reason = "plan-not-executable"
     if reason == "terminating-victim":
         verdict, helps = _once_gone(simulation)
-    wasted = outcome.runs is False
+    wasted = _is_wasted(outcome)
     rounds = tuple(
         Round(_victims(simulation, preemption, wasted=wasted), dict(preemption.nominations))
         for preemption in outcome.rounds
@@ -232,6 +238,11 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
         reason=reason,
         broken_gangs=disruption.broken_gangs(simulation.snapshot, outcome.killed),
     )
+
+
+def _is_wasted(outcome: Outcome) -> bool:
+    """Tell whether victims die for a job that does not run: pods that are tried each for itself run all the same."""
+    return outcome.runs is False and outcome.each is None
 
 
 def _once_gone(simulation: Simulation) -> tuple[Verdict, bool]:
@@ -275,7 +286,7 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
     if covered:
         broken = [name for name, violated in covered.items() if violated]
         yield Notice("ignores-budgets", sentences.ignores_budgets(list(covered), broken))
-    wasted = [outcome for outcome in outcomes if outcome.runs is False and outcome.rounds]
+    wasted = [outcome for outcome in outcomes if _is_wasted(outcome) and outcome.rounds]
     if wasted:
         yield Notice(
             "wasted-victims",
@@ -300,6 +311,8 @@ def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Ver
         last = outcome.last.reason if outcome.last is not None else None
         reason = "plan-not-executable" if outcome.plan_fails else last
         return sentences.no_victims(name, reason, _refusing_quota(outcome))
+    if outcome.each is not None and not outcome.runs:
+        return sentences.helps_some(name, len(outcome.killed), *outcome.each)
     return sentences.preempts(
         name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs), retried=_is_retried(outcome)
     )

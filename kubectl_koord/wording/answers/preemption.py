@@ -6,7 +6,9 @@ from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.wording.words import count, listed, the_subject
 
 DISABLED = "enablePreemption is off"
-EACH_POD_ALONE = "the gang ran before, so each of its pods preempts on its own; this is not evaluated"
+EACH_POD_ALONE = (
+    "the gang ran before, so each of its pods preempts on its own; they differ, and no object shows which comes first"
+)
 _MOST_NAMED = 3
 NO_PENDING_PODS = "it has no pending pods"
 NOT_PENDING = "it is not pending"
@@ -101,6 +103,13 @@ def no_victims(name: str, reason: ReasonCode | CauseCode | None, quota: str = ""
     otherwise = f"quota {quota} refuses it, not the nodes" if quota else "it would not help"
     why = _REASONS[reason] if reason is not None else otherwise
     return f"{name} would preempt no pods: {why}."
+
+
+def helps_some(name: str, victims: int, helped: int, pods: int) -> str:
+    """Return how many pods are preempted, and how many of a gang that ran before then run."""
+    run = "runs" if helped == 1 else "run"
+    killed = f"would preempt {count(victims, 'pod')}"
+    return f"{name} {killed}, and {helped} of its {count(pods, 'pending pod')} then {run}: each preempts on its own."
 
 
 def preempts(name: str, victims: int, attempts: int, *, runs: bool, retried: bool) -> str:
