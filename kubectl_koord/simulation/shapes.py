@@ -86,7 +86,7 @@ def requested(nodes: Iterable[Node], text: str, *, known: bool = True) -> Mappin
         except ShapeError as problem:
             if known or not problem.resource:
                 raise
-            resolved = {name: quantity.amount(name, nano)}
+            resolved = _rounded(name, nano)
         for resource, amount in resolved.items():
             if resource in found:
                 raise ShapeError(words.twice(resource))
@@ -111,7 +111,13 @@ def _amount(part: str) -> tuple[str, int]:
 
 
 def _of_name(names: Counter[str], name: str, nano: int) -> Mapping[str, int]:
-    resource = _named(names, name)
+    return _rounded(_named(names, name), nano)
+
+
+def _rounded(resource: str, nano: int) -> Mapping[str, int]:
+    refused = quantity.refused(resource, nano)
+    if refused:
+        raise ShapeError(words.refused(resource, refused))
     return {resource: quantity.amount(resource, nano)}
 
 

@@ -54,6 +54,11 @@ def test_the_document_is_as_promised(koord: Run) -> None:
         (("--pods", "1", "--priority", "1", "--priority-class", "a"), "--priority and --priority-class cannot be used"),
         (("--pods", "1", "--request", "cpu"), "--request: 'cpu' is not of the form 8gpu or NAME=AMOUNT"),
         (("--pods", "1", "--request", "cpu=much"), "--request: 'cpu=much': "),
+        (
+            ("--pods", "1", "--request", "nvidia.com/gpu=1.5"),
+            "--request: the amount of nvidia.com/gpu is no whole number",
+        ),
+        (("--pods", "1", "--request", "a.b/c=1.5"), "--request: the amount of a.b/c is no whole number"),
         (("--pods", "60000"), "--pods: more than 50,000 pods in all"),
         (("--pods", "1", "--priority-class", "gone"), "--request: PriorityClass 'gone': none such was read"),
         (("--like", "pod/eval-0"), "'pod/eval-0' is no gang"),
@@ -63,7 +68,7 @@ def test_the_document_is_as_promised(koord: Run) -> None:
             "the namespace from the provided object 'train' does not match",
         ),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 def test_a_mistake_is_one_line(koord: Run, words: tuple[str, ...], expected: str) -> None:
     done = koord("fit", "--demo", *words)

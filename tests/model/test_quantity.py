@@ -103,3 +103,22 @@ def test_cpu_is_reckoned_in_thousandths_and_the_rest_in_units_both_rounded_up() 
 )
 def test_an_amount_is_spelled_as_short_as_it_can_be(resource: str, number: int, text: str) -> None:
     assert quantity.spell(resource, number) == text
+
+
+@pytest.mark.parametrize(
+    ("resource", "written", "why"),
+    [
+        ("nvidia.com/gpu", "1.5", "is no whole number"),
+        ("koordinator.sh/gpu-core", "50", ""),
+        ("cpu", "1.5", ""),
+        ("memory", "1500m", ""),
+        ("kubernetes.io/batch-cpu", "0.5", ""),
+        ("hugepages-2Mi", "4Mi", ""),
+        ("hugepages-2Mi", "3Mi", "is no whole number of pages"),
+        ("hugepages-2Mi", "0.5", "is no whole number of pages"),
+        ("hugepages-0", "4Mi", "is no whole number of pages"),
+        ("hugepages-large", "4Mi", "is no whole number of pages"),
+    ],
+)
+def test_extended_resources_and_huge_pages_are_requested_in_whole_units(resource: str, written: str, why: str) -> None:
+    assert quantity.refused(resource, quantity.parse(written)) == why

@@ -8,7 +8,7 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.joined import is_lack
 from kubectl_koord.cluster.manifests import cards
-from kubectl_koord.cluster.manifests.defaults import RefusedError, below_zero, filled, is_refused, prioritised
+from kubectl_koord.cluster.manifests.defaults import RefusedError, check_amounts, filled, is_refused, prioritised
 from kubectl_koord.cluster.manifests.runtime import with_runtime
 from kubectl_koord.cluster.manifests.webhook import changed
 from kubectl_koord.cluster.manifests.workload import TemplateSpec
@@ -94,7 +94,8 @@ def completed(
         filler: what its controller fills in.
 
     Raises:
-        KoordError: when the API server would refuse the pod: a class is not there, or an amount is negative.
+        KoordError: when the API server would refuse the pod: a class is not there, or an amount is negative or
+            a part of a whole unit.
 
     """
     chosen = admission.chosen
@@ -108,12 +109,11 @@ def completed(
         spec = structs.replace(spec, priority=chosen.priority, priority_class_name=None)
     elif chosen.priority_class:
         spec = structs.replace(spec, priority=None)
-    for resource, amount in below_zero(spec):
-        raise KoordError(f"{title}: {resource}: {amount!r} is negative")
     classes = admission.collector.values(kinds.PRIORITY_CLASS).values()
     is_known = chosen == Overrides() and kinds.PRIORITY_CLASS.name not in admission.unread
     refused = is_known and is_refused(spec, spec.priority_class_name or "", classes)
     try:
+        check_amounts(spec)
         return structs.replace(_made(admission, meta, spec), is_priority_refused=refused)
     except (RefusedError, QuantityError) as problem:
         raise KoordError(f"{title}: {problem}") from None

@@ -1,14 +1,16 @@
 """What the API server fills in when a pod is made: its priority, requests from limits, the defaults of LimitRanges."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeVar
 
 from msgspec import structs
 
+from kubectl_koord.cluster.objects.fields.amounts import amounts
 from kubectl_koord.cluster.objects.kubernetes.admission import LimitItem, LimitRange
 from kubectl_koord.cluster.objects.pods.fields import Container, PodSpec, ResourceRequirements
 from kubectl_koord.cluster.objects.pods.requests import is_of_pods
 from kubectl_koord.model.installation import PriorityClass
+from kubectl_koord.model.values import quantity
 
 S = TypeVar("S", bound=PodSpec)
 
@@ -110,10 +112,18 @@ def _container(written: Container, items: Iterable[LimitItem]) -> Container:
     return structs.replace(written, resources=structs.replace(own, limits=limits or None, requests=requests or None))
 
 
-def below_zero(spec: PodSpec) -> Iterator[tuple[str, str]]:
-    """Yield the requests and limits that are negative, which the API server refuses: the resource, and how much."""
+def check_amounts(spec: PodSpec) -> None:
+    """Let pass what the API server takes as requests and limits.
+
+    Raises:
+        RefusedError: for negative amounts, and for parts of what is requested in whole units.
+        QuantityError: when an amount is none.
+
+    """
     for one in (spec, *(spec.containers or ()), *(spec.init_containers or ())):
         own = one.resources or ResourceRequirements()
-        for resource, amount in (*(own.requests or {}).items(), *(own.limits or {}).items()):
-            if str(amount).startswith("-"):
-                yield resource, str(amount)
+        for resource, written in (*(own.requests or {}).items(), *(own.limits or {}).items()):
+            (nano,) = amounts({resource: written}).values()
+            why = "is negative" if nano < 0 else quantity.refused(resource, nano)
+            if why:
+                raise RefusedError(f"{resource}: {str(written)!r} {why}")

@@ -16,6 +16,7 @@ NANO = 1_000_000_000
 _FORM = re.compile(r"([+-]?)(\d+)?(?:\.(\d*))?(?:([eE][+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?", re.ASCII)
 _BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_HUGE_PAGES = "hugepages-"
 _MAX_DIGITS = 64
 _SHORT = 12  # as a text: surely below the most
 _MEASURED = (("m", NANO // 1000), ("Ki", NANO << 10), ("n", 1))
@@ -92,6 +93,27 @@ def whole(nano: int) -> int:
     return -(-nano // NANO)
 
 
+def refused(resource: str, nano: int) -> str:
+    """Return why pods may not request an amount, to follow it; empty where they may.
+
+    Extended resources are requested in whole units, huge pages in whole pages. Mirrors
+    `ValidateResourceQuantityValue`, `IsExtendedResourceName` and `IsHugePageResourceValueDivisible` in
+    pkg/apis/core of Kubernetes.
+    """
+    if resource.startswith(_HUGE_PAGES):
+        return "" if _is_whole_pages(resource.removeprefix(_HUGE_PAGES), nano) else "is no whole number of pages"
+    is_extended = "/" in resource and "kubernetes.io/" not in resource
+    return "is no whole number" if is_extended and milli(nano) % 1000 else ""
+
+
+def _is_whole_pages(size: str, nano: int) -> bool:
+    try:
+        page = whole(parse(size))
+    except QuantityError:
+        return False
+    return page > 0 and whole(nano) % page == 0
+
+
 def amount(resource: str, nano: int) -> int:
     """Return the number that the scheduler computes with: milli for `cpu`, whole units else."""
     return milli(nano) if resource == "cpu" else whole(nano)
@@ -111,4 +133,4 @@ def spell(resource: str, number: int) -> str:
 
 def is_bytes(resource: str) -> bool:
     """Tell whether amounts of a resource are bytes: memory of any kind, storage and huge pages."""
-    return resource == "ephemeral-storage" or resource.startswith("hugepages-") or resource.endswith("memory")
+    return resource == "ephemeral-storage" or resource.startswith(_HUGE_PAGES) or resource.endswith("memory")

@@ -31,6 +31,11 @@ def nothing(part: str) -> str:
     return f"{part!r} must be more than 0"
 
 
+def refused(resource: str, why: str) -> str:
+    """Return that the API server refuses an amount."""
+    return f"the amount of {resource} {why}"
+
+
 def no_such_resource(name: str) -> str:
     """Return that no node has a resource."""
     return f"no node has the resource {name!r}"

@@ -198,6 +198,14 @@ def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> Non
             "document 1: Pod p: x/y: '-2Gi' is negative",
         ),
         (
+            POD.replace("[]", "[{resources: {limits: {nvidia.com/gpu: 1.5}}}]"),
+            "document 1: Pod p: nvidia.com/gpu: '1.5' is no whole number",
+        ),
+        (
+            POD.replace("[]", "[{resources: {limits: {hugepages-2Mi: 3Mi}}}]"),
+            "document 1: Pod p: hugepages-2Mi: '3Mi' is no whole number of pages",
+        ),
+        (
             POD.replace("containers: []", "volumes: [{name: v, ephemeral: {volumeClaimTemplate: 5}}]"),
             "document 1: Pod p: the claim template of an ephemeral volume: Expected `object`, got `int`",
         ),
