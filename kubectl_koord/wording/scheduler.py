@@ -8,7 +8,7 @@ from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.jobs.pending import SchedulerSays, SlotRow
 from kubectl_koord.wording.ages import age_at
-from kubectl_koord.wording.words import count, listed, resource_name
+from kubectl_koord.wording.words import count, listed, resource_name, sentence
 
 # Coscheduling registers no cluster events: nothing that happens to nodes or other pods wakes what it alone refused.
 RETRIES_SELDOM = "it retries within about 5 minutes, or when a pod joins or the PodGroup changes"
@@ -145,7 +145,7 @@ def last_said(says: SchedulerSays, moment: str, longest: int | None) -> str:
     age = age_at(says.last_seen or says.since, moment)
     since = (f"{age} ago" if says.last_seen else f"Within the last {age}") if age else f"Since {says.since}"
     said = says.reads or f'the scheduler reported ({_HOLDS[says.agrees]}): "{_shortened(says.message, longest)}"'
-    told = f"{since} {said}" if age or says.since else f"{said[0].upper()}{said[1:]}"
+    told = f"{since} {said}" if age or says.since else sentence(said)
     if not says.reads:
         return told
     now = f"now {says.now}" if says.now else ""

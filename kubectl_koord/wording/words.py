@@ -1,5 +1,6 @@
 """Where names and amounts become English; nowhere else."""
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -13,6 +14,10 @@ AmountForm: TypeAlias = Literal["exact", "rounded"]
 V = TypeVar("V")
 _DEVICES = {"gpu": "GPU", "rdma": "RDMA", "fpga": "FPGA"}
 _MOST_NAMES = 1 << 10
+_OURS = re.compile(
+    "(a|budget|each|finished|gangs?|its?|layer|lease|minimums|namespace|neither|no|only|phase|pods|profile|quotas|the"
+    "|there|with) "
+)
 _BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
 
@@ -20,6 +25,11 @@ def count(number: int, noun: str) -> str:
     """Return `1 pod`, `4 pods`, `2 switches`."""
     ending = "es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s"
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
+
+
+def sentence(clause: str) -> str:
+    """Return a clause as a sentence: a word of ours that begins it gets a capital letter, a name stays as it is."""
+    return f"{clause[0].upper()}{clause[1:]}" if _OURS.match(clause) else clause
 
 
 def span(least: V, most: V | None, word: Callable[[V], str] = str) -> str:

@@ -326,6 +326,11 @@ def test_json_has_the_kinds() -> None:
     assert document(domain_of(cluster(TREE), "s0"))["kind"] == "Domain"
 
 
+def test_the_name_of_a_pod_that_begins_a_sentence_stays_as_it_is() -> None:
+    drawn = cluster(TREE).with_running("a", on="n1", protected=True, owner=JOB)
+    assert "\n  default/a is protected from preemption.\n" in text(node_report(drawn, "n1"), style=PIPE)
+
+
 def test_the_page_of_a_node() -> None:
     drawn = (
         cluster("s0: b0[n1:8 n2:2]")

@@ -43,6 +43,11 @@ def test_what_could_not_be_checked_is_said_at_once() -> None:
     assert page(NOTE, verdict="yes").startswith("1 note.\n")
 
 
+def test_the_name_that_begins_a_finding_stays_as_it_is() -> None:
+    told = "train/a has minimum 0."
+    assert f"\n  {told}\n" in page(Finding("min-member-zero", "warning", "Gang/train/a", told, "Set minMember."))
+
+
 def test_nothing_wrong_is_one_line() -> None:
     assert page(verdict="yes") == "No problems found: 1 node and 2 gangs were checked.\n"
 

@@ -15,6 +15,7 @@ from kubectl_koord.wording.words import (
     listed,
     name_within,
     requests,
+    sentence,
     unit,
 )
 
@@ -22,6 +23,21 @@ from kubectl_koord.wording.words import (
 def test_one_is_singular() -> None:
     assert [count(number, "pod") for number in (0, 1, 2)] == ["0 pods", "1 pod", "2 pods"]
     assert [count(number, "switch") for number in (1, 2)] == ["1 switch", "2 switches"]
+
+
+@pytest.mark.parametrize(
+    ("clause", "words"),
+    [
+        ("the scheduler stopped.", "The scheduler stopped."),
+        ("gang train/a is short.", "Gang train/a is short."),
+        ("train/a has minimum 0.", "train/a has minimum 0."),
+        ("rack r1 has several parents.", "rack r1 has several parents."),
+        ("2 pods wait.", "2 pods wait."),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_letter_unless_a_name_does(clause: str, words: str) -> None:
+    assert sentence(clause) == words
 
 
 @pytest.mark.parametrize(

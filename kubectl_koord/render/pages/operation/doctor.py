@@ -19,7 +19,7 @@ def blocks(report: DoctorReport) -> list[Block]:
         page += [
             EmptyLine(),
             Line(sentences.title(finding), _STYLES[finding.severity]),
-            Line(sentences.sentence(finding), indent=2),
+            Line(sentences.what(finding), indent=2),
             Line(sentences.remedy(finding), indent=2),
         ]
     return [*page, EmptyLine(), Line(sentences.EXPLAIN, "dim"), basis_line(report.basis)]

@@ -17,7 +17,7 @@ from kubectl_koord.reports.capacity.place import (
 )
 from kubectl_koord.wording.disruption import eviction_effects
 from kubectl_koord.wording.pages.common import first_names
-from kubectl_koord.wording.words import amount_of, count, device_name, domain_name, listed, unit
+from kubectl_koord.wording.words import amount_of, count, device_name, domain_name, listed, sentence, unit
 
 NOTHING_RUNS = "No pods run here."
 RUNNING = "Running"
@@ -168,7 +168,7 @@ def effects(drain: Drain) -> list[str]:
     """Return what budgets and protection say about the evictions, and which gangs they break."""
     clauses = (eviction_effects(drain.evicts, ()), eviction_effects((), drain.broken_gangs))
     told = (clause.removeprefix("; ") for clause in clauses if clause)
-    return [f"{words[0].upper()}{words[1:]}." for words in told]
+    return [f"{sentence(words)}." for words in told]
 
 
 def unowned(drain: Drain) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kubectl_koord.reports.jobs.pending import Funnel, PodShape, SlotRow, WhyAlternative, WhyReport
 from kubectl_koord.wording import quotas
 from kubectl_koord.wording.pages.common import NEXT_STEPS, and_more
-from kubectl_koord.wording.words import count, layer_noun, listed, name_within
+from kubectl_koord.wording.words import count, layer_noun, listed, name_within, sentence
 
 _FEW_NODES = 3
 
@@ -48,7 +48,7 @@ def where(placement: Mapping[str, str]) -> str:
 def remarks(report: WhyReport) -> Iterator[str]:
     """Yield what is to be read below the verdict."""
     if report.verdict == "yes" and report.cause:
-        yield f"{report.cause.message[0].upper()}{report.cause.message[1:]}"
+        yield sentence(report.cause.message)
     cause = report.cause
     if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
         yield f"Affected pods: {', '.join(name_within(report.gang, pod) for pod in cause.pods)}."

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kubectl_koord.reports.operation.doctor import DoctorReport, Finding, Severity
-from kubectl_koord.wording.words import count
+from kubectl_koord.wording.words import count, sentence
 
 _NOUNS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
 _HEADS: Mapping[Severity, str] = {"error": "Error", "warning": "Warning", "info": "Note"}
@@ -26,9 +26,9 @@ def title(finding: Finding) -> str:
     return f"{_HEADS[finding.severity]}: {finding.object} ({finding.code})"
 
 
-def sentence(finding: Finding) -> str:
+def what(finding: Finding) -> str:
     """Return what was found."""
-    return f"{finding.message[:1].upper()}{finding.message[1:]}"
+    return sentence(finding.message)
 
 
 def remedy(finding: Finding) -> str:
