@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.capacity.quota import HeldBack, Share
-from kubectl_koord.wording.words import AmountForm, amount_of, count, listed, main_amounts, resource_name
+from kubectl_koord.wording.words import amount_of, amounts_of, count, listed, main_amounts, resource_name
 
 NO_QUOTAS = "No ElasticQuota exists: no pod is limited by a quota."
 NOTHING_HELD_BACK = "No quota holds back any pod."
@@ -16,18 +16,19 @@ ON = (
 )
 
 
-def counted(resource: str, written: str, form: AmountForm = "rounded") -> str:
+def counted(resource: str, written: str) -> str:
     """Return an amount that is spelled as a quantity as people count it, and anything else as it is."""
     try:
         number = quantity.amount(resource, quantity.parse(written))
     except quantity.QuantityError:
         return written
-    return amount_of(resource, number, form)
+    return amount_of(resource, number, "rounded")
 
 
 def spelled_amount(resource: str, written: str) -> str:
     """Return an amount that is spelled as a quantity with what it is of: `8 GPU`."""
-    return f"{counted(resource, written, 'exact')} {resource_name(resource)}"
+    (amount,) = amounts_of(resource, quantity.amount(resource, quantity.parse(written)))
+    return f"{amount} {resource_name(resource)}"
 
 
 def held_together(held: Sequence[HeldBack]) -> str:
@@ -67,11 +68,15 @@ def _some(all_of_them: int, refused: int) -> str:
 
 def holders(shares: Iterable[Share]) -> str:
     """Return who uses more than its minimum of what a quota lacks."""
-    by_resource: dict[str, list[str]] = {}
+    by_resource: dict[str, list[Share]] = {}
     for share in shares:
-        amount = spelled_amount(share.resource, share.amount)
-        by_resource.setdefault(share.resource, []).append(f"{listed(share.quotas)} {amount}")
-    return f"Used above their minimums: {listed([part for parts in by_resource.values() for part in parts])}."
+        by_resource.setdefault(share.resource, []).append(share)
+    parts: list[str] = []
+    for resource, found in by_resource.items():
+        told = amounts_of(resource, *(quantity.amount(resource, quantity.parse(one.amount)) for one in found))
+        name = resource_name(resource)
+        parts += [f"{listed(one.quotas)} {amount} {name}" for one, amount in zip(found, told, strict=True)]
+    return f"Used above their minimums: {listed(parts)}."
 
 
 def lent(quota: str, share: Share) -> str:

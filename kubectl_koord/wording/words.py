@@ -13,6 +13,8 @@ from kubectl_koord.model.values import quantity
 AmountForm: TypeAlias = Literal["exact", "rounded"]
 V = TypeVar("V")
 _DEVICES = {"gpu": "GPU", "rdma": "RDMA", "fpga": "FPGA"}
+_SHORT = 6  # signs of an amount that is easily read
+_DECIMALS = (3, 6)
 _MOST_NAMES = 1 << 10
 _OURS = re.compile(
     "(a|budget|each|finished|gangs?|its?|layer|lease|minimums|namespace|neither|no|only|phase|pods|profile|quotas|the"
@@ -95,6 +97,20 @@ def unit(resource: str) -> str:
     return last.upper() if last in {"rdma", "npu", "xpu", "tpu"} else last
 
 
+def amounts_of(resource: str, *numbers: int) -> list[str]:
+    """Return amounts of a resource that stand in one sentence: bytes no longer than is read, none like another one."""
+    exact = [amount_of(resource, number) for number in numbers]
+    if quantity.is_bytes(resource):
+        for digits in _DECIMALS:
+            texts = [
+                text if len(text) <= _SHORT else _in_largest(number, digits)
+                for text, number in zip(exact, numbers, strict=True)
+            ]
+            if len({*texts}) == len({*numbers}):
+                return texts
+    return exact
+
+
 def amount_of(resource: str, number: int, form: AmountForm = "exact") -> str:
     """Return an amount as people count it: 150 of `koordinator.sh/gpu-core` are 1.5 (GPU).
 
@@ -102,16 +118,31 @@ def amount_of(resource: str, number: int, form: AmountForm = "exact") -> str:
     """
     if accelerators.is_share(resource) and resource_name(resource) == "GPU":
         return f"{number / accelerators.CARD:g}"
-    return quantity.spell(resource, number) if form == "exact" else _rounded(resource, number)
+    return _exact(resource, number) if form == "exact" else _rounded(resource, number)
+
+
+def _exact(resource: str, number: int) -> str:
+    """Return the shortest spelling that is read as the same amount: 3435973837 bytes are 3.2Gi, as manifests say."""
+    spelled = quantity.spell(resource, number)
+    if len(spelled) <= _SHORT or not quantity.is_bytes(resource):
+        return spelled
+    short = _in_largest(number, _DECIMALS[0])
+    return short if quantity.amount(resource, quantity.parse(short)) == number else spelled
 
 
 def _rounded(resource: str, number: int) -> str:
     if resource == "cpu":
         return f"{number / 1000:.2f}".rstrip("0").rstrip(".")
     if quantity.is_bytes(resource):
-        for suffix, size in _BINARY:
-            if abs(number) >= size:
-                return f"{number / size:.1f}".removesuffix(".0") + suffix
+        return _in_largest(number, 1)
+    return str(number)
+
+
+def _in_largest(number: int, digits: int) -> str:
+    """Return bytes in the largest unit of which there is one, with no more than so many decimals."""
+    for suffix, size in _BINARY:
+        if abs(number) >= size:
+            return f"{number / size:.{digits}f}".rstrip("0").rstrip(".") + suffix
     return str(number)
 
 

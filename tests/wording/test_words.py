@@ -9,6 +9,7 @@ from kubectl_koord.wording.refusals.nodes import obstacle, obstacles, stage
 from kubectl_koord.wording.words import (
     amount_of,
     amounts,
+    amounts_of,
     command,
     count,
     layer_noun,
@@ -70,6 +71,8 @@ def test_the_resource_that_counts_comes_first() -> None:
         ("koordinator.sh/gpu-core", 150, "1.5 GPU", "1.5"),
         ("memory", 3 << 30, "3Gi memory", "3Gi"),
         ("memory", 0, "0 memory", "0"),
+        ("memory", 3_435_973_837, "3.2Gi memory", "3.2Gi"),
+        ("memory", 3_435_973_838, "3.2Gi memory", "3435973838"),
         ("hugepages-2Mi", 3 << 19, "1.5Mi hugepages-2Mi", "1536Ki"),
         ("kubernetes.io/batch-memory", 3 << 29, "1.5Gi batch-memory", "1536Mi"),
         ("kubernetes.io/batch-cpu", 60000, "60000 batch-cpu", "60000"),
@@ -83,6 +86,24 @@ def test_an_amount_is_rounded_in_tables_and_exact_in_sentences(
 ) -> None:
     assert f"{amount_of(resource, number, 'rounded')} {unit(resource)}" == rounded
     assert amount_of(resource, number) == exact
+
+
+@pytest.mark.parametrize(
+    ("resource", "numbers", "told"),
+    [
+        ("memory", (32 << 30, 3_435_973_837, 4 << 30), ["32Gi", "3.2Gi", "4Gi"]),
+        ("memory", (32 << 30, 11_453_246_123), ["32Gi", "10.667Gi"]),
+        ("memory", (11_453_246_123, 11_453_246_123), ["10.667Gi", "10.667Gi"]),
+        ("memory", (11_453_246_123, 11_453_250_000), ["10.666667Gi", "10.66667Gi"]),
+        ("memory", (11_453_246_123, 11_453_246_124), ["11453246123", "11453246124"]),
+        ("memory", (1 << 30, (1 << 30) + 1), ["1Gi", "1073741825"]),
+        ("cpu", (1_234_567, 8000), ["1234567m", "8"]),
+    ],
+)
+def test_amounts_of_one_sentence_are_readable_and_never_look_equal(
+    resource: str, numbers: tuple[int, ...], told: list[str]
+) -> None:
+    assert amounts_of(resource, *numbers) == told
 
 
 def test_a_command_can_be_pasted_whatever_the_name_is() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.reports.codes import QuotaFindingCode
-from kubectl_koord.wording.words import amount_of, amounts, count, listed, resource_name
+from kubectl_koord.wording.words import amounts, amounts_of, count, listed, resource_name
 
 REMEDIES: Mapping[QuotaFindingCode, str] = {
     "quota-same-name": "Rename all but one: the name alone tells quotas apart, the namespace does not count.",
@@ -71,14 +71,14 @@ def negative(field: str, amount: Resources) -> str:
 
 def min_above_max(resource: str, least: int, most: int | None) -> str:
     """Return that a minimum has no maximum, or is above it."""
-    said = f"{amount_of(resource, least)} {resource_name(resource)}"
-    return f"min is {said}, max {'has none' if most is None else amount_of(resource, most)}."
+    said, *above = amounts_of(resource, *(number for number in (least, most) if number is not None))
+    return f"min is {said} {resource_name(resource)}, max {above[0] if above else 'has none'}."
 
 
 def max_below_used(resource: str, most: int, used: int) -> str:
     """Return that a maximum is below what is used, where it must not be."""
-    name = resource_name(resource)
-    return f"max is {amount_of(resource, most)} {name}, which must not be below the {amount_of(resource, used)} used."
+    limit, has = amounts_of(resource, most, used)
+    return f"max is {limit} {resource_name(resource)}, which must not be below the {has} used."
 
 
 def unreadable(annotations: Sequence[str]) -> str:
@@ -104,19 +104,16 @@ def min_not_in_parent(parent: str, resources: Sequence[str]) -> str:
 
 def min_above_parent(resource: str, own: int, below: int, children: int) -> str:
     """Return that the minimums below a quota come to more than its own."""
-    name = resource_name(resource)
-    return (
-        f"min of {count(children, 'quota')} below it comes to {amount_of(resource, below)} {name}, its own is"
-        f" {amount_of(resource, own)}."
-    )
+    together, alone = amounts_of(resource, below, own)
+    what = f"min of {count(children, 'quota')} below it comes to {together} {resource_name(resource)}"
+    return f"{what}, its own is {alone}."
 
 
 def min_above_total(resource: str, total: int, sum_of_min: int, *, scaled: bool) -> str:
     """Return that minimums come to more than there is, and what then happens."""
     then = "each is scaled down" if scaled else "they are not scaled down, and runtimes exceed what there is"
-    name = resource_name(resource)
-    there = amount_of(resource, total)
-    return f"minimums come to {amount_of(resource, sum_of_min)} {name}, and there are {there}: {then}."
+    together, there = amounts_of(resource, sum_of_min, total)
+    return f"minimums come to {together} {resource_name(resource)}, and there are {there}: {then}."
 
 
 def pods_in_parent(requested: Resources) -> str:
@@ -132,16 +129,12 @@ def unknown_quota(pods: int, example: str, quota: str) -> str:
 
 def over_used(used: Resources, runtime: Mapping[str, int]) -> str:
     """Return that a quota uses more than it may, of these resources."""
-    parts = [
-        f"{amount_of(name, number)} of {amount_of(name, runtime[name])} {resource_name(name)}" for name, number in used
-    ]
+    parts = [f"{' of '.join(amounts_of(name, number, runtime[name]))} {resource_name(name)}" for name, number in used]
     return f"it uses more than its runtime: {listed(parts)}."
 
 
 def differs(resource: str, field: str, written: int, computed: int) -> str:
     """Return that what the scheduler wrote is not what is computed; the answer rests on that."""
-    name = resource_name(resource)
-    return (
-        f"the scheduler wrote {field} {amount_of(resource, written)} {name}, computed are"
-        f" {amount_of(resource, computed)}; answers rest on what is computed."
-    )
+    told, ours = amounts_of(resource, written, computed)
+    what = f"the scheduler wrote {field} {told} {resource_name(resource)}"
+    return f"{what}, computed are {ours}; answers rest on what is computed."

@@ -22,7 +22,7 @@ from kubectl_koord.wording.refusals.devices import invalid_devices
 from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.refusals.tree import fault_clause
 from kubectl_koord.wording.refusals.volumes import unbound_sentence
-from kubectl_koord.wording.words import amount_of, listed, resource_name
+from kubectl_koord.wording.words import amounts_of, listed, resource_name
 
 
 def lacking(reason: Reason | PreFilterRefusal) -> str:
@@ -74,9 +74,8 @@ def _quota_exceeded(refusal: QuotaExceeded) -> str:
     refusing, *below = refusal.path
     place = f" (above {below[-1]})" if below else ""
     used, limit, asked = (dict(amounts) for amounts in (refusal.used, refusal.limit, refusal.requested))
-    parts = [
-        f"{amount_of(name, used.get(name, 0))} of {amount_of(name, limit[name])} {resource_name(name)} used,"
-        f" {amount_of(name, asked.get(name, 0))} requested"
-        for name in refusal.over
-    ]
+    parts = []
+    for name in refusal.over:
+        has, may, more = amounts_of(name, used.get(name, 0), limit[name], asked.get(name, 0))
+        parts.append(f"{has} of {may} {resource_name(name)} used, {more} requested")
     return f"quota {refusing}{place} has no room for {refusal.pod}: {_OF_QUOTA[refusal.kind]} {listed(parts)}."
