@@ -67,7 +67,8 @@ def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
     pods = [pod for pod in simulation.subject.pending if pod.key in cause.pods]
     by_label = any(SCHEDULER_LABEL in dict(pod.labels) for pod in pods)
     scheduler = simulation.snapshot.config.profiles[0]
-    yield WayOut("set-scheduler-name", sentences.set_scheduler_name(scheduler, owners_of(pods), by_label=by_label))
+    message = sentences.set_scheduler_name(scheduler, owners_of(pods), len(pods), by_label=by_label)
+    yield WayOut("set-scheduler-name", message)
 
 
 def _scheduler(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:

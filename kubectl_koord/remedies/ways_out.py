@@ -86,6 +86,8 @@ def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False)
     unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
     if unevaluated:
         return Found((), sentences.help_depends_on(unevaluated))
+    if not simulation.view.names():
+        return Found((), sentences.NO_NODES)
     search = Search(simulation, failed, SearchBudget(len(simulation.view.names())), never_fits=never_fits)
     ways = _found(search)
     if ways:

@@ -395,7 +395,7 @@ ROWS = (
         .but(leases=(DEAD,))
         .change_pods(scheduler="x", terminating=True),
         "other-scheduler",
-        "its pods have schedulerName x; koord-scheduler handles only koord-scheduler.",
+        "its pod has schedulerName x; koord-scheduler handles only koord-scheduler.",
         "job-0",
         also=(
             "no-scheduler",

@@ -145,7 +145,16 @@ def test_labels_of_a_podgroup_or_of_a_pending_pod_select() -> None:
 def test_kinds_that_could_not_be_read_make_the_list_unknown() -> None:
     report = gangs(cluster(TREE).with_gap("PodGroup", "forbidden"))
     assert (report.verdict, "PodGroup" in report.message) == ("unknown", True)
-    assert text(report, style=PIPE).startswith("There is no such gang among the objects that could be read.\n")
+    assert text(report, style=PIPE).startswith("There is no gang among the objects that could be read.\n")
+
+
+def test_that_there_is_no_gang_tells_what_was_asked_for() -> None:
+    drawn = cluster(TREE)
+    wanted = Selector((Requirement("team", "In", ("a",)),))
+    assert text(gangs(drawn), style=PIPE).startswith("There is no gang.\n")
+    assert text(gangs(drawn, "default"), style=PIPE).startswith("There is no gang in namespace default.\n")
+    assert text(gangs(drawn, "", wanted), style=PIPE).startswith("There is no such gang.\n")
+    assert text(gangs(drawn, only_pending=True), style=PIPE).startswith("There is no such gang.\n")
 
 
 def test_the_page_tells_how_each_gang_does() -> None:

@@ -10,6 +10,7 @@ from kubectl_koord.model.pods import Condition, HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.edits import SetTopology
 from kubectl_koord.reports.jobs.pending import Cause, Funnel, NodeReason, PodShape, SlotRow, WhatIf
+from kubectl_koord.wording.pages.jobs.why import alternative
 from tests.build import (
     BLOCK,
     NODE,
@@ -418,6 +419,8 @@ def test_a_replacement_pod_goes_alone_unless_the_scheduler_has_forgotten() -> No
         ("no", "replacement-waits"),
     ]
     assert (report.unblock, [step.action for step in report.next_steps]) == ((), ["touch-podgroup"])
+    told = [alternative(one) for one in report.alternatives]
+    assert told[1] == "If the scheduler forgot it in a restart: it waits for 4 new pods, which never come."
 
 
 def test_a_replacement_pod_of_a_plain_gang_goes_alone() -> None:

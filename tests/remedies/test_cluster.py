@@ -162,7 +162,7 @@ def test_for_many_pods_there_is_no_command_but_their_template() -> None:
     drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_gang("job", 7)
     where = "Tolerate taint gpu:NoSchedule (1 node): add it to spec.tolerations in"
     for owned, template in (
-        (drawing, "their manifest"),
+        (drawing, "the manifest"),
         (drawing.change_pods(owner="Job/x"), "the pod template of Job/x"),
     ):
         (way,) = ways(owned, "tolerate")

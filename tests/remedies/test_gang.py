@@ -65,11 +65,11 @@ def test_what_pods_say_of_their_gang_has_no_command() -> None:
     terms = GangAnnotations("2", topology=rules(f"MustGather {BLOCK}"))
     drawing = cluster("s0: b0[n1] b1[n2]").with_light_gang("job", 2, 8, gang_terms=terms)
     edits = (spec(f"MustGather {SPINE}", where="pods"),)
-    wider = "Gather on SpineLayer instead (network-topology-spec in their manifest)"
+    wider = "Gather on SpineLayer instead (network-topology-spec in the manifest)"
     assert ways(drawing, "gather-wider") == (WayOut("gather-wider", wider, "", edits),)
     (fewer,) = ways(drawing, "fewer-pods")
     edits_of_fewer = (DeletePod("default/job-1"), SetMinimum("default/job", "pods", 1))
-    message = "Run with 1 pod instead of 2 (min-available 1 in their manifest)"
+    message = "Run with 1 pod instead of 2 (min-available 1 in the manifest)"
     assert fewer == WayOut("fewer-pods", message, "", edits_of_fewer)
 
 

@@ -140,7 +140,7 @@ def test_missing_gangs_are_taken_out_of_every_list_that_names_them() -> None:
 
 def test_the_owners_template_is_what_names_the_scheduler() -> None:
     (step,) = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train")).next_steps
-    message = "Set schedulerName koord-scheduler in the pod template of Job/train and recreate the pods"
+    message = "Set schedulerName koord-scheduler in the pod template of Job/train and recreate the pod"
     assert step == WayOut("set-scheduler-name", message)
 
 

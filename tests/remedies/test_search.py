@@ -36,6 +36,11 @@ def test_what_costs_nothing_comes_first_and_what_costs_others_last() -> None:
     assert found == ["wait-for-preemption", "uncordon", "tolerate", "free-pods", "add-nodes"]
 
 
+def test_without_nodes_no_change_is_told_to_have_been_tried() -> None:
+    report = why_of(cluster("").with_gang("job", 2, 4))
+    assert (report.unblock, report.no_way_out) == ((), "there are no nodes.")
+
+
 def test_a_spent_budget_offers_nothing_rather_than_what_is_not_proven() -> None:
     drawing = cluster("s0: b0[n1 n2]").cordon("n2").with_running("low", on="n1", cpu=8, terminating=True)
     drawing = drawing.with_gang("job", 2, 8, must_gather=BLOCK, priority=5)

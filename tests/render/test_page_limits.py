@@ -23,6 +23,13 @@ def test_of_many_domains_the_best_are_shown() -> None:
     assert "  rack-25   25           15\n  ... and 25 more, with 24 slots or fewer each (--all shows them)\n" in written
 
 
+def test_what_is_left_out_of_domains_is_told_in_the_right_number() -> None:
+    for slots, told in ((1, "with 1 slot or fewer each"), (0, "with no slots")):
+        domains = tuple(SlotRow("rack", f"rack-{number}", slots, 4) for number in range(40))
+        written = text(replace(WHY, domains=domains), style=PIPE, shown=ON_A_SCREEN)
+        assert f"more, {told} (--all shows them)\n" in written
+
+
 def test_domains_of_several_layers_are_told_apart() -> None:
     domains = (SlotRow("SpineLayer", "a", 1, 3), SlotRow("ClusterTopologyLayer", "", 2, 2))
     written = text(replace(WHY, domains=domains), style=PIPE)

@@ -203,6 +203,8 @@ def test_where_pods_differ_the_last_line_tells_how_many_request_what_and_whom_no
     assert f"12 nodes, 11 not cordoned, 9 with 8 CPU free; {last};" in page.splitlines()[-1]
     everywhere = replace(counted, funnel=Funnel(12, (), 12, pod="default/job-3"))
     assert f"12 nodes, all with room for job-3; {last};" in text(everywhere, style=PIPE).splitlines()[-1]
+    nowhere = replace(counted, funnel=Funnel(0, (), 0, pod="default/job-3"))
+    assert f"0 nodes; {last};" in text(nowhere, style=PIPE).splitlines()[-1]
     uncounted = text(replace(counted, funnel=None), style=PIPE).splitlines()[-1]
     assert "Its pods request 8 CPU (3 pods) or 2 CPU (1 pod);" in uncounted
 

@@ -100,7 +100,7 @@ def _of_scheduler(subject: Subject, snapshot: Snapshot) -> Iterator[Blocker]:
     pods, other = subject.pending, of_other_schedulers(subject, snapshot)
     names = tuple(sorted({pod.scheduler for pod in other}))
     if other and len(other) == len(pods):
-        yield OtherScheduler(keys(other), names, tuple(snapshot.config.profiles))
+        yield OtherScheduler(keys(other), names, tuple(snapshot.config.profiles), isinstance(subject, GangSubject))
     elif other and not is_enough_without(subject, keys(other)):
         yield MixedSchedulers(keys(other), len(pods), names)
     leaderless = no_leader(snapshot)

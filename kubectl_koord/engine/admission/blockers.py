@@ -22,6 +22,7 @@ class OtherScheduler(Struct, frozen=True):
     pods: Keys
     schedulers: tuple[str, ...]
     profiles: tuple[str, ...]
+    in_gang: bool
     code: ClassVar[Literal["other-scheduler"]] = "other-scheduler"
 
 

@@ -61,6 +61,8 @@ def gangs(
         items=rows,
         message=could_not_be_read(unread) if unread else "",
         volcano=volcano.gangs(snapshot, namespace, only_waiting=only_pending) if selector == EVERYTHING else (),
+        namespace=namespace,
+        selected=only_pending or selector != EVERYTHING,
     )
 
 

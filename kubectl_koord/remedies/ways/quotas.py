@@ -244,7 +244,8 @@ def other_quota(search: Search) -> Iterator[WayOut]:
     names = list(islice((name for name in rooms if search.works((UseQuota(keys, name),))), _MOST_NAMED))
     if names:
         owners = next_steps.owners_of(search.members)
-        yield WayOut("other-quota", sentences.other_quota(names[0], names[1:], owners), "", (UseQuota(keys, names[0]),))
+        message = sentences.other_quota(names[0], names[1:], owners, len(keys))
+        yield WayOut("other-quota", message, "", (UseQuota(keys, names[0]),))
 
 
 def _holds(refused: _Refused, name: str) -> bool:

@@ -65,7 +65,8 @@ class GangRow(Struct, frozen=True, rename="camel"):
 class GangsReport(Struct, frozen=True, rename="camel"):
     """All gangs, in name order. `message` names what could not be read where the list may therefore lack some.
 
-    `volcano` are those that Volcano schedules: nothing of them is computed.
+    `volcano` are those that Volcano schedules: nothing of them is computed. Of `namespace` they are, of any where it is
+    empty; `selected` tells whether only gangs with some labels, or with pending pods, were asked for.
     """
 
     verdict: Verdict
@@ -74,3 +75,5 @@ class GangsReport(Struct, frozen=True, rename="camel"):
     items: tuple[GangRow, ...]
     message: str = ""
     volcano: tuple[VolcanoGang, ...] = ()
+    namespace: str = ""
+    selected: bool = False

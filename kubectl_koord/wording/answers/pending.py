@@ -74,7 +74,7 @@ def place_taken(jobs: Sequence[str], *, certain: bool) -> str:
 
 def forgotten(minimum: int) -> str:
     """Return what a gang waits for that the scheduler does not remember to have run."""
-    return f"the scheduler forgot that the gang ran: it waits for {minimum} new pods, which never come."
+    return f"it waits for {count(minimum, 'new pod')}, which never {'comes' if minimum == 1 else 'come'}."
 
 
 def never_fits(pods: int, each: Sequence[Resources], layer: str) -> str:

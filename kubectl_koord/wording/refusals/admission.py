@@ -17,8 +17,9 @@ from kubectl_koord.wording.words import count, listed
 def blocker_sentence(blocker: Blocker) -> str:
     """Return why a gang or a pod is not tried."""
     match blocker:
-        case blockers.OtherScheduler(schedulers=names, profiles=profiles):
-            return f"its pods have schedulerName {listed(names)}; koord-scheduler handles only {listed(profiles)}."
+        case blockers.OtherScheduler(pods, names, profiles, in_gang):
+            who = ("its pod " if len(pods) == 1 else "its pods ") if in_gang else "it "
+            return f"{who}{_have(pods)} schedulerName {listed(names)}; koord-scheduler handles only {listed(profiles)}."
         case blockers.MixedSchedulers(pods, of, names):
             return (
                 f"{len(pods)} of its {of} pods {_have(pods)} schedulerName {listed(names)}: koord-scheduler does not"

@@ -21,7 +21,7 @@ FIX_LAYERS = "Fix parentTopologyLayer: every entry must be on one chain from Nod
 
 def template_of(owners: Sequence[str]) -> str:
     """Return where fields of pods are to be changed: in what creates them, or in what was applied."""
-    return f"the pod template of {listed(owners)}" if owners else "their manifest"
+    return f"the pod template of {listed(owners)}" if owners else "the manifest"
 
 
 def at_pods(owners: Sequence[str] | None) -> str:
@@ -35,9 +35,14 @@ def scale_down(fields: Iterable[tuple[str, str, int]]) -> str:
     return f"lower {fewer}" if fewer else ""
 
 
-def set_scheduler_name(scheduler: str, owners: Sequence[str], *, by_label: bool) -> str:
-    """Return which scheduler the pods must name, and where; a label beats the field."""
-    where = f"in {template_of(owners)} and recreate the pods"
+def recreate(pods: int) -> str:
+    """Return that so many pods must be made anew, to follow a sentence."""
+    return f" and recreate the {'pod' if pods == 1 else 'pods'}"
+
+
+def set_scheduler_name(scheduler: str, owners: Sequence[str], pods: int, *, by_label: bool) -> str:
+    """Return which scheduler so many pods must name, and where; a label beats the field."""
+    where = f"in {template_of(owners)}{recreate(pods)}"
     if by_label:
         return f"Set label {SCHEDULER_LABEL}, which counts in place of schedulerName, to {scheduler} {where}"
     return f"Set schedulerName {scheduler} {where}"

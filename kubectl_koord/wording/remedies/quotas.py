@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from kubectl_koord.model.quotas import NAME_LABEL
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.edits import SetQuota
-from kubectl_koord.wording.remedies.next_steps import template_of
-from kubectl_koord.wording.words import amount_of, amounts, count, listed, resource_name
+from kubectl_koord.wording.remedies.next_steps import recreate, template_of
+from kubectl_koord.wording.words import amounts, amounts_of, count, listed, resource_name
 
 
 def raise_quota(changes: Iterable[tuple[SetQuota, int]]) -> str:
@@ -14,8 +14,8 @@ def raise_quota(changes: Iterable[tuple[SetQuota, int]]) -> str:
     by_limit: dict[tuple[str, str], list[str]] = {}
     for edit, before in changes:
         after = quantity.amount(edit.resource, quantity.parse(edit.amount))
-        named = f"{resource_name(edit.resource)} from {amount_of(edit.resource, before)}"
-        by_limit.setdefault((edit.quota, edit.field), []).append(f"{named} to {amount_of(edit.resource, after)}")
+        named = f"{resource_name(edit.resource)} from {' to '.join(amounts_of(edit.resource, before, after))}"
+        by_limit.setdefault((edit.quota, edit.field), []).append(named)
     raised = [f"{field} of quota {_bare(key)} ({listed(parts)})" for (key, field), parts in by_limit.items()]
     guaranteed = any(field == "min" for _, field in by_limit)
     return f"Raise {listed(raised)}" + ("; others can borrow less then" if guaranteed else "")
@@ -26,10 +26,13 @@ def _bare(key: str) -> str:
     return key.rpartition("/")[2]
 
 
-def other_quota(name: str, others: Sequence[str], owners: Sequence[str]) -> str:
-    """Return the quota to run in, and which others would do; the label counts from when a pod is created."""
+def other_quota(name: str, others: Sequence[str], owners: Sequence[str], pods: int) -> str:
+    """Return the quota for so many pods to run in, and which others would do.
+
+    The label counts from when a pod is created.
+    """
     instead = f" (or {listed(others, 'or')})" if others else ""
-    return f"Run in quota {name}{instead}: set label {NAME_LABEL} in {template_of(owners)} and recreate the pods"
+    return f"Run in quota {name}{instead}: set label {NAME_LABEL} in {template_of(owners)}{recreate(pods)}"
 
 
 def free_quota(

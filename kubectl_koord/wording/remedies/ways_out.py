@@ -15,6 +15,7 @@ from kubectl_koord.wording.remedies.next_steps import at_pods, template_of
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import amount_of, count, layer_noun, listed, requests, resource_name
 
+NO_NODES = "there are no nodes."
 WAIT_FOR_TERMINATING = "Wait for the terminating pods"
 POD = "pod"
 LOWER_PRIORITY_POD = "lower-priority pod"

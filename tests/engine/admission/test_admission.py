@@ -44,7 +44,7 @@ def blockers(drawing: Drawing, name: str = "job") -> tuple[Blocker, ...]:
 @pytest.mark.parametrize(
     ("drawing", "blocker"),
     [
-        (FREE.with_gang("job", 2, scheduler="x"), OtherScheduler(TWO, ("x",), ("koord-scheduler",))),
+        (FREE.with_gang("job", 2, scheduler="x"), OtherScheduler(TWO, ("x",), ("koord-scheduler",), in_gang=True)),
         (MIXED, MixedSchedulers(TWO[1:], 2, ("volcano",))),
         (FREE.with_gang("job", 1).but(leases=(OLD,)), NoLeader("koord-scheduler", "a", timedelta(hours=1))),
         (FREE.with_gang("job", 2, terminating=True), BeingDeleted(TWO, 2, in_gang=True)),

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_koord.engine.admission.blockers import Blocker, FinishedNeverWait
+from kubectl_koord.engine.admission.blockers import Blocker, FinishedNeverWait, OtherScheduler
 from kubectl_koord.engine.admission.leader import NoLeader
 from kubectl_koord.engine.admission.oddities import (
     ForeignGangMarker,
@@ -32,6 +32,14 @@ from kubectl_koord.wording.refusals.admission import blocker_sentence, oddity_se
                 "koord-scheduler is not active: lease koord-scheduler (held by a_1) was last renewed 90s ago; an active"
                 " scheduler renews it every few seconds."
             ),
+        ),
+        (
+            OtherScheduler(("train/a",), ("x",), ("koord-scheduler",), in_gang=False),
+            "it has schedulerName x; koord-scheduler handles only koord-scheduler.",
+        ),
+        (
+            OtherScheduler(("train/job-0", "train/job-1"), ("x",), ("koord-scheduler",), in_gang=True),
+            "its pods have schedulerName x; koord-scheduler handles only koord-scheduler.",
         ),
         (
             FinishedNeverWait("train/job", ("train/job-0",), needed=2, finished=1),

@@ -21,7 +21,8 @@ def headline(report: GangsReport) -> str:
     """Return how many gangs there are, how many of them wait, and how many of those cannot start."""
     if not report.items:
         doubt = "" if report.verdict == "yes" else " among the objects that could be read"
-        return f"There is no such gang{doubt}."
+        where = f" in namespace {report.namespace}" if report.namespace else ""
+        return f"There is no {'such ' if report.selected else ''}gang{where}{doubt}."
     waiting = Counter(item.verdict for item in report.items if item.pending)
     total = count(len(report.items), "gang")
     if not waiting:

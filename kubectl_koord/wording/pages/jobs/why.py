@@ -102,7 +102,8 @@ def more_ways(number: int) -> str:
 
 def more_domains(number: int, most_slots: int) -> str:
     """Return how many more domains there are, and the most slots of any of them."""
-    return and_more(f"{number} more", f", with {most_slots} slots or fewer each")
+    each = f"{count(most_slots, 'slot')} or fewer each" if most_slots else "no slots"
+    return and_more(f"{number} more", f", with {each}")
 
 
 def what_if(noun: str) -> str:
@@ -140,7 +141,8 @@ def facts(report: WhyReport) -> Iterator[str]:
     """Yield what was counted and what was asked for, to stand in the last line."""
     if report.funnel:
         pod = name_within(report.gang, report.funnel.pod) if report.funnel.pod else report.requests
-        stages = [f"{number} {passed}" for passed, number in report.funnel.stages] or [f"all with room for {pod}"]
+        stages = [f"{number} {passed}" for passed, number in report.funnel.stages]
+        stages += [f"all with room for {pod}"] if report.funnel.nodes and not stages else []
         yield ", ".join([count(report.funnel.nodes, "node"), *stages])
         if len(report.shapes) > 1:
             yield f"its pods request {_by_shape(report.shapes)}"
