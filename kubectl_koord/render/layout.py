@@ -152,7 +152,7 @@ def _grid(block: Table | TreeTable, screen: Screen) -> Iterator[tuple[Span, ...]
     titles = tuple(screen.clean(column.header) for column in block.columns)
     grid = _Grid(block, screen, titles, fit(block.columns, titles, labels, _room(screen, block.indent)))
     if any(titles):
-        yield from (grid.line("", text, "bold") for text in grid.fields(titles, grid.fit.widths, is_header=True))
+        yield from (grid.line("", text, "bold") for text in grid.fields(titles, grid.fit.widths))
     for row, lead, cells in zip(block.rows, guides, rows, strict=True):
         yield from grid.row(row, lead, cells)
     if grid.fit.left_out and any(titles):
@@ -186,13 +186,10 @@ class _Grid(Struct, frozen=True):
                 for part in wrapped(below, _room(self.screen, self.block.indent + len(margin))):
                     yield self.line(margin, part, row.style)
 
-    def fields(self, cells: tuple[str, ...], widths: tuple[int, ...], *, is_header: bool = False) -> Iterator[str]:
+    def fields(self, cells: tuple[str, ...], widths: tuple[int, ...]) -> Iterator[str]:
         """Yield the lines of the cells that stand side by side."""
         columns = [self.block.columns[index] for index in self.fit.beside]
-        stacks = [
-            wrapped(cells[index], size) if is_header or column.flow == "wrap" else broken(cells[index], size)
-            for index, column, size in zip(self.fit.beside, columns, widths, strict=True)
-        ]
+        stacks = [wrapped(cells[index], size) for index, size in zip(self.fit.beside, widths, strict=True)]
         for line in zip_longest(*stacks, fillvalue=""):
             texts = zip(line, widths, columns, strict=True)
             yield BETWEEN.join(_pad(text, size, right=column.right) for text, size, column in texts).rstrip()

@@ -1,6 +1,6 @@
 """What becomes of the columns of a table on a narrow terminal: names are never cut."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -24,8 +24,9 @@ class Fit(Struct, frozen=True):
 def fit(columns: Sequence[Column], header: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Fit:
     """Return how the columns share the room.
 
-    What gives way, in this order: sentences wrap, then stand below their rows; headers wrap; columns are left
-    out in the order that they declare; names go on in the next line.
+    What gives way, in this order: sentences wrap, then stand below their rows; headers and lists wrap; columns
+    are left out, those of `-o wide` first, then in the order that they declare; names go on in the next line; columns
+    are left out that declare nothing, the last ones first.
 
     Args:
         columns: what may be left out, and how each flows.
@@ -43,22 +44,32 @@ def fit(columns: Sequence[Column], header: Sequence[str], rows: Sequence[Sequenc
     floors = [min(size, _SENTENCE) if index in sentences else size for index, size in enumerate(natural)]
     if _total(floors, everything) <= room:
         return Fit(everything, _shrunk(natural, floors, everything, room))
-    low = [max(size, *map(width, title.split(" "))) for size, title in zip(cells, header, strict=True)]
+    words = [max(map(_longest_word, column), default=0) for column in zip(*rows, strict=True)] or cells
+    low = [max(size, _longest_word(title)) for size, title in zip(words, header, strict=True)]
     least = [size if columns[index].right else min(size, _NAME) for index, size in enumerate(low)]
-    for floors in (low, least, [min(size, 2) for size in low]):
-        for left_out in _left_out(columns):
-            beside = tuple(index for index in everything if index not in {*sentences, *left_out})
-            if _total(floors, beside) <= room:
-                return Fit(beside, _shrunk(natural, floors, beside, room), sentences, left_out)
+    going = _going(columns)
     names = tuple(index for index in everything if index not in sentences) or everything
-    return Fit(names[:1], (room,), tuple(index for index in sentences if index not in names), names[1:])
+    more = [index for index in reversed(names[1:]) if index not in going]
+    ends = range(len(going) + 1)
+    tries = [(floors, [*going[:end]]) for floors in (low, least) for end in ends]
+    tries += [(least, [*going, *more[:end]]) for end in range(1, len(more) + 1)]
+    below = tuple(index for index in sentences if index not in names)
+    for floors, left_out in tries:
+        beside = tuple(index for index in names if index not in left_out)
+        if _total(floors, beside) <= room:
+            return Fit(beside, _shrunk(natural, floors, beside, room), below, tuple(sorted(left_out)))
+    return Fit(names[:1], (room,), below, names[1:])
 
 
-def _left_out(columns: Sequence[Column]) -> Iterator[tuple[int, ...]]:
-    """Yield nothing, then the columns that go first, and so on."""
-    ranked = sorted((column.goes, index) for index, column in enumerate(columns) if column.goes)
-    order = [index for _, index in ranked]
-    return (tuple(sorted(order[:number])) for number in range(len(order) + 1))
+def _longest_word(text: str) -> int:
+    return max(map(width, text.split(" ")))
+
+
+def _going(columns: Sequence[Column]) -> list[int]:
+    """Return the columns that may be left out, those first that go first."""
+    ranked = [(0, -index) for index, column in enumerate(columns) if column.wide and not column.goes]
+    ranked += [(column.goes, index) for index, column in enumerate(columns) if column.goes]
+    return [abs(index) for _, index in sorted(ranked)]
 
 
 def _total(sizes: Sequence[int], beside: Collection[int]) -> int:

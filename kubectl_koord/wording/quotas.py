@@ -27,8 +27,15 @@ def counted(resource: str, written: str) -> str:
 
 def spelled_amount(resource: str, written: str) -> str:
     """Return an amount that is spelled as a quantity with what it is of: `8 GPU`."""
-    (amount,) = amounts_of(resource, quantity.amount(resource, quantity.parse(written)))
-    return f"{amount} {resource_name(resource)}"
+    return f"{_told(resource, [written])[0]} {resource_name(resource)}"
+
+
+def _told(resource: str, written: Sequence[str]) -> Sequence[str]:
+    """Return amounts of one sentence that are spelled as quantities as people count them, any others as they are."""
+    try:
+        return amounts_of(resource, *(quantity.amount(resource, quantity.parse(one)) for one in written))
+    except quantity.QuantityError:
+        return written
 
 
 def held_together(held: Sequence[HeldBack]) -> str:
@@ -73,7 +80,7 @@ def holders(shares: Iterable[Share]) -> str:
         by_resource.setdefault(share.resource, []).append(share)
     parts: list[str] = []
     for resource, found in by_resource.items():
-        told = amounts_of(resource, *(quantity.amount(resource, quantity.parse(one.amount)) for one in found))
+        told = _told(resource, [one.amount for one in found])
         name = resource_name(resource)
         parts += [f"{listed(one.quotas)} {amount} {name}" for one, amount in zip(found, told, strict=True)]
     return f"Used above their minimums: {listed(parts)}."

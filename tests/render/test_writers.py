@@ -124,6 +124,39 @@ cluster   1
     )
 
 
+def test_a_list_wraps_between_its_words_and_a_name_stays_whole() -> None:
+    columns = (Column("POD"), Column("REQUESTS"), Column("NODE", goes=1))
+    table = Table(
+        columns, (Row(("default/a-rather-long-name-of-a-pod", "8 CPU, 4 GPU, 1600Gi memory", "n1")),), indent=0
+    )
+    assert (
+        on_terminal([table], width=60)
+        == """\
+POD                                   REQUESTS          NODE
+default/a-rather-long-name-of-a-pod   8 CPU, 4 GPU,     n1
+                                      1600Gi memory
+"""
+    )
+
+
+def test_wide_columns_go_first_and_none_is_narrower_than_its_words() -> None:
+    columns = (
+        Column("GANG"),
+        Column("PODS", right=True),
+        Column("SPAN", goes=1),
+        Column("MODE", wide=True),
+        Column("MATCH POLICY", wide=True),
+    )
+    table = Table(columns, (Row(("train/a", "4", "spine", "Strict", "once-satisfied")),), indent=0)
+    for width, told in (
+        (40, "GANG      PODS   SPAN    MODE\ntrain/a      4   spine   Strict\n(no room for MATCH POLICY)\n"),
+        (28, "GANG      PODS   SPAN\ntrain/a      4   spine\n(no room for MODE, MATCH\nPOLICY)\n"),
+        (16, "GANG      PODS\ntrain/a      4\n(no room for\nSPAN, MODE,\nMATCH POLICY)\n"),
+        (9, "GANG\ntrain/a\n(no room\nfor PODS,\nSPAN,\nMODE,\nMATCH\nPOLICY)\n"),
+    ):
+        assert on_terminal([table], width=width) == told
+
+
 def test_no_line_is_wider_than_the_terminal() -> None:
     wide: list[Block] = [block for block in PAGE if not isinstance(block, Bullets)]
     for width in range(1, 90):

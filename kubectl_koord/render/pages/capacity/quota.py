@@ -9,7 +9,7 @@ from kubectl_koord.reports.capacity.quota import Headroom, QuotaPod, QuotaRow, Q
 from kubectl_koord.wording import quotas
 from kubectl_koord.wording.pages.capacity import quota as sentences
 from kubectl_koord.wording.pages.common import more
-from kubectl_koord.wording.words import resource_name
+from kubectl_koord.wording.words import resource_name, unit
 
 _TREE = (
     Column("QUOTA"),
@@ -181,7 +181,7 @@ def _pods(pods: tuple[QuotaPod, ...], shown: Shown) -> Iterator[Block]:
         Row(
             (
                 pod.pod,
-                ", ".join(quotas.spelled_amount(name, amount) for name, amount in pod.requests.items()),
+                ", ".join(f"{quotas.counted(name, amount)} {unit(name)}" for name, amount in pod.requests.items()),
                 str(pod.priority),
                 pod.node,
                 pod.lacks,
