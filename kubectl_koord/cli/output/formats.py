@@ -20,6 +20,7 @@ from kubectl_koord.reports.capacity.place import DomainReport, NodeReport
 from kubectl_koord.reports.capacity.quota import QuotaTreeReport
 from kubectl_koord.reports.capacity.topology import TopologyReport
 from kubectl_koord.reports.change import ChangePlan
+from kubectl_koord.reports.explanation import Explanations
 from kubectl_koord.reports.jobs.fit import FitReport
 from kubectl_koord.reports.jobs.gangs import GangsReport
 from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
@@ -27,6 +28,7 @@ from kubectl_koord.reports.jobs.preempted import WhyPreemptedReport
 from kubectl_koord.reports.jobs.preemption import PreemptReport
 from kubectl_koord.reports.operation.difference import DiffReport
 from kubectl_koord.reports.operation.doctor import DoctorReport
+from kubectl_koord.reports.operation.scheduler import SchedulerLogReport, SchedulerReport
 
 R = TypeVar("R", bound=Report)
 
@@ -38,6 +40,11 @@ _LISTED: Mapping[type[Report], str] = {
     DoctorReport: "findings",
     QuotaTreeReport: "quotas",
     FitReport: "gangs",
+    TopologyReport: "domains",
+    WhyPreemptedReport: "pods",
+    SchedulerReport: "items",
+    SchedulerLogReport: "items",
+    Explanations: "items",
 }
 """The field of each listing that holds what it lists."""
 _NONE = "<none>"
@@ -97,13 +104,13 @@ def names(report: Report) -> tuple[str, ...]:
         case DiffReport() | DevicesReport() | TopologyReport() | NodeReport() | DomainReport():
             found = [f"node/{name}" for name in _nodes(report)]
         case QuotaTreeReport():
-            found = [f"{QUOTAS}/{one.name}" for one in report.quotas if one.namespace]  # the root has no object
+            found = [f"{QUOTAS}/{one.name}" for one in report.quotas if one.namespace]  # the others are no objects
         case PreemptReport():
             found = [_pod(victim.pod) for victim in report.victims]
         case WhyPreemptedReport():
             found = [_pod(one.pod) for one in report.pods]
         case ChangePlan():
-            found = [f"{change.object.kind.lower()}/{change.object.name}" for change in report.changes]
+            found = [f"{_type(change.object.kind)}/{change.object.name}" for change in report.changes]
         case _:
             raise KoordError("error: -o name is for answers about objects of the cluster")
     return tuple(dict.fromkeys(found))
@@ -195,6 +202,13 @@ def _of_gang(report: WhyReport) -> Iterator[str]:
 
 def _pod(key: str) -> str:
     return f"pod/{_bare(key)}"
+
+
+def _type(kind: str) -> str:
+    """Return the type of a kind as kubectl prints it, its group included."""
+    from kubectl_koord.cluster.kinds import KINDS
+
+    return ".".join(filter(None, (kind.lower(), KINDS[kind].group)))
 
 
 def _bare(key: str) -> str:

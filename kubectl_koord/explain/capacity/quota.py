@@ -226,7 +226,7 @@ def _row(
         max=spelled(dict(quota.max)),
         shared_weight=spelled(dict(quota.weight)),
         children=tuple(sorted([*below, *(BUILT_IN - {ROOT} if name == ROOT else ())])),
-        namespace=quota.namespace,
+        namespace="" if built_in and quota not in tree.written else quota.namespace,
         depth=depth,
         built_in=built_in,
         lends=quota.lends,

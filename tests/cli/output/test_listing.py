@@ -1,6 +1,7 @@
 """What every listing can be asked for: other formats, an order, labels, causes, a limit, no headers."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -117,6 +118,9 @@ def test_custom_columns_have_a_row_for_each_item(koord: Run, cluster: str) -> No
         ("gangs", "items", "gang"),
         ("devices", "nodes", "node"),
         ("doctor", "findings", "code"),
+        ("explain", "items", "code"),
+        ("quota", "quotas", "name"),
+        ("topo", "domains", "layer"),
         ("why-pending", "items", "pendingPods[0]"),
     ],
 )
@@ -127,7 +131,7 @@ def test_columns_jsonpath_and_order_see_the_items_of_every_listing(
     first = [one["pendingPods"][0] if name.startswith("pending") else one[name] for one in written]
     assert koord(verb, "--demo", "-o", f"custom-columns=A:.{name}").out.split() == ["A", *first]
     assert koord(verb, "--demo", "-o", f"jsonpath={{.{items}[*].{name}}}").out.split() == first
-    if verb != "doctor":
+    if verb not in {"doctor", "explain", "quota", "topo"}:
         ordered = koord(verb, "--demo", "--sort-by", f".{name}", "-o", f"jsonpath={{.{items}[*].{name}}}")
         assert ordered.out.split() == sorted(first)
 
@@ -164,3 +168,19 @@ def test_the_version_is_a_document_too(koord: Run) -> None:
     found = json.loads(koord("version", "-o", "json").out)
     assert (found["kind"], found["evaluates"]) == ("Version", ["1.7", "1.8", "main"])
     assert koord("version", "-o", "jsonpath={.version}").out == found["version"]
+
+
+def test_what_is_to_be_changed_is_named_with_its_group(koord: Run) -> None:
+    words = ("fits", "-n", "train", "--demo", "--dry-run=client", "-o", "name")
+    done = koord("annotate", "podgroup", *words, "--mode", "Strict")
+    assert done.out == "podgroup.scheduling.sigs.k8s.io/fits\n"
+    assert koord("annotate", "pods", *words, "--index").out.splitlines()[0] == "pod/fits-0"
+
+
+def test_quotas_are_named_where_they_are_objects(koord: Run, tmp_path: Path) -> None:
+    assert koord("quota", "--demo", "-o", "name").out == ""
+    meta = {"name": "koordinator-default-quota", "namespace": "koordinator-system"}
+    quota = {"apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "ElasticQuota", "metadata": meta, "spec": {}}
+    (tmp_path / "a.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [quota]}))
+    done = koord("quota", "--snapshot", str(tmp_path / "a.json"), "-o", "name")
+    assert done.out == "elasticquota.scheduling.sigs.k8s.io/koordinator-default-quota\n"
