@@ -1,10 +1,10 @@
-"""Changes to gangs and pods as they stand in manifests, without a cluster to check names against."""
+"""Changes to gangs and pods as they stand in manifests, with or without a cluster to check names against."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.changes.planning import change_of
 from kubectl_koord.changes.pods import PodsWanted, ranks_of, values_of
@@ -24,6 +24,7 @@ from kubectl_koord.changes.settings import (
 )
 from kubectl_koord.changes.values import AnnotatedGang, RefusedError, WantedSettings, group_ids, wanted_values
 from kubectl_koord.engine.gang_settings import listed_ids
+from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.change import ObjectName
 from kubectl_koord.wording.answers import changes as sentences
 
@@ -39,11 +40,17 @@ _DEEPEST = 16
 
 
 class Meant(Struct, frozen=True):
-    """Which objects are meant: those of a gang `key` (empty: of all), in `namespace` where they name none."""
+    """Which objects are meant: those of a gang `key` (empty: of all), in `namespace` where they name none.
+
+    `snapshot` is the cluster that layers and gangs must be in, None where they may have any name; `gangs` need not be
+    in it, as they are in the manifests.
+    """
 
     key: str
     namespace: str
     overwrite: bool
+    snapshot: Snapshot | None = None
+    gangs: frozenset[str] = frozenset()
 
 
 def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSettings) -> Change | None:
@@ -55,6 +62,8 @@ def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: Wante
 
     """
     keys = {_key(one, meant.namespace) for one in manifests if is_pod_group(one)}
+    of_pods = {key for _, key, _ in _pods_in(manifests, meant.namespace)}
+    meant = structs.replace(meant, gangs=frozenset(keys | of_pods))
     chosen = keys & {meant.key} if meant.key else keys
     if not chosen:
         return None
@@ -86,6 +95,7 @@ def gangs_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSett
         if needs_group and key not in groups:
             lacking.add(key)
     written = pods | groups
+    meant = structs.replace(meant, gangs=frozenset(written))
     chosen = {key for key in written if meant.key in {"", key}}
     if not chosen:
         return None
@@ -217,7 +227,8 @@ def _with_settings(written: Manifest, key: str, where: Where, meant: Meant, want
     else:
         minimum = value(written, LABEL + MINIMUM_LABEL) or value(written, PREFIX + "min-available")
     number = str(minimum or "")
-    owner = AnnotatedGang(key, int(number) if _NUMBER.fullmatch(number) else 0, _text(written, SPEC), where, None)
+    least = int(number) if _NUMBER.fullmatch(number) else 0
+    owner = AnnotatedGang(key, least, _text(written, SPEC), where, meant.snapshot, meant.gangs)
     kind = "PodGroup" if where == "PodGroup" else "Pod"
     return _changed(written, ObjectName(kind, *key.split("/", 1)), wanted_values(owner, wanted), meant)
 

@@ -47,7 +47,8 @@ class WantedSettings(Struct, frozen=True):
 class AnnotatedGang(Struct, frozen=True):
     """The gang that gets settings: its id, its minimum and topology spec as they are, and where its settings stand.
 
-    `snapshot` is None where only a manifest is at hand: then nobody knows which layers and gangs there are.
+    `snapshot` is None where only a manifest is at hand: then nobody knows which layers and gangs there are. `others`
+    are gangs that need not be in it, as they are made together with this one.
     """
 
     key: str
@@ -55,6 +56,7 @@ class AnnotatedGang(Struct, frozen=True):
     topology: str | None
     where: Where
     snapshot: Snapshot | None
+    others: frozenset[str] = frozenset()
 
 
 def wanted_values(owner: AnnotatedGang, wanted: WantedSettings) -> Fields:
@@ -195,7 +197,7 @@ def _groups(owner: AnnotatedGang, written: Sequence[str]) -> str:
     if owner.snapshot is not None:
         known = gangs.all_gangs(owner.snapshot)
         for key in wanted:
-            if key not in known:
+            if key not in known and key not in owner.others:
                 refuse_unread(visibility.unread(owner.snapshot, "members", key.partition("/")[0]))
                 raise RefusedError(sentences.no_gang(key, nearest(key, known)))
     if owner.key not in wanted:

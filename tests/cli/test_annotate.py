@@ -347,6 +347,17 @@ def test_manifests_come_from_standard_input_and_go_out_as_json(koord: Run, monke
     assert json.loads(done.out)["items"] == [groups[0], groups[1] | {"spec": {"minMember": 3}}]
 
 
+def test_manifests_are_checked_against_the_cluster_that_is_given(koord: Run, manifest: Path) -> None:
+    (manifest.parent / "pods.yaml").write_text(GANGS)
+    words = ("annotate", "podgroup", "-f", str(manifest.parent), "--demo", "--overwrite")
+    assert refused(koord(*words, "--must-gather=Foo")) == "error: layer 'Foo' is not in the topology\n"
+    assert refused(koord(*words, "--groups=job,gone")) == "error: gang 'default/gone' does not exist\n"
+    done = koord(*words, "--must-gather=SpineLayer", "--groups=job,light,train/fits")
+    assert (done.code, done.err) == (0, "Warning: comments are not kept.\n")
+    both = koord("annotate", "podgroup", "-f", "-", "--snapshot", "-", "--mode=Strict")
+    assert refused(both) == "error: -f and --snapshot cannot both read standard input\n"
+
+
 GANGS = """\
 apiVersion: v1
 kind: Pod

@@ -87,7 +87,8 @@ def podgroup(
 ) -> None:
     """Set the gang and topology settings of a PodGroup; SETTING- removes one.
 
-    With -f manifests are changed instead of the cluster, and printed; comments in them are lost.
+    With -f manifests are changed instead of the cluster, and printed; comments in them are lost. What they name is
+    checked against --snapshot or --demo where one is given.
     """
     session: Session = context.obj
     name, removed = _name_and_removed(words)
