@@ -71,6 +71,7 @@ _Odd: TypeAlias = Literal[
     "stale-status",
     "slots-not-shown",
     "slots-incomplete",
+    "shape-refused",
     "contended",
     "ignores-budgets",
     "overloaded-nodes",

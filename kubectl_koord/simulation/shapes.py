@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, QuotaExceeded
 from kubectl_koord.engine.slots import offer_slots, places
 from kubectl_koord.engine.subjects import PodSubject
@@ -43,10 +45,14 @@ class Shape(Struct, frozen=True):
 
 
 class ShapeRoom(Struct, frozen=True):
-    """How many pods of a shape each node takes, by name, without nodes that take none; why all refuse it."""
+    """How many pods of a shape each node takes, by name, without nodes that take none; why all refuse it.
+
+    `refused` is why nodes refuse it that have enough free, by name.
+    """
 
     counts: Mapping[str, int]
     refusal: PreFilterRefusal | None = None
+    refused: Mapping[str, Reason] = {}
 
 
 def parsed(snapshot: Snapshot, text: str, members: int = 0, before: Snapshot | None = None) -> Shape:
@@ -158,8 +164,17 @@ def room(cluster: Scenario, shape: Shape) -> ShapeRoom:
     most = min(max((dict(view.node(name).allocatable).get("pods", 0) for name in view.names()), default=0), _MOST_PODS)
     if not most:
         return ShapeRoom({})
-    counts = offer_slots(view, view.names(), (shape.pod,) * most, prepared).counts
-    if not prepared.books:
-        return ShapeRoom(counts)
-    booked = {name: places(view.state(name), (shape.pod,) * number, prepared).slots for name, number in counts.items()}
-    return ShapeRoom({name: number for name, number in booked.items() if number})
+    offer = offer_slots(view, view.names(), (shape.pod,) * most, prepared)
+    reasons = {name: reason for name, reason in offer.worded.items() if not offer.counts[name]}
+    counts: Mapping[str, int] = offer.counts
+    if prepared.books:
+        booked = {name: places(view.state(name), (shape.pod,) * number, prepared) for name, number in counts.items()}
+        counts = {name: node.slots for name, node in booked.items() if node.slots}
+        reasons |= {name: node.rejection for name, node in booked.items() if not node.slots and node.rejection}
+    refused = {name: reason for name, reason in sorted(reasons.items()) if _has_room(view.state(name), shape.pod)}
+    return ShapeRoom(counts, refused=refused)
+
+
+def _has_room(state: NodeState, pod: PendingPod) -> bool:
+    """Tell whether the amounts that a pod requests are free on a node, and a place."""
+    return state.places > 0 and all(state.free.get(name, 0) >= amount for name, amount in pod.requirements.requests)

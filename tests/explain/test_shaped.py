@@ -50,6 +50,27 @@ def test_cards_are_booked_for_each_pod() -> None:
     assert pods(shaped(full, "1gpu"))["b0"] == 0
 
 
+def refused(drawn: Drawing, shape: str) -> list[str]:
+    return [one.message for one in shaped(drawn, shape).warnings if one.code == "shape-refused"]
+
+
+def test_why_nodes_with_enough_free_take_none_is_told() -> None:
+    drawn = cluster(TREE).taint("n1", "gpu").taint("n2", "gpu").taint("n5", "gpu").cordon("n4")
+    told = "nodes with enough free take none: taint gpu:NoSchedule (2 nodes) and cordoned (1 node)."
+    assert refused(drawn, "8cpu") == [told]
+    fewer = "nodes with enough free take none: cordoned (1 node) and taint gpu:NoSchedule (1 node)."
+    assert refused(drawn.with_running("x", "n1", 5), "8cpu") == [fewer]
+    assert refused(cluster(TREE).with_running("x", "n1", 5), "8cpu") == []
+
+
+def test_why_no_cards_can_be_booked_is_told() -> None:
+    room = tuple(sorted((*cpus(8, nvidia_gpu=2), ("pods", PODS_PER_NODE))))
+    drawn = cluster(TREE).change("n1", allocatable=room, devices=devices(card(0), card(1)))
+    (told,) = refused(drawn.with_running("x", "n1", allocations=holding(0, share=50)), "2gpu")
+    assert told.startswith("nodes with enough free take none: ")
+    assert told.endswith(" (1 node).")
+
+
 def test_nodes_without_places_take_none() -> None:
     drawn = cluster(TREE).change("n1", "n2", "n3", "n4", "n5", allocatable=(("cpu", 8000),))
     assert set(pods(shaped(drawn, "1cpu")).values()) == {0}
@@ -112,6 +133,7 @@ def test_shapes(text_given: str, requests: Resources) -> None:
         ("1cpu,cpu=2", "cpu is given twice"),
         ("0.5gpu", "a part of a GPU needs nodes with koordinator.sh/gpu-core"),
         ("8npu", "no node has the resource 'npu'"),
+        ("nvidia.com/gpu=1.5", "the amount of nvidia.com/gpu is no whole number"),
     ],
 )
 def test_what_is_no_shape(text_given: str, message: str) -> None:

@@ -1,18 +1,21 @@
 """How many pods, and gangs, of a standard shape each domain of the topology takes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import structs
 
 from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.domains import sums
+from kubectl_koord.engine.reasons.nodes import Refused
 from kubectl_koord.engine.subjects import PodSubject
-from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.capacity.topology import TopologyReport
+from kubectl_koord.reports.common import Notice
 from kubectl_koord.simulation.shapes import Shape, ShapeRoom, room
 from kubectl_koord.simulation.simulation import cluster_of
+from kubectl_koord.wording.answers.shapes import refused_by_nodes
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.refusals.prefilter import lacking
 
@@ -41,7 +44,7 @@ def with_shape(report: TopologyReport, snapshot: Snapshot, shape: Shape) -> Topo
         report,
         verdict="unknown" if unread else report.verdict,
         message=could_not_be_read(unread) if unread else report.message,
-        warnings=(*kept, *missing, *incomplete),
+        warnings=(*kept, *missing, *incomplete, *_refused(cluster.tree, found)),
         shape=shape.name,
         shape_requests={name: quantity.spell(name, number) for name, number in shape.pod.requirements.requests},
         shape_members=shape.members or None,
@@ -50,6 +53,15 @@ def with_shape(report: TopologyReport, snapshot: Snapshot, shape: Shape) -> Topo
     if found is None or not isinstance(cluster.tree, Tree):
         return asked
     return _counted(asked, cluster.tree, found.counts, shape.members)
+
+
+def _refused(tree: Tree | NoTree, found: ShapeRoom | None) -> Iterator[Notice]:
+    """Yield why nodes of the tree refuse a shape that they have enough free for."""
+    if found is None or isinstance(tree, NoTree):
+        return
+    refused = [Refused(reason, 1) for name, reason in found.refused.items() if name in tree.leaf]
+    if refused:
+        yield Notice("shape-refused", refused_by_nodes(refused))
 
 
 def _counted(report: TopologyReport, tree: Tree, counts: Mapping[str, int], members: int) -> TopologyReport:

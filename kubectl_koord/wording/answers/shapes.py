@@ -1,6 +1,10 @@
 """What pods of a shape are called, and what is wrong with the text of one."""
 
+from collections.abc import Iterable
+
+from kubectl_koord.engine.reasons.nodes import Refused
 from kubectl_koord.model.values.quantity import Resources
+from kubectl_koord.wording.evidence import lost_nodes
 from kubectl_koord.wording.words import requests
 
 NO_GPUS = "no node has GPUs"
@@ -9,6 +13,11 @@ NO_GPUS = "no node has GPUs"
 def pods_of(needs: Resources) -> str:
     """Return what pods are called that only request this."""
     return f"pods of {requests(needs)}"
+
+
+def refused_by_nodes(reasons: Iterable[Refused]) -> str:
+    """Return why nodes refuse pods of a shape for which they have enough free."""
+    return f"nodes with enough free take none: {lost_nodes(reasons)}."
 
 
 def twice(resource: str) -> str:
