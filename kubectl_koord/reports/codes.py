@@ -75,6 +75,7 @@ _Odd: TypeAlias = Literal[
     "contended",
     "ignores-budgets",
     "overloaded-nodes",
+    "not-ready-nodes",
     "wasted-victims",
     "daemon-set-victims",
     "mixed-policies",

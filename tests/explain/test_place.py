@@ -408,6 +408,8 @@ Pending gangs that could use it
 If it were drained
   No pod would be evicted.
 
+Warning: n2 is not ready: the scheduler looks at taints alone, and places pods there all the same. (not-ready-nodes)
+
 Evaluated as Koordinator 1.8 (assumed)
 """
     )

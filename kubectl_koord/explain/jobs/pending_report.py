@@ -1,6 +1,9 @@
 """The report of `why-pending` about one subject, put together from its verdict, its cause and the attempt."""
 
-from kubectl_koord.diagnosis import coverage, evidence, migrations, overview
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kubectl_koord.diagnosis import coverage, evidence, migrations, not_ready, overview
 from kubectl_koord.diagnosis.agreement import Computed
 from kubectl_koord.diagnosis.quotas import holding
 from kubectl_koord.diagnosis.scheduler_says import scheduler_says, unseen_events
@@ -43,7 +46,7 @@ def report_of(
     pending = subject.pending
     rows = evidence.slot_rows(simulation, first, brief=brief) if first is not None else ()
     left_out = tuple(coverage.slots_incomplete(subject, snapshot)) if rows else ()
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "placement": None,
         "unblock": (),
         "next_steps": (),
@@ -66,7 +69,13 @@ def report_of(
     return WhyReport(
         verdict=verdict,
         basis=coverage.basis(snapshot),
-        warnings=(*migrations.notices(moving, snapshot), *unseen_events(snapshot, says), *warnings, *left_out),
+        warnings=(
+            *migrations.notices(moving, snapshot),
+            *unseen_events(snapshot, says),
+            *warnings,
+            *left_out,
+            *not_ready.where_placed(snapshot, _planned_nodes(fields)),
+        ),
         gang=subject.key,
         gang_group=tuple(subject.gangs),
         pending_pods=tuple(pod.key for pod in pending),
@@ -82,8 +91,14 @@ def report_of(
         waiting_since=min((pod.created for pod in pending), default=""),
         migrations=moving,
         reservations=reservations,
-        **fields,  # type: ignore[arg-type]
+        **fields,
     )
+
+
+def _planned_nodes(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the nodes on which members would be placed, in any of the outcomes that the fields of a report tell."""
+    for placement in (fields["placement"], *(each.placement for each in fields["alternatives"])):
+        yield from (placement or {}).values()
 
 
 def _of_subject(subject: Subject) -> dict[str, object]:

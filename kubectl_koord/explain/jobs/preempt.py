@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import contention, coverage, disruption, visibility
+from kubectl_koord.diagnosis import contention, coverage, disruption, not_ready, visibility
 from kubectl_koord.diagnosis.contention import LeftByJobsAhead
 from kubectl_koord.diagnosis.obstacles import admission, victims
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
@@ -168,10 +168,11 @@ def _from_outcomes(
         verdict = "unknown"
         warnings = (*warnings, Notice("not-evaluated", depends_on(unevaluated)))
     first = outcome.rounds[0] if outcome.rounds else outcome.last
+    planned = {node for each in described for node in each.nominations.values()}
     return PreemptReport(
         verdict=verdict,
         basis=coverage.basis(simulation.snapshot),
-        warnings=(*warnings, *_warnings(simulation, outcomes)),
+        warnings=(*warnings, *_warnings(simulation, outcomes), *not_ready.where_placed(simulation.snapshot, planned)),
         gang=simulation.subject.key,
         gang_group=tuple(simulation.subject.gangs),
         priority=_priority(simulation),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypedDict
 
-from kubectl_koord.diagnosis import coverage, migrations, visibility
+from kubectl_koord.diagnosis import coverage, migrations, not_ready, visibility
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.explain.place import contents
 from kubectl_koord.explain.place.drain import drain
@@ -104,7 +104,7 @@ def _named(domain: Domain) -> DomainName:
 
 def _shared(snapshot: Snapshot, names: Sequence[str], domain: int | None) -> _Shared:
     unread = visibility.unread(snapshot, "listing")
-    warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, _KINDS))
+    warnings = (*not_ready.where_open(snapshot, names), *coverage.general(snapshot), *coverage.absent(snapshot, _KINDS))
     basis = coverage.basis(snapshot)
     if visibility.unread(snapshot, "attempt"):
         return _Shared(verdict="unknown", basis=basis, warnings=warnings, message=could_not_be_read(unread))

@@ -21,6 +21,14 @@ def node_state(*, unschedulable: bool, ready: bool) -> str:
     return "" if ready else "not ready"
 
 
+def places_on_not_ready(nodes: Sequence[str]) -> str:
+    """Return that the scheduler places pods on nodes that are not ready."""
+    verb, there = ("is", "there") if len(nodes) == 1 else ("are", "on them")
+    return (
+        f"{listed(nodes)} {verb} not ready: the scheduler looks at taints alone, and places pods {there} all the same."
+    )
+
+
 def merged(layer: str, name: str, parents: Sequence[str]) -> str:
     """Return that a domain is named below several parents; an empty name is the root."""
     below = listed([parent or _ROOT for parent in parents])
