@@ -197,6 +197,43 @@ def test_a_single_pod_of_a_gang_that_ran_once_preempts_like_a_lone_one() -> None
     assert (report.verdict, [victim.pod for victim in report.victims]) == ("yes", ["default/low"])
 
 
+RAN = cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, minimum=2, must_gather=SPINE, priority=9)
+RAN = RAN.with_running("job-9", on="n1", gang="default/job", priority=9)
+
+
+@pytest.mark.parametrize(("low", "reason", "victims"), [(0, "not-needed", []), (8, None, ["default/low"])])
+def test_a_yes_that_holds_only_if_the_scheduler_remembers_that_the_gang_ran_is_open(
+    low: int, reason: str | None, victims: list[str]
+) -> None:
+    report = preempt_of(RAN.with_running("low", on="n2", cpu=low))
+    assert (report.verdict, report.helps, report.reason) == ("unknown", None, reason)
+    assert report.message == (
+        "default/job: cannot tell whether it would run: it depends on whether the scheduler remembers that the gang"
+        " ran before: no object shows this, and a restart may lose it."
+    )
+    found = [(one.when, one.verdict, one.reason, [each.pod for each in one.victims]) for one in report.alternatives]
+    assert found == [
+        ("the scheduler remembers that the gang ran", "yes", reason, victims),
+        ("the scheduler forgot it in a restart", "no", "replacement-waits", []),
+    ]
+
+
+def test_each_way_in_which_it_runs_if_the_scheduler_remembers_is_told() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_gang("job", 1, 8, minimum=2, must_gather=SPINE, priority=9)
+    drawing = drawing.with_running("job-9", on="n3", cpu=8, gang="default/job", priority=9)
+    drawing = drawing.with_running("a", on="n1", cpu=4, priority=1).with_running("b", on="n1", cpu=4, priority=3)
+    cases = [one.when for one in preempt_of(drawing.with_running("c", on="n2", cpu=8, priority=2)).alternatives]
+    assert cases == [
+        "the scheduler remembers that the gang ran, and the scheduler tries default/job-0 first and makes room on n1",
+        "the scheduler remembers that the gang ran, and the scheduler tries default/job-0 first and makes room on n2",
+        "the scheduler forgot it in a restart",
+    ]
+
+
+def test_what_fails_though_the_scheduler_remembers_is_no_matter_of_memory() -> None:
+    assert preempt_of(RAN.with_running("wall", on="n2", cpu=8, priority=9)).verdict == "no"
+
+
 @pytest.mark.parametrize("held", [{"gates": ("g",)}, {"terminating": True}, {"scheduler": "x"}])
 def test_the_only_pod_of_a_gang_that_ran_which_may_be_tried_preempts_for_itself_alone(held: dict[str, Any]) -> None:
     ran = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, minimum=2, priority=9).change_pods("job-1", **held)

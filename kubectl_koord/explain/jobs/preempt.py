@@ -10,17 +10,26 @@ from kubectl_koord.diagnosis.obstacles import admission, victims
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.engine.subjects import PodSubject, Subject, never_tried
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain.jobs.alternatives import case_of_booking
+from kubectl_koord.explain.jobs.verdict import depends_on_memory
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.moments import between
+from kubectl_koord.remedies import surplus
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of, open_outcomes, outcomes_of_each
 from kubectl_koord.wording.answers import preemption as sentences
-from kubectl_koord.wording.answers.pending import depends_on, place_may_be_taken, place_taken
+from kubectl_koord.wording.answers.pending import (
+    DEPENDS_ON_MEMORY,
+    SCHEDULER_FORGOT,
+    depends_on,
+    place_may_be_taken,
+    place_taken,
+    remembered,
+)
 from kubectl_koord.wording.answers.progress import called
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.reservations import once_placed
@@ -55,8 +64,32 @@ def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = 
         return _idle(simulation, warnings, "preemption-disabled", sentences.DISABLED, verdict="no", helps=False)
     outcomes = open_outcomes(simulation)
     if all(outcome.placed_at_once for outcome in outcomes):
-        return _placed_alone(simulation, outcomes, warnings)
-    return _tried(simulation, simulation.view, outcomes, warnings)
+        return _as_remembered(simulation, _placed_alone(simulation, outcomes, warnings))
+    return _as_remembered(simulation, _tried(simulation, simulation.view, outcomes, warnings))
+
+
+def _as_remembered(simulation: Simulation, report: PreemptReport) -> PreemptReport:
+    """Return the report, open where it is yes only if the scheduler remembers that the gang ran."""
+    subject = simulation.subject
+    if report.verdict != "yes" or not isinstance(subject, GangSubject):
+        return report
+    if not depends_on_memory(subject.group, simulation.snapshot):
+        return report
+    remembers = PreemptAlternative(
+        when="",
+        verdict=report.verdict,
+        victims=report.victims,
+        nominations=report.nominations,
+        rounds=report.rounds,
+        helps=report.helps,
+        reason=report.reason,
+        broken_gangs=report.broken_gangs,
+    )
+    cases = (structs.replace(each, when=remembered(each.when)) for each in report.alternatives or (remembers,))
+    late = surplus.late_code(subject.group)
+    forgot = PreemptAlternative(SCHEDULER_FORGOT, "no", victims=(), nominations={}, rounds=(), helps=False, reason=late)
+    message = sentences.may_not_run(_name(simulation), DEPENDS_ON_MEMORY)
+    return structs.replace(report, verdict="unknown", helps=None, message=message, alternatives=(*cases, forgot))
 
 
 def _placed_alone(simulation: Simulation, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]) -> PreemptReport:

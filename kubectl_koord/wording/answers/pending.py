@@ -72,6 +72,11 @@ def place_taken(jobs: Sequence[str], *, certain: bool) -> str:
     return f"{listed(jobs)} {has} higher priority and {takes} its place; otherwise it would be placed."
 
 
+def remembered(case: str) -> str:
+    """Return the case that the scheduler remembers that a gang ran, and another one, empty for none."""
+    return f"{SCHEDULER_REMEMBERS}{f', and {case}' if case else ''}"
+
+
 def forgotten(minimum: int) -> str:
     """Return what a gang waits for that the scheduler does not remember to have run."""
     return f"it waits for {count(minimum, 'new pod')}, which never {'comes' if minimum == 1 else 'come'}."

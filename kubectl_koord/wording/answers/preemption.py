@@ -77,6 +77,11 @@ def cannot_tell(name: str, why: str) -> str:
     return f"{name}: cannot tell whether preemption helps{f': {why}' if why else ''}."
 
 
+def may_not_run(name: str, why: str) -> str:
+    """Return that it is open whether a subject runs, with preemption or without."""
+    return f"{name}: cannot tell whether it would run: {why}"
+
+
 def race(*, preempts: bool) -> str:
     """Return that what comes of a plan is a race, perhaps of one made after pods were preempted."""
     then = "with the room that it makes " if preempts else ""
