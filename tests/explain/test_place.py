@@ -22,6 +22,7 @@ from kubectl_koord.reports.capacity.place import (
     Free,
     JobHere,
     NodeReport,
+    NominatedPod,
     ReasonHere,
     ReservationHere,
     WaitingGang,
@@ -185,6 +186,17 @@ def test_reservations_tell_what_is_left_for_whom() -> None:
     bare = cluster(TREE).with_reserved("r", "n1", 2)
     (found,) = node_report(bare, "n1").reservations
     assert (found.owners, found.unused, found.expires) == ((), {"cpu": "2"}, None)
+
+
+def test_pods_nominated_to_a_place_are_told() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_pod("a", nominated="n1", priority=7).with_pod("b", nominated="n2")
+    drawing = drawing.with_pod("c", nominated="n1", priority=9).with_pod("d", nominated="gone").with_pod("e")
+    first = (NominatedPod("default/c", "n1", 9), NominatedPod("default/a", "n1", 7))
+    assert node_report(drawing, "n1").nominated == first
+    report = domain_of(drawing, "s0")
+    assert report.nominated == (*first, NominatedPod("default/b", "n2", 0))
+    assert "  POD         NODE   PRIORITY\n  default/c   n1            9\n" in text(report, style=PIPE)
+    assert "  POD         PRIORITY\n  default/c          9\n" in text(node_report(drawing, "n1"), style=PIPE)
 
 
 def test_pods_of_a_drained_node_share_the_room_that_is_left() -> None:

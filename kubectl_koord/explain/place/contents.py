@@ -10,7 +10,7 @@ from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.capacity.devices import TypeTotal
-from kubectl_koord.reports.capacity.place import Free, JobHere, ReservationHere
+from kubectl_koord.reports.capacity.place import Free, JobHere, NominatedPod, ReservationHere
 from kubectl_koord.simulation.simulation import Scenario
 from kubectl_koord.wording.remedies.reservations import owner
 
@@ -96,6 +96,14 @@ def _job(pods: Sequence[RunningPod]) -> JobHere:
 
 def _spelled(amounts: Resources) -> dict[str, str]:
     return {name: quantity.spell(name, number) for name, number in amounts}
+
+
+def nominated(cluster: Scenario, names: Iterable[str]) -> tuple[NominatedPod, ...]:
+    """Return the pending pods that are nominated to nodes here, by node, the most important first."""
+    here = set(names)
+    found = [pod for pod in cluster.snapshot.nominated if pod.nominated in here]
+    found.sort(key=lambda pod: (pod.nominated, -pod.priority, pod.key))
+    return tuple(NominatedPod(pod.key, pod.nominated, pod.priority) for pod in found)
 
 
 def reservations(cluster: Scenario, names: Iterable[str]) -> Iterator[ReservationHere]:

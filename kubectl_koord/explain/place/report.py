@@ -16,6 +16,7 @@ from kubectl_koord.reports.capacity.place import (
     Free,
     JobHere,
     NodeReport,
+    NominatedPod,
     ReservationHere,
     WaitingGang,
 )
@@ -42,6 +43,7 @@ class _Shared(TypedDict, total=False):
     migrations: tuple[Migration, ...]
     drain: Drain | None
     message: str
+    nominated: tuple[NominatedPod, ...]
 
 
 def node_report(snapshot: Snapshot, name: str) -> NodeReport:
@@ -121,5 +123,6 @@ def _shared(snapshot: Snapshot, names: Sequence[str], domain: int | None) -> _Sh
         reservations=tuple(contents.reservations(cluster, names)),
         migrations=moving,
         drain=drain(cluster, names),
+        nominated=contents.nominated(cluster, names),
         message=could_not_be_read(unread) if unread else "",
     )

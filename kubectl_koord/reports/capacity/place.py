@@ -81,6 +81,14 @@ class ReservationHere(Struct, frozen=True, rename="camel"):
     job: str | None = None
 
 
+class NominatedPod(Struct, frozen=True, rename="camel"):
+    """A pending pod that is nominated to a node: pods of a lower or the same priority find its place taken."""
+
+    pod: str
+    node: str
+    priority: int
+
+
 class DrainedPod(Struct, frozen=True, rename="camel"):
     """Where a pod that is drained could go: `to` is a node that takes it then, `reason` why none does.
 
@@ -122,6 +130,7 @@ class Place(Struct, frozen=True, rename="camel", kw_only=True):
     migrations: tuple[Migration, ...] = ()
     drain: Drain | None = None
     message: str = ""
+    nominated: tuple[NominatedPod, ...] = ()
 
 
 class NodeReport(Place, frozen=True, rename="camel", kw_only=True):

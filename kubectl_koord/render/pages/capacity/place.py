@@ -34,6 +34,11 @@ _RESERVATIONS = (
     Column("UNUSED"),
     Column("FOR", flow="wrap"),
 )
+_NOMINATED = (
+    Column("POD"),
+    Column("NODE"),
+    Column("PRIORITY", right=True),
+)
 _DRAINED = (
     Column("POD"),
     Column("PRIORITY", right=True, goes=1),
@@ -73,6 +78,10 @@ def _rest(report: NodeReport | DomainReport, shown: Shown, nodes: int) -> Iterat
     if report.drain is not None:
         yield from (EmptyLine(), Line(sentences.RUNNING, "bold"))
         yield from _running(report.running, shown, nodes)
+    if report.nominated:
+        yield from (EmptyLine(), Line(sentences.NOMINATED, "bold"))
+        rows = [Row((one.pod, one.node if nodes > 1 else "", str(one.priority))) for one in report.nominated]
+        yield from _listed(_NOMINATED, rows, shown)
     if report.reservations:
         yield from (EmptyLine(), Line(sentences.RESERVATIONS, "bold"))
         yield from _listed(_RESERVATIONS, [_reservation(one) for one in report.reservations], shown)

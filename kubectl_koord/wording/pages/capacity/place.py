@@ -21,6 +21,7 @@ from kubectl_koord.wording.words import amount_of, count, device_name, domain_na
 
 NOTHING_RUNS = "No pods run here."
 RUNNING = "Running"
+NOMINATED = "Nominated, not yet here: no pod of a lower or the same priority gets this room"
 WAITING = "Pending gangs that could use it"
 RESERVATIONS = "Reservations"
 DRAIN = "If it were drained"
