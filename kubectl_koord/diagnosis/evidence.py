@@ -1,7 +1,7 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import getitem
 
 from msgspec import Struct, structs
@@ -24,7 +24,7 @@ from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slo
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
+from kubectl_koord.model.pods import PendingPod, ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised, recently
 from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, SlotRow, WhatIf
@@ -183,10 +183,14 @@ def _rooms(simulation: Simulation, first: Attempt, tree: Tree) -> Iterator[_Room
 
 
 def _what_ifs(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> dict[int, WhatIf]:
+    """Return the slots of domains if one thing were different: only of an empty cluster nominated pods take no room."""
     view = simulation.view
     emptied = without_victims(view, first.trigger, first.prepared.reservations)
-    variants = [without_terminating(view), uncordoned(view), emptied, empty_view(view)]
-    counted = [domain_slots(plan.tree, slots_in(one, simulation, first), simulation.multiples) for one in variants]
+    pods = in_index_order(simulation.subject.pending)
+    variants = (without_terminating(view), uncordoned(view), emptied)
+    offers = [offer_slots(one, one.names(), pods, first.prepared).counts for one in variants]
+    every = (*offers, slots_in(empty_view(view), simulation, first))
+    counted = [domain_slots(plan.tree, slots, simulation.multiples) for slots in every]
     return {index: WhatIf(*(slots[index] for slots in counted)) for index in plan.start}
 
 
@@ -231,19 +235,33 @@ def _in_the_way(
 
 def _on_node(view: View, name: str, first: Attempt) -> str:
     """Return what takes the room of a node, or why it refuses pods whatever pods are on it."""
-    reason = first.worded.get(name)
-    movable = [one for one in view.occupants(name) if not isinstance(one, PendingPod)]
-    if reason is None or not movable or reason.unresolvable or isinstance(reason, Cordoned):
+    reason, trigger = first.worded.get(name), first.prepared.trigger
+    held, nominated = view.occupants(name), first.prepared.nominated_before(trigger, name)
+    if reason is None or reason.unresolvable or isinstance(reason, Cordoned) or not (held or nominated):
         return words.node_refuses(name, reason)
-    need = frozenset(scarce(first.trigger.requirements.requests, reason))
+    need = frozenset(scarce(trigger.requirements.requests, reason))
+    running = [one for one in held if not isinstance(one, PendingPod)]
+    ahead = [one for one in held if isinstance(one, PendingPod)]
+    using = (_using(view, running, need), _taking(nominated, need), _taking(ahead, need))
+    return words.node_taken(name, need, *(using if any(using) else (running, _taking(nominated), _taking(ahead))))
+
+
+def _taking(pods: Iterable[PendingPod], need: Collection[str] | None = None) -> list[str]:
+    """Return those of some pods that wait which request what is needed; all where that is None."""
+    return [pod.key for pod in pods if need is None or any(name in need for name, _ in pod.requirements.requests)]
+
+
+def _using(
+    view: View, running: Sequence[RunningPod | ReservedRoom], need: frozenset[str]
+) -> list[RunningPod | ReservedRoom]:
+    """Return who uses what is needed, the largest first."""
     known = _uses(view, need)
-    for one in movable:
+    for one in running:
         if id(one.requirements) not in known:
             asked_for = [amount for resource, amount in one.requirements.requests if resource in need]
             known[id(one.requirements)] = sum(asked_for) if asked_for else None
-    using = [one for one in movable if known[id(one.requirements)] is not None] or movable
-    using.sort(key=lambda one: known[id(one.requirements)] or 0, reverse=True)
-    return words.node_taken(name, using, need)
+    using = [one for one in running if known[id(one.requirements)] is not None]
+    return sorted(using, key=lambda one: known[id(one.requirements)] or 0, reverse=True)
 
 
 @memoised

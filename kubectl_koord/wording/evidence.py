@@ -35,15 +35,31 @@ def node_refuses(name: str, reason: Reason | None) -> str:
     return f"{name}: {obstacle(reason) if reason else 'full'}"
 
 
-def node_taken(name: str, using: Sequence[RunningPod | ReservedRoom], need: Collection[str]) -> str:
-    """Return the pods that use what is needed, the largest first: `n1: a and b (4 GPU each, priority 5 to 9)`."""
+def node_taken(
+    name: str,
+    need: Collection[str],
+    using: Sequence[RunningPod | ReservedRoom],
+    nominated: Sequence[str],
+    ahead: Sequence[str],
+) -> str:
+    """Return who takes what is needed: pods on a node, those nominated to it, those of jobs that go there first.
+
+    `n1: a and b (4 GPU each, priority 5 to 9) and nominated for ns/c`.
+    """
+    found = [_largest_first(using, need)] if using else []
+    found += [f"nominated for {listed(nominated)}"] if nominated else []
+    found += [f"{listed(ahead)} {'goes' if len(ahead) == 1 else 'go'} first"] if ahead else []
+    return f"{name}: {listed(found)}"
+
+
+def _largest_first(using: Sequence[RunningPod | ReservedRoom], need: Collection[str]) -> str:
     largest = amounts((resource, number) for resource, number in using[0].requirements.requests if resource in need)
     names = listed([f"reservation {one.name}" if isinstance(one, ReservedRoom) else one.name for one in using])
     priorities = sorted({one.priority for one in using})
     span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
     is_alike = all(one.requirements.requests == using[0].requirements.requests for one in using)
     each = f"{largest}, " if len(using) == 1 else f"{largest} each, " if is_alike else ""
-    return f"{name}: {names} ({each}priority {span})"
+    return f"{names} ({each}priority {span})"
 
 
 def lost_nodes(refused: Iterable[Refused]) -> str:

@@ -10,7 +10,7 @@ from kubectl_koord.engine.reasons import nodes
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import HostPort, PodTerm
-from kubectl_koord.reports.jobs.pending import Funnel, NodeReason
+from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, WhatIf
 from kubectl_koord.simulation.simulation import next_attempt, simulate
 from kubectl_koord.wording.refusals.nodes import stage
 from tests.build import BLOCK_KEY, SPINE, Drawing, cluster, having, rules, why_of
@@ -92,6 +92,16 @@ def test_a_host_port_is_held_by_whoever_is_there() -> None:
     assert way(drawing, cpu=1, ports=(HostPort(80),)) == "n1: web (1 CPU, priority 0)"
 
 
+def test_whoever_is_there_is_named_where_nobody_takes_what_is_short() -> None:
+    web: dict[str, Any] = {"cpu": 0, "ports": (HostPort(80),)}
+    assert way(THREE.with_running("web", on="n1", **web), cpu=1, ports=(HostPort(80),)) == (
+        "n1: web (no resources, priority 0)"
+    )
+    assert way(THREE.with_pod("web", nominated="n1", priority=9, **web), cpu=1, ports=(HostPort(80),)) == (
+        "n1: nominated for default/web"
+    )
+
+
 @pytest.mark.parametrize(
     ("drawing", "funnel"),
     [
@@ -114,6 +124,37 @@ def test_the_funnel_of_a_plain_gang_is_counted_before_its_own_members_take_their
         "yes",
         Funnel(4, (("insufficient CPU", 1),), 3, (("with 8 CPU free", 3),)),
     )
+
+
+def test_pods_nominated_to_a_node_are_named_beside_those_on_it() -> None:
+    drawing = THREE.with_pod("other", cpu=8, nominated="n1", priority=9).with_pod("tiny", nominated="n2", priority=9)
+    assert way(drawing, priority=5) == "n1: nominated for default/other, n2: nominated for default/tiny"
+    drawing = drawing.with_running("low", on="n1", cpu=8, terminating=True)
+    assert way(drawing, pods=3, priority=9).startswith("n1: low (8 CPU, priority 0) and nominated for default/other, ")
+    assert way(drawing, priority=10) == "n1: low (8 CPU, priority 0)"
+
+
+def test_a_nominated_pod_that_takes_nothing_of_what_is_short_is_not_named() -> None:
+    drawing = THREE.with_running("low", on="n1", cpu=8)
+    other = drawing.with_pod("other", requests=(("memory", 1),), nominated="n1", priority=9)
+    assert way(other) == "n1: low (8 CPU, priority 0)"
+
+
+def test_members_of_a_job_that_goes_first_are_named_where_they_go() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_gang("high", 2, 8, must_gather=SPINE, priority=9)
+    assert way(drawing, 2) == "n1: default/high-0 goes first, n2: default/high-1 goes first"
+    drawing = cluster("s0: b0[n1:16]").with_gang("high", 2, 8, must_gather=SPINE, priority=9)
+    assert way(drawing, 2) == "n1: default/high-0 and default/high-1 go first"
+
+
+def test_who_is_nominated_or_goes_first_stays_in_every_what_if_but_in_an_empty_cluster() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_pod("other", cpu=8, nominated="n1", priority=9)
+    drawing = drawing.with_running("ends", on="n1", cpu=8, terminating=True, priority=9)
+    (row,) = why_of(drawing.with_gang("job", 3, 8, must_gather=SPINE, priority=9)).domains
+    assert (row.offer_slots, row.what_if) == (2, WhatIf(2, 2, 2, 3))
+    drawing = cluster("s0: b0[n1 n2]").with_gang("high", 1, 8, must_gather=SPINE, priority=9)
+    (row,) = why_of(drawing.with_gang("job", 2, 8, must_gather=SPINE)).domains
+    assert (row.offer_slots, row.what_if) == (1, WhatIf(1, 1, 1, 2))
 
 
 def test_nominations_of_others_do_not_fill_an_empty_cluster() -> None:

@@ -144,6 +144,10 @@ class Prepared(Struct, frozen=True):
         """Whether members that are placed change that for other nodes than their own."""
         return any(check.follows_members_elsewhere(self.trigger.requirements) for check in self.checks)
 
+    def nominated_before(self, pod: PendingPod, node: str) -> Sequence[PendingPod]:
+        """Return the pods of other jobs that are nominated to a node and keep their place there before the pod."""
+        return [other for other in self.nominated.get(node, ()) if other.priority >= pod.priority]
+
     def alone(self, trigger: PendingPod) -> "Prepared":
         """Return the same for a changed trigger, as if nobody else were nominated."""
         return structs.replace(self, trigger=trigger, nominated={})
@@ -263,7 +267,7 @@ def rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason |
     they were there; then the filters run once more without them. Mirrors
     `RunFilterPluginsWithNominatedPods`.
     """
-    others = [other for other in prepared.nominated.get(state.node.name, ()) if other.priority >= pod.priority]
+    others = prepared.nominated_before(pod, state.node.name)
     if others:
         crowded = state.copy()
         for other in others:

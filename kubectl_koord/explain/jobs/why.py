@@ -170,13 +170,12 @@ def _behind_jobs_ahead(
     """Return the report when jobs of higher priority go first and leave no room."""
     ways = _ways_out(simulation, left.outcome, found.cause) if left.certain and not brief else ways_out.Found(())
     return report_of(
-        simulation,
+        simulation if brief else structs.replace(simulation, view=left.view),
         warnings,
         verdict=found.verdict,
         cause=found.cause,
         attempts=(left.outcome.first,) if not brief or _shows_attempts(simulation, left, found) else (),
         brief=brief,
-        funnel=None if brief else evidence.funnel(structs.replace(simulation, view=left.view), left.outcome.first),
         unblock=ways.ways,
         no_way_out=ways.why_none,
     )
