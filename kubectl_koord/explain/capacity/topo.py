@@ -14,6 +14,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.engine.view import View, of
+from kubectl_koord.explain.jobs.verdict import verdict_of
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods
@@ -22,6 +23,7 @@ from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, 
 from kubectl_koord.reports.common import DomainName, Notice, Verdict
 from kubectl_koord.simulation.simulation import open_outcomes, simulate
 from kubectl_koord.wording.answers import topology as sentences
+from kubectl_koord.wording.answers.pending import place_taken
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.refusals.nodes import obstacle
 
@@ -60,7 +62,7 @@ def topo(
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
         outcome = _outcome(snapshot, subject) if not tree_unread else None
         if subject is not None and outcome is not None:
-            warnings.extend(coverage.slots_incomplete(subject, snapshot))
+            warnings.extend((*coverage.slots_incomplete(subject, snapshot), *_taken(snapshot, subject)))
         figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"), resource=resource)
         if whole:
             figures = figures._replace(whole=_whole(tree, view))
@@ -98,6 +100,13 @@ def _outcome(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
         return None
     found = open_outcomes(simulate(snapshot, subject), preemption=False)
     return found[0] if found and found[0].first.plan is not None else None
+
+
+def _taken(snapshot: Snapshot, subject: Subject) -> Iterator[Notice]:
+    """Yield who goes first and takes the place of a subject that would be placed otherwise: slots are as things are."""
+    found = verdict_of(simulate(snapshot, subject))
+    if found.behind is not None:
+        yield Notice("contended", place_taken(found.behind.names, certain=found.behind.certain))
 
 
 class _Amounts(NamedTuple):
