@@ -1,7 +1,9 @@
 """What surprises about victims, in `preempt --dry-run` and in `why-pending`."""
 
+import pytest
+
 from kubectl_koord.model.load import ExpectedUse, NodeMetric
-from tests.build import Drawing, cluster, preempt_of, why_of
+from tests.build import SPINE, Drawing, cluster, preempt_of, why_of
 
 ONE = cluster("s0: b0[n1]")
 CODES = {"daemon-set-victims", "overloaded-nodes", "reservation-victims"}
@@ -35,6 +37,20 @@ def test_overloaded_nodes_and_reservations_that_cannot_die_are_told_by_both() ->
     room = ONE.with_reservation("r", "n1", 4, app="other", priority=1).with_running("low", "n1", 4)
     assert [code for code, _ in told(room.with_gang("job", 1, 8, priority=9))] == ["reservation-victims"]
     assert told(room.with_gang("job", 1, 8)) == []
+
+
+@pytest.mark.parametrize("must_gather", ["", SPINE])
+def test_a_node_that_takes_a_pod_as_things_are_is_not_told_to_refuse_for_measured_load(must_gather: str) -> None:
+    use = (ExpectedUse("cpu", 1000, 1000),)
+    loaded = ONE.change("n1", metric=NodeMetric((("cpu", 3000),))).with_running("low", "n1", expected=use)
+    assert told(loaded.with_gang("job", 2, 1, must_gather=must_gather, priority=9, expected=use)) == []
+
+
+def test_nor_does_a_gang_that_is_placed_read_of_nodes_that_refuse_for_load() -> None:
+    use = (ExpectedUse("cpu", 1000, 1000),)
+    both = cluster("s0: b0[n1 n2]").change("n1", metric=NodeMetric((("cpu", 6000),)))
+    both = both.with_running("low", "n1", expected=use).with_gang("job", 1, 1, priority=9, expected=use)
+    assert (preempt_of(both).reason, told(both)) == ("not-needed", [])
 
 
 def test_nothing_is_told_of_victims_where_preemption_is_off() -> None:

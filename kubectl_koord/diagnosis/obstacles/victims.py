@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from kubectl_koord.diagnosis import evidence
 from kubectl_koord.diagnosis.obstacles import reservations
 from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.engine.attempts.attempt import Attempt
@@ -35,9 +36,14 @@ def may_surprise(simulation: Simulation) -> bool:
 
 
 def _overloaded(simulation: Simulation, first: Attempt) -> Iterator[str]:
-    """Yield the nodes that preemption looks at in vain: they refuse for load, and hold pods that it may end."""
-    for name in first.refusing(_is_for_load):
-        if possible_victims(simulation.view, name, first.trigger):
+    """Yield the nodes that preemption looks at in vain: they refuse for load, and hold pods that it may end.
+
+    Those are left out that take a pod as things are: what they refuse for are members that wait there already.
+    """
+    refusing = tuple(first.refusing(_is_for_load)) if first.placement is None else ()
+    taking = evidence.asked(simulation, first.trigger).counts if refusing else ()
+    for name in refusing:
+        if name not in taking and possible_victims(simulation.view, name, first.trigger):
             yield name
 
 
