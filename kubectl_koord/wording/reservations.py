@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kubectl_koord.wording.words import listed
 
 DEPENDS_ON_LANDING = "it depends on where the scheduler places pending reservations; no object shows this."
+ONLY_RESERVATIONS = "what it would choose are reservations, which it cannot delete"
 _MOST_NAMED = 3
 
 

@@ -6,10 +6,12 @@ import pytest
 
 from kubectl_koord.engine.rounds import MOST_ROUNDS
 from kubectl_koord.model.quotas import NAME_LABEL
+from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptReport, Round, Victim
 from tests.build import SPINE, Drawing, cluster, cpus, having, preempt_of, rules, short
+from tests.render.samples import PIPE
 
 WORKED = (
     cluster(
@@ -264,6 +266,15 @@ def test_a_preemption_without_effect_says_why(drawing: Drawing, reason: str, wor
     assert report.message == f"default/job would preempt no pods: {words}."
 
 
+def test_a_preemption_that_would_choose_reservations_alone_says_so() -> None:
+    drawing = FREE.with_reservation("r", "n1", 8, app="other", priority=1)
+    report = preempt_of(drawing)
+    why = "what it would choose are reservations, which it cannot delete."
+    assert (report.verdict, report.reason, report.victims) == ("no", "not-helpful", ())
+    assert report.message == f"default/job would preempt no pods: {why}"
+    assert f"  1. Preemption cannot help: {why}\n" in text(report, style=PIPE)
+
+
 def test_while_victims_terminate_nobody_else_dies_and_then_it_runs() -> None:
     drawing = FREE.with_running("low", on="n1", cpu=8, terminating=True, preempted=True)
     report = preempt_of(drawing.change_pods(nominated="n1"))
@@ -472,5 +483,5 @@ def test_a_pod_with_room_that_its_quota_refuses_is_nominated_without_a_victim() 
         cluster("s0: b0[n1 n2]").but(quotas=FULL.quotas, pending=FULL.pending).with_running("low", "n1")
     )
 
-    assert (report.verdict, report.victims) == ("no", ())
+    assert (report.verdict, report.reason, report.victims) == ("no", "not-helpful", ())
     assert report.message == "pod default/job would preempt no pods: quota team refuses it, not the nodes."

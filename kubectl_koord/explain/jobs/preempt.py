@@ -249,7 +249,7 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
     reason: ReasonCode | CauseCode | None = "not-needed" if outcome.placed_at_once else None
     helps = None if outcome.placed_at_once else outcome.runs
     if not outcome.placed_at_once and not outcome.rounds and outcome.last is not None:
-        reason = outcome.last.reason or "no-victims"
+        reason = outcome.last.reason or "not-helpful"
     verdict: Verdict = "yes" if outcome.placed_at_once or outcome.runs else "no"
     if outcome.runs is None:
         verdict = "unknown"
@@ -344,7 +344,8 @@ def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Ver
     if not outcome.rounds:
         last = outcome.last.reason if outcome.last is not None else None
         reason = "plan-not-executable" if outcome.plan_fails else last
-        return sentences.no_victims(name, reason, _refusing_quota(outcome))
+        in_vain = outcome.last is not None and bool(outcome.last.in_vain)
+        return sentences.no_victims(name, reason, _refusing_quota(outcome), in_vain=in_vain)
     if outcome.each is not None and not outcome.runs:
         return sentences.helps_some(name, len(outcome.killed), *outcome.each)
     return sentences.preempts(

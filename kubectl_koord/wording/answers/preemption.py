@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
+from kubectl_koord.wording.reservations import ONLY_RESERVATIONS
 from kubectl_koord.wording.words import count, listed, the_subject
 
 DISABLED = "enablePreemption is off"
@@ -103,9 +104,13 @@ def not_needed(name: str) -> str:
     return f"{name} needs no preemption: it would be placed now."
 
 
-def no_victims(name: str, reason: ReasonCode | CauseCode | None, quota: str = "") -> str:
-    """Return why preemption finds no victims; `quota` is one that refuses the subject."""
-    otherwise = f"quota {quota} refuses it, not the nodes" if quota else "it would not help"
+def no_victims(name: str, reason: ReasonCode | CauseCode | None, quota: str, *, in_vain: bool) -> str:
+    """Return why preemption finds no victims; `quota` is one that refuses the subject, empty where none does.
+
+    in_vain: whether it chooses reservations as victims, and nothing else.
+    """
+    why_not = ONLY_RESERVATIONS if in_vain else "it would not help"
+    otherwise = f"quota {quota} refuses it, not the nodes" if quota else why_not
     why = _REASONS[reason] if reason is not None else otherwise
     return f"{name} would preempt no pods: {why}."
 

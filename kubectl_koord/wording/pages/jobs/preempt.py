@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.reports.disruption import BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport
+from kubectl_koord.wording.reservations import ONLY_RESERVATIONS
 from kubectl_koord.wording.words import count, name_within, the_subject
 
 BROKEN_GANGS = "Running gangs that would fall below their minimum"
@@ -87,6 +88,8 @@ def next_step(report: PreemptReport) -> str:
     needs = {each.reason != "not-needed" for each in report.alternatives}
     if len(needs) > 1:
         return f"Wait: {it} runs in each of these outcomes."
+    if report.reason == "not-helpful" and any(one.code == "reservation-victims" for one in report.warnings):
+        return f"Preemption cannot help: {ONLY_RESERVATIONS}."
     if report.reason:
         return _NEXT.get(report.reason, _BEFORE_PREEMPTION).format(it=it, It=it.capitalize())
     if not report.helps:
