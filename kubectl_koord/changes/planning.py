@@ -10,7 +10,7 @@ from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
-from kubectl_koord.reports.codes import CauseCode
+from kubectl_koord.reports.codes import CAUSES, CauseCode
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.wording.answers import changes as sentences
 
@@ -67,23 +67,28 @@ def not_noticed(key: str, changes: Iterable[Change | None], *, by_pods: bool) ->
     return ()
 
 
-_WAITS: frozenset[CauseCode] = frozenset({"waiting-for-preemption", "waiting-for-retry", "being-deleted"})
-_LACKS: frozenset[CauseCode] = frozenset(
-    {"quota", "insufficient-slots", "insufficient-capacity", "no-feasible-node", "multiple-mismatch", "too-few-pods"}
+_OF_NODES: tuple[CauseCode, ...] = (
+    "plan-not-executable",
+    "insufficient-slots",
+    "multiple-mismatch",
+    "no-feasible-node",
+    "insufficient-capacity",
+    "never-fits",
 )
+"""The causes for which nodes were asked: they take each other's place as less or more is wanted."""
 
 
-def _badness(outcome: VerdictSummary) -> tuple[int, int]:
-    """Return how bad an answer is: by its verdict, of two noes by what ends them.
+def _badness(outcome: VerdictSummary) -> tuple[int, int, int]:
+    """Return how bad an answer is: by its verdict, of two noes by how early the scheduler stops.
 
-    Time alone, more room or pods, a setting that must be corrected, nothing.
+    A cause that comes later was there before, behind the one that was repaired.
     """
     verdict = ("yes", "unknown", "no").index(outcome.verdict)
     if outcome.verdict != "no" or outcome.cause is None:
-        return verdict, 0
-    if outcome.cause == "never-fits":
-        return verdict, 3
-    return verdict, 0 if outcome.cause in _WAITS else 1 if outcome.cause in _LACKS else 2
+        return verdict, 0, 0
+    if outcome.cause in _OF_NODES:
+        return verdict, -CAUSES.index("plan-not-executable"), int(outcome.cause == "never-fits")
+    return verdict, -CAUSES.index(outcome.cause), 0
 
 
 def _answer(snapshot: Snapshot, key: str) -> tuple[VerdictSummary, tuple[Notice, ...]]:

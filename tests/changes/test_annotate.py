@@ -96,6 +96,16 @@ FULL = FREE.with_running("a", on="n1", cpu=1).with_running("b", on="n2", cpu=1).
             WantedSettings(groups=("job,gone",)),
             ("no insufficient-capacity", "no group-member-too-few-pods", True),
         ),
+        (
+            FREE.with_gang("job", 2, 9, must_gather="Rack"),
+            WantedSettings(must_gather=(SPINE,)),
+            ("no unknown-layer", "no never-fits", False),
+        ),
+        (
+            FREE.with_gang("job", 2, 9, minimum=3, must_gather="Rack"),
+            WantedSettings(must_gather=(SPINE,)),
+            ("no too-few-pods", "no too-few-pods", False),
+        ),
     ],
 )
 def test_a_change_is_worse_by_its_verdict_or_of_two_noes_by_its_cause(
