@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 
 from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup
@@ -14,7 +15,8 @@ from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology, SupplyClaims
 from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.simulation.edits import changed
+from kubectl_koord.simulation.simulation import Simulation, next_attempt
 from kubectl_koord.wording.remedies import claims, commands
 from kubectl_koord.wording.remedies import next_steps as sentences
 
@@ -181,14 +183,25 @@ def _layers(_simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
 
 
 def _nearest_layer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    """Yield the layer with the closest name, and where it has no room for the subject the next that has."""
     layers = [layer for layer in simulation.tree.layers if layer != "NodeTopologyLayer"]
+    found = get_close_matches(simulation.must_gather, layers, n=max(1, len(layers)), cutoff=0.0)
+    every = [_gathering(simulation, layer, is_closest=layer == found[0]) for layer in found]
+    roomy = (way for way in every if _places(simulation, way))
+    yield from dict.fromkeys((*every[:1], *islice(roomy, 1)))
+
+
+def _gathering(simulation: Simulation, layer: str, *, is_closest: bool) -> WayOut:
     gangs = [gang for gang in simulation.subject.gangs.values() if gang is not None]
-    for layer in get_close_matches(simulation.must_gather, layers, n=1, cutoff=0.0):
-        command = annotate(gangs, "--must-gather", layer)
-        spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
-        edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in gangs)
-        owners = None if command else owners_of(simulation.subject.pending)
-        yield WayOut("use-layer", sentences.use_layer(layer, owners), command, edits)
+    command = annotate(gangs, "--must-gather", layer)
+    spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
+    edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in gangs)
+    owners = None if command else owners_of(simulation.subject.pending)
+    return WayOut("use-layer", sentences.use_layer(layer, owners, is_closest=is_closest), command, edits)
+
+
+def _places(simulation: Simulation, way: WayOut) -> bool:
+    return all(outcome.placed_at_once for outcome in next_attempt(changed(simulation, way.edits)))
 
 
 def _claims(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:

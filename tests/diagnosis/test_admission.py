@@ -8,11 +8,13 @@ from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.explain.jobs.why import with_nodes
 from kubectl_koord.model.objects import Layer
 from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.render.show import text
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology
 from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from tests.build import BLOCK, LAYERS, NODE, SPINE, Drawing, cluster, preempt_of, rules, short, why_of
+from tests.render.samples import PIPE
 
 FREE = cluster("s0: b0[n1 n2 n3 n4]")
 BOTH = '["default/job", "default/peer"]'
@@ -426,6 +428,19 @@ def test_an_unknown_hard_layer_has_no_domain_but_a_near_name() -> None:
     terms = GangAnnotations("1", topology=rules("MustGather spinelayer"))
     (said_by_pods,) = why_of(FREE.with_light_gang("job", 1, gang_terms=terms, owner="Job/x")).unblock
     assert said_by_pods.message == f"{message} (network-topology-spec in the pod template of Job/x)"
+
+
+def test_of_the_layers_that_there_are_one_with_room_is_offered_beside_the_closest_name() -> None:
+    drawing = cluster("s0: b0[n1] b1[n2]")
+    report = why_of(drawing.with_gang("job", 2, 8, must_gather="blockLayer"))
+    assert [way.message for way in report.unblock] == ["Gather on SpineLayer, which has room for all its pods"]
+    assert [way.message for way in report.next_steps] == ["Gather on BlockLayer, the layer with the closest name"]
+    nowhere = why_of(drawing.with_gang("job", 3, 8, must_gather="blockLayer"))
+    assert (nowhere.unblock, len(nowhere.next_steps)) == ((), 1)
+    step = "  1. Gather on BlockLayer, the layer with the closest name (may not be enough)\n"
+    assert step in text(nowhere, style=PIPE)
+    flat = why_of(drawing.with_layers(Layer(NODE)).with_gang("job", 1, must_gather="blockLayer"))
+    assert (flat.unblock, flat.next_steps) == ((), ())
 
 
 def test_an_unknown_layer_above_the_hard_one_stops_nobody() -> None:

@@ -90,6 +90,7 @@ def name_topology(others: Sequence[str]) -> str:
     return "Create a ClusterNetworkTopology named default"
 
 
-def use_layer(layer: str, owners: Sequence[str] | None) -> str:
-    """Return which layer to gather on; `owners` of the pods where no command does it."""
-    return f"Gather on {layer}, the layer with the closest name{at_pods(owners)}"
+def use_layer(layer: str, owners: Sequence[str] | None, *, is_closest: bool) -> str:
+    """Return which layer to gather on, and why that one; `owners` of the pods where no command does it."""
+    why = "the layer with the closest name" if is_closest else "which has room for all its pods"
+    return f"Gather on {layer}, {why}{at_pods(owners)}"

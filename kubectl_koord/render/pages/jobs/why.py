@@ -27,6 +27,7 @@ from kubectl_koord.wording.pages.jobs import why as sentences
 from kubectl_koord.wording.words import command, domain_name, layer_noun
 
 _BESIDE_SLOTS = "slots-incomplete"
+_TRIED_WHOLE = frozenset(("use-layer", "lower-minimum"))  # of other steps only a part can be tried
 
 
 def blocks(report: WhyReport, shown: Shown) -> list[Block]:
@@ -64,7 +65,7 @@ def steps(unblock: Sequence[WayOut], next_steps: Sequence[WayOut], none: str, sh
     proven = unblock if shown.lines is None else _one_of_each(unblock)
     if proven or next_steps:
         yield from (EmptyLine(), Line(sentences.next_steps(len(proven)), "bold"))
-        yield Bullets((*_bullets(proven), *_bullets(next_steps, beside_proven=bool(proven))))
+        yield Bullets((*_proven(proven), *_unproven(next_steps, beside_proven=bool(proven))))
         rest = len(unblock) - len(proven)
         if rest:
             yield more_line(sentences.more_ways(rest))
@@ -80,9 +81,14 @@ def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:
     return list(first.values())
 
 
-def _bullets(ways: Iterable[WayOut], *, beside_proven: bool = False) -> Iterator[Bullet]:
+def _proven(ways: Iterable[WayOut]) -> Iterator[Bullet]:
+    return (Bullet(way.message, way.command) for way in ways)
+
+
+def _unproven(ways: Iterable[WayOut], *, beside_proven: bool) -> Iterator[Bullet]:
     for way in ways:
-        yield Bullet(sentences.unproven(way.message) if beside_proven else way.message, way.command)
+        is_open = beside_proven or way.action in _TRIED_WHOLE
+        yield Bullet(sentences.unproven(way.message) if is_open else way.message, way.command)
 
 
 def _nodes(nodes: Sequence[NodeReason], wanted: int | None) -> Iterator[Block]:

@@ -86,7 +86,7 @@ def next_steps(proven: int) -> str:
 
 
 def unproven(step: str) -> str:
-    """Return a step that stands below proven ways out and is not proven itself."""
+    """Return a step that is not proven, and stands below ways out that are, or was tried and is not enough."""
     return f"{step} (may not be enough)"
 
 
