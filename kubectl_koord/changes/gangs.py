@@ -84,19 +84,25 @@ def gang_plan(
         else:
             raise RefusedError(sentences.no_pod_group(gang.key, nearest(gang.key, snapshot.pod_groups)))
         changes.append((gang, made))
-    later = structs.replace(
-        snapshot,
-        pod_groups=groups,
-        pending=tuple(
-            structs.replace(pod, gang_terms=terms[pod.key]) if pod.key in terms else pod for pod in snapshot.pending
-        ),
+    notices = [notice for gang, made in changes for notice in not_noticed(gang.key, made, by_pods=_is_settled(gang))]
+    unread = {pod.key for gang, made in changes if made and _is_settled(gang) for pod in gang.pending}
+    later = structs.replace(snapshot, pod_groups=groups, pending=_saying(snapshot, terms))
+    heard = {key: terms[key] for key in terms if key not in unread}
+    now = structs.replace(later, pending=_saying(snapshot, heard)) if unread else later
+    every = [one for _, made in changes for one in made]
+    return plan_of(snapshot, later, subject.key, every, notices, now=now)
+
+
+def _is_settled(gang: Gang) -> bool:
+    """Tell whether the scheduler has taken the settings of a gang from its pods, and reads these no more."""
+    return gang.defined_by == _FIRST and gang.minimum is not None
+
+
+def _saying(snapshot: Snapshot, terms: Mapping[str, GangAnnotations]) -> tuple[PendingPod, ...]:
+    """Return the pending pods, some of which say something else of their gang."""
+    return tuple(
+        structs.replace(pod, gang_terms=terms[pod.key]) if pod.key in terms else pod for pod in snapshot.pending
     )
-    notices = [
-        notice
-        for gang, made in changes
-        for notice in not_noticed(gang.key, made, by_pods=gang.defined_by == _FIRST and gang.minimum is not None)
-    ]
-    return plan_of(snapshot, later, subject.key, [one for _, made in changes for one in made], notices)
 
 
 def _members(snapshot: Snapshot, subject: Subject, wanted: WantedSettings) -> tuple[Gang, ...]:

@@ -35,10 +35,20 @@ def change_of(
 
 
 def plan_of(
-    snapshot: Snapshot, later: Snapshot, key: str, changes: Iterable[Change | None], notices: Iterable[Notice] = ()
+    snapshot: Snapshot,
+    later: Snapshot,
+    key: str,
+    changes: Iterable[Change | None],
+    notices: Iterable[Notice] = (),
+    *,
+    now: Snapshot | None = None,
 ) -> ChangePlan:
-    """Return the plan, with what why-pending answers of the gang `key` before and after, and the warnings it brings."""
-    (before, _), (after, _) = (_answer(one, key) for one in (snapshot, later))
+    """Return the plan, with what why-pending answers of the gang `key` before and after, and the warnings it brings.
+
+    `now` is what the scheduler takes the cluster for until it restarts, where it does not notice all of `later`.
+    """
+    unnoticed = now is not None and now is not later
+    before, after, restarted = (_answer(one, key)[0] for one in (snapshot, now or later, later))
     made = tuple(change for change in changes if change is not None)
     return ChangePlan(
         verdict="yes",
@@ -46,7 +56,9 @@ def plan_of(
         warnings=(*_new_oddities(snapshot, later, key), *(notices if made else ())),
         changes=made,
         applied=False,
-        effect=Effect(before, after, worse=_badness(after) > _badness(before)),
+        effect=Effect(
+            before, after, _badness(restarted) > _badness(before), after_restart=restarted if unnoticed else None
+        ),
         message="" if made else sentences.unchanged(key),
     )
 

@@ -44,11 +44,16 @@ class VerdictSummary(Struct, frozen=True, rename="camel"):
 
 
 class Effect(Struct, frozen=True, rename="camel"):
-    """The answer of why-pending before and after the change; `worse` by its verdict, or of two noes by its cause."""
+    """The answer of why-pending before and after the change; `worse` by its verdict, or of two noes by its cause.
+
+    `after_restart` is the answer once the scheduler has restarted, where it does not notice the change before; it is
+    that which may be worse.
+    """
 
     before: VerdictSummary
     after: VerdictSummary
     worse: bool = False
+    after_restart: VerdictSummary | None = None
 
 
 class ChangePlan(Struct, frozen=True, rename="camel"):

@@ -8,7 +8,7 @@ from kubectl_koord.changes.gangs import gang_plan, pods_to_read
 from kubectl_koord.changes.settings import LABEL, MINIMUM_LABEL, PREFIX, SPEC
 from kubectl_koord.changes.values import RefusedError, WantedSettings
 from kubectl_koord.model.pods import GangAnnotations
-from kubectl_koord.reports.change import ChangePlan
+from kubectl_koord.reports.change import ChangePlan, Effect, VerdictSummary
 from tests.build import BLOCK, SPINE, Drawing, cluster, rules
 
 BOTH = '["default/a", "default/b"]'
@@ -91,6 +91,28 @@ def test_all_pods_of_a_gang_without_a_pod_group_are_changed() -> None:
         "metadata": {"resourceVersion": "2", "annotations": usual, "labels": {MINIMUM_LABEL: "3"}}
     }
     assert [notice.code for notice in found.warnings][-1] == "first-pod-decides"
+
+
+def test_what_the_scheduler_will_not_notice_has_its_effect_after_a_restart_alone() -> None:
+    short_of_one = LIGHT.change_pods(gang_terms=GangAnnotations(minimum="3"))
+    old = pod("1", min_available="3")
+    effect = plan(short_of_one, WantedSettings(min_member=2), "light", w_0=old, w_1=old).effect
+    lacking = VerdictSummary("no", "too-few-pods", "it has 2 of the 3 pods it needs.")
+    assert effect == Effect(lacking, lacking, worse=False, after_restart=VerdictSummary("yes", None))
+    worse = plan(LIGHT, WantedSettings(min_member=3), "light", w_0=pod("1"), w_1=pod("2")).effect
+    assert worse == Effect(VerdictSummary("yes", None), VerdictSummary("yes", None), worse=True, after_restart=lacking)
+
+
+def test_of_a_group_what_pod_groups_say_is_noticed_and_what_pods_say_is_not() -> None:
+    pair = '["default/a", "default/light"]'
+    drawing = LIGHT.change_pods(gang_terms=GangAnnotations(minimum="3", groups=pair))
+    drawing = drawing.with_gang("a", 1, minimum=2, groups=pair)
+    old = pod("1", min_available="3", groups=pair)
+    found = plan(drawing, WantedSettings(min_member=1), w_0=old, w_1=old)
+    assert found.effect is not None
+    assert found.effect.after_restart is not None
+    causes = [one.cause for one in (found.effect.before, found.effect.after, found.effect.after_restart)]
+    assert causes == ["too-few-pods", "group-member-too-few-pods", None]
 
 
 def test_multiples_keep_the_rules_of_the_pod_that_decides() -> None:

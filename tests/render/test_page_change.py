@@ -1,7 +1,9 @@
+import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.change import Change, Effect, VerdictSummary
+from kubectl_koord.reports.codes import CauseCode
 from tests.render.samples import CHANGE, PIPE, TERMINAL
 
 
@@ -58,6 +60,26 @@ This makes it worse: why-pending will answer no (never-fits) instead of no (insu
 """
     assert expected in text(replace(CHANGE, effect=effect), style=PIPE)
     assert "worse" not in text(CHANGE, style=PIPE)
+
+
+@pytest.mark.parametrize(
+    ("after", "answer", "line"),
+    [
+        ("insufficient-slots", "no (insufficient-slots) (unchanged)", ""),
+        ("quota", "no (quota)", "  after: 3 of 4.\n"),
+    ],
+)
+def test_what_is_noticed_only_after_a_restart_has_a_line_of_its_own(after: CauseCode, answer: str, line: str) -> None:
+    now, then = VerdictSummary("no", "insufficient-slots", "3 of 4."), VerdictSummary("no", "never-fits", "never.")
+    effect = Effect(now, replace(now, cause=after), worse=True, after_restart=then)
+    expected = f"""
+why-pending: no (insufficient-slots) -> {answer}
+After a restart of the scheduler: no (never-fits)
+  before: 3 of 4.
+{line}  after a restart: never.
+This makes it worse: why-pending will answer no (never-fits) instead of no (insufficient-slots).
+"""
+    assert expected in text(replace(CHANGE, effect=effect), style=PIPE)
 
 
 def test_a_field_that_goes_has_no_line_for_after_and_an_outcome_without_words_none_at_all() -> None:

@@ -36,8 +36,13 @@ def _diff(change: Change) -> Iterator[Block]:
 def _effect(effect: Effect) -> Iterator[Block]:
     before, after = sentences.outcome(effect.before), sentences.outcome(effect.after)
     yield Line(sentences.effect(before, after), VERDICT_STYLE[effect.after.verdict])
-    for when, outcome in (("before", effect.before), ("after", effect.after)):
+    restarted = effect.after_restart
+    answers = [("before", effect.before), ("after", effect.after)]
+    if restarted is not None:
+        yield Line(sentences.after_restart(sentences.outcome(restarted)), VERDICT_STYLE[restarted.verdict])
+        answers = [*answers[: 1 if effect.after == effect.before else 2], ("after a restart", restarted)]
+    for when, outcome in answers:
         if outcome.message:
             yield Line(f"{when}: {outcome.message}", indent=2)
     if effect.worse:
-        yield Line(sentences.worse(before, after), "bad")
+        yield Line(sentences.worse(before, sentences.outcome(restarted or effect.after)), "bad")

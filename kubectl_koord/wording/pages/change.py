@@ -29,6 +29,11 @@ def effect(before: str, after: str) -> str:
     return f"why-pending: {before} -> {after}{same}"
 
 
+def after_restart(answer: str) -> str:
+    """Return what `why-pending` answers once a restarted scheduler has noticed the change."""
+    return f"After a restart of the scheduler: {answer}"
+
+
 def worse(before: str, after: str) -> str:
     """Return that the change makes it worse."""
     return f"This makes it worse: why-pending will answer {after} instead of {before}."
