@@ -220,8 +220,9 @@ def _in_the_way(
     below = tuple(plan.tree.nodes_below(index))
     empty, most = rooms
     if most.domains[index] < plan.desired:
-        raw = sum(most.nodes[name] for name in below)
-        return (words.never_fits(most.domains[index], plan.desired, len(below), raw),)
+        at_most, raw = most.domains[index], sum(most.nodes[name] for name in below)
+        refused = empty.domains[index] < at_most
+        return (words.never_fits(at_most, plan.desired, len(below), raw, refused=refused),)
     lifted = empty.domains[index] < plan.desired
     free, now = (most.nodes if lifted else empty.nodes).by_name, plan.nodes.counts.by_name
     lost = ((now.get(name, 0) - free.get(name, 0), name) for name in below)

@@ -24,10 +24,14 @@ def cannot_be_split(numbers: Mapping[str, int]) -> str:
     return f"the pods cannot be split by {multiples(numbers)}"
 
 
-def never_fits(most: int, desired: int, nodes: int, unrounded: int) -> str:
-    """Return how many pods a domain takes at most, and without podCountMultiple where that makes a difference."""
+def never_fits(most: int, desired: int, nodes: int, unrounded: int, *, refused: bool) -> str:
+    """Return how many pods a domain takes at most, and without podCountMultiple where that makes a difference.
+
+    refused: whether it takes fewer when it is merely empty, as taints, load and the like still count then.
+    """
+    alone = " and nothing else refuses them" if refused else ""
     without = f"; {unrounded} without podCountMultiple" if most < unrounded else ""
-    return f"fits at most {most} of {desired} pods even when empty ({count(nodes, 'node')}{without})"
+    return f"fits at most {most} of {desired} pods even when empty{alone} ({count(nodes, 'node')}{without})"
 
 
 def node_refuses(name: str, reason: Reason | None) -> str:
