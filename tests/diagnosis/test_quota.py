@@ -124,11 +124,17 @@ EMPTY = cluster("s0: b0[n1 n2]")
     [
         (
             EMPTY.with_quota("q", cpu=1).with_gang("job", 2, labels=labelled("q")),
-            "quota q has no room for default/job-0: of its runtime 1 of 1 CPU used, 1 requested.",
+            (
+                "quota q has no room for default/job-0: of its runtime 1 of 1 CPU used"
+                " (1 of it for default/job-1, which goes first), 1 requested."
+            ),
         ),
         (
             EMPTY.with_quota("q", cpu=1).with_gang("job", 2, must_gather=SPINE, labels=labelled("q")),
-            "quota q has no room for default/job-1: of its runtime 1 of 1 CPU used, 1 requested.",
+            (
+                "quota q has no room for default/job-1: of its runtime 1 of 1 CPU used"
+                " (1 of it for default/job-0, which goes first), 1 requested."
+            ),
         ),
         (
             EMPTY.with_quota("q", min=cpus(0.5)).with_gang("job", 1, labels=labelled("q", FIXED)),
@@ -142,7 +148,10 @@ EMPTY = cluster("s0: b0[n1 n2]")
             .with_quota("q", parent="top")
             .with_gang("job", 2, labels=labelled("q"))
             .configured(quotas=CHECKING),
-            "quota top (above q) has no room for default/job-0: of its maximum 1 of 1 CPU used, 1 requested.",
+            (
+                "quota top (above q) has no room for default/job-0: of its maximum 1 of 1 CPU used"
+                " (1 of it for default/job-1, which goes first), 1 requested."
+            ),
         ),
     ],
     ids=["pod by pod", "planned", "minimum", "parent"],
@@ -177,3 +186,12 @@ def test_what_nodes_might_offer_besides_opens_no_quota() -> None:
 
     assert (why_of(drawing).verdict, why_of(wider).verdict) == ("no", "unknown")
     assert (why_of(other).verdict, why_of(split).verdict, why_of(added).verdict) == ("unknown", "unknown", "no")
+
+
+def test_of_many_pods_that_are_counted_before_the_first_are_named() -> None:
+    cause = why_of(EMPTY.with_quota("q", cpu=5).with_gang("job", 6, must_gather=SPINE, labels=labelled("q"))).cause
+    assert cause is not None
+    assert cause.message == (
+        "quota q has no room for default/job-5: of its runtime 5 of 5 CPU used (5 of it for default/job-0,"
+        " default/job-1, default/job-2 and others, which go first), 1 requested."
+    )

@@ -261,7 +261,7 @@ def test_members_are_refused_as_if_each_was_tried_after_those_before_it(
     for position, pod in enumerate(members):
         refusal = quota_state(view.with_pods({"n1": members[:position]}), known).refusal(pod)
         if refusal is not None:
-            expected = (position, refusal)
+            expected = (position, computed(drawing).behind(members[:position], refusal))
             break
 
     assert computed(drawing).first_refused(members) == expected

@@ -38,17 +38,20 @@ def held_back(state: QuotaState, pods: Iterable[PendingPod]) -> Mapping[str, tup
 
 
 def _refused(state: QuotaState, pods: Sequence[PendingPod]) -> list[Held]:
+    before = state
     known: dict[tuple[str, int, bool], QuotaExceeded] = {}
     found: list[Held] = []
+    placed: list[PendingPod] = []
     for run in runs(sorted(pods, key=lambda pod: (-pod.priority, pod.key))):
         # What is used only grows: who is refused once is refused for good, and so are all that ask for the same.
         kind = (state.tree.name_of(run[0]), id(run[0].requirements), is_fixed(run[0]))
         refusal = known.get(kind)
         number = state.fitting(run) if refusal is None else 0
         state, left = state.after(run[0], number), run[number:]
-        refusal = refusal or (state.refusal(left[0]) if left else None)
+        placed += run[:number]
+        if refusal is None and left and (refused := state.refusal(left[0])) is not None:
+            refusal = known[kind] = before.behind(placed, refused)
         if refusal is not None:
-            known[kind] = refusal
             found += [Held(pod, refusal) for pod in left]
     return found
 

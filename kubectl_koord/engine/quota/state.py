@@ -1,9 +1,11 @@
 """Which pods the quotas of a cluster refuse, as things are and once others are placed."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
 from typing import Literal, TypeVar
+
+from msgspec import structs
 
 from kubectl_koord.engine.quota.amounts import Amounts, Changed, exceeding, plus
 from kubectl_koord.engine.quota.runtimes import QuotaAmounts
@@ -33,6 +35,7 @@ P = TypeVar("P", bound=Pod)
 
 _NONE = Sums()
 _MOST_STATES = 4
+_MOST_AHEAD = 4  # pods of which the names are kept
 _FEW = 32
 """Where more quotas than these have other sums, all is computed anew."""
 
@@ -115,9 +118,28 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
             fitting = state.fitting(run)
             if fitting < len(run):
                 refusal = state.after(run[0], fitting).refusal(run[fitting])
-                return None if refusal is None else (position + fitting, refusal)
+                position += fitting
+                return None if refusal is None else (position, self.behind(pods[:position], refusal))
             state, position = state.after(run[0], len(run)), position + len(run)
         return None
+
+    def behind(self, ahead: Iterable[Pod], refusal: QuotaExceeded) -> QuotaExceeded:
+        """Return a refusal once pods that wait were placed in this state, with who they are and what they take."""
+        name = refusal.path[0]
+        before = self.fixed(name) if refusal.kind == "min" else self.used(name)
+        more = {resource: used - before.get(resource, 0) for resource, used in refusal.used if resource in refusal.over}
+        taken = {resource: amount for resource, amount in more.items() if amount > 0}
+        if not taken:
+            return refusal
+        counted = (pod.key for pod in ahead if self._counts(pod, refusal))
+        return structs.replace(refusal, ahead=tuple(islice(counted, _MOST_AHEAD)), taken=_pairs(taken))
+
+    def _counts(self, pod: Pod, refusal: QuotaExceeded) -> bool:
+        """Tell whether a pod that is placed counts for a refusal, as one of the refusing quota or of one below it."""
+        own, (name, *below) = self.tree.name_of(pod), refusal.path
+        if refusal.kind == "min" and not is_fixed(pod):
+            return False
+        return own == name or bool(own and below and any(quota.name == name for quota in self._counting(own)))
 
     def _holds(self, name: str, in_turn: Sequence[Sequence[Pod]]) -> bool:
         """Tell whether a quota that stands alone is within its limits with all of these pods."""

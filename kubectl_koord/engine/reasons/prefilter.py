@@ -139,7 +139,8 @@ class QuotaExceeded(Struct, frozen=True):
 
     path: the quota that refuses, and those below it down to the pod's own. kind: what of it is too little: its
     `runtime`, its `max`, or its `min`, which non-preemptible pods must stay within. limit: that. used: what counts
-    against it. requested: what the pod adds. over: the resources of which that is too much.
+    against it. requested: what the pod adds. over: the resources of which that is too much. ahead: the first of the
+    pods that wait and are counted before it (`namespace/name`), and `taken` what of `used` they all take.
     """
 
     pod: str
@@ -149,6 +150,8 @@ class QuotaExceeded(Struct, frozen=True):
     used: Resources
     requested: Resources
     over: tuple[str, ...]
+    ahead: tuple[str, ...] = ()
+    taken: Resources = ()
     code: ClassVar[Literal["quota"]] = "quota"
 
 

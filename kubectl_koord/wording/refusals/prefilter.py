@@ -62,6 +62,7 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             assert_never(refusal)
 
 
+_MOST_NAMED = 3
 _OF_QUOTA = {
     "runtime": "of its runtime",
     "max": "of its maximum",
@@ -69,13 +70,25 @@ _OF_QUOTA = {
 }
 
 
+def _ahead(refusal: QuotaExceeded, amount: str) -> str:
+    """Return how much of what is used pods take that wait, too, and who they are."""
+    named = list(refusal.ahead[:_MOST_NAMED])
+    others = ["others"] if len(refusal.ahead) > _MOST_NAMED else []
+    goes = "goes" if len(refusal.ahead) == 1 else "go"
+    return f" ({amount} of it for {listed([*named, *others])}, which {goes} first)"
+
+
 def _quota_exceeded(refusal: QuotaExceeded) -> str:
     """Return which quota has no room, and its arithmetic: `63 GPU of its runtime 67 are used, and w-1 requests 8`."""
     refusing, *below = refusal.path
     place = f" (above {below[-1]})" if below else ""
-    used, limit, asked = (dict(amounts) for amounts in (refusal.used, refusal.limit, refusal.requested))
+    used, limit, asked, taken = (
+        dict(amounts) for amounts in (refusal.used, refusal.limit, refusal.requested, refusal.taken)
+    )
     parts = []
     for name in refusal.over:
-        has, may, more = amounts_of(name, used.get(name, 0), limit[name], asked.get(name, 0))
-        parts.append(f"{has} of {may} {resource_name(name)} used, {more} requested")
+        numbers = (used.get(name, 0), limit[name], asked.get(name, 0), taken.get(name, 0))
+        has, may, more, first = amounts_of(name, *numbers)
+        ahead = _ahead(refusal, first) if name in taken else ""
+        parts.append(f"{has} of {may} {resource_name(name)} used{ahead}, {more} requested")
     return f"quota {refusing}{place} has no room for {refusal.pod}: {_OF_QUOTA[refusal.kind]} {listed(parts)}."

@@ -1,6 +1,6 @@
 """Whole trees of quotas: what each requests, uses and may use, and whom it refuses."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 from msgspec import structs
@@ -12,6 +12,7 @@ from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, Resources
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, ROOT, SYSTEM, Quota, QuotaSettings
 from kubectl_koord.model.values.selectors import Labels
 from tests.build import Drawing, cluster, cpus, node, pending, running
@@ -233,6 +234,32 @@ def test_members_are_counted_one_after_the_other() -> None:
     assert stopped is not None
     assert (stopped[0], stopped[1].pod, dict(stopped[1].used)) == (4, "default/job-4", {CPU: 4000})
     assert state(sized(1)).first_refused(drawing.pending) is None
+
+
+def behind(drawing: Drawing, pods: Sequence[PendingPod]) -> tuple[tuple[str, ...], Resources]:
+    stopped = state(drawing).first_refused(pods)
+    assert stopped is not None
+    return stopped[1].ahead, stopped[1].taken
+
+
+def test_a_refusal_tells_who_is_counted_before_and_what_they_take_besides_what_is_used() -> None:
+    drawing = using(quota(sized(100), "q", 0, 4), "q", 2, name="r").with_gang("job", 3, labels=of_quota("q"))
+    assert behind(drawing, drawing.pending) == (("default/job-0", "default/job-1"), ((CPU, 2000),))
+    full = using(drawing, "q", 2, name="more")
+    assert behind(full, full.pending) == ((), ())
+    wide = quota(sized(100), "q", 0, 6).with_gang("job", 7, labels=of_quota("q"))
+    assert behind(wide, wide.pending) == (tuple(f"default/job-{n}" for n in range(4)), ((CPU, 6000),))
+
+
+def test_only_who_counts_for_the_refusal_is_told() -> None:
+    drawing = quota(quota(quota(sized(100), "top", 0, 2), "leaf", 0, 8, parent="top"), "other", 0, 8)
+    drawing = drawing.configured(quotas=QuotaSettings(by_runtime=False, check_parents=True))
+    names = ("", "other", "leaf", "leaf", "leaf")
+    pods = [pending(f"p-{at}", labels=of_quota(name) if name else ()) for at, name in enumerate(names)]
+    assert behind(drawing.with_pods(*pods), pods) == (("default/p-2", "default/p-3"), ((CPU, 2000),))
+    pods = [pending(f"p-{at}", labels=of_quota("q", fixed=at > 0)) for at in range(3)]
+    least = quota(sized(100), "q", 1, 8)
+    assert behind(least.with_pods(*pods), pods) == (("default/p-1",), ((CPU, 1000),))
 
 
 @pytest.mark.parametrize(("room", "passing"), [(7, 6), (6, 6), (5, 5), (1, 1)])
