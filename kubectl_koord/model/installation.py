@@ -1,11 +1,15 @@
 """How Koordinator is installed: what `doctor` alone looks at."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.model.others.descheduler import Descheduler
+
+TREE_MANAGER = "--enable-network-topology-manager"
+"""The flag with which koord-scheduler builds a topology tree; without it there is none."""
+_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 
 ConfigState: TypeAlias = Literal["absent", "unreadable", "read"]
 
@@ -103,3 +107,9 @@ class Right(Struct, frozen=True):
 
     resource: str
     commands: tuple[str, ...] = ()
+
+
+def manages_topology(flags: Collection[str]) -> bool:
+    """Tell whether a command line lets the scheduler build a topology tree; taken to be so where it shows nothing."""
+    told = [word for word in flags if word.partition("=")[0] == TREE_MANAGER]
+    return not flags or bool(told and (told[-1] == TREE_MANAGER or told[-1].partition("=")[2] in _TRUE))

@@ -45,6 +45,7 @@ class Gap(Struct, frozen=True):
 class SchedulerConfig(Struct, frozen=True):
     """Whose behaviour is reproduced, and how that was found out.
 
+    `manages_topology` is false where the scheduler's flags are known and let it build no topology tree.
     `load` holds LoadAwareScheduling's arguments. `numa` those of NodeNUMAResource. `device_scoring` is how
     DeviceShare scores devices, and `aligns_devices` whether it has a say in NUMA zones; `unshareable_gpus` holds the
     vendors and models of GPUs that cannot be shared.
@@ -61,6 +62,7 @@ class SchedulerConfig(Struct, frozen=True):
     profiles: tuple[str, ...] = ("koord-scheduler",)
     preemption: bool = True
     aware_of_topology: bool = True
+    manages_topology: bool = True
     default_match_policy: str = "once-satisfied"
     load: LoadSettings = LoadSettings()
     numa: NUMASettings = NUMASettings()

@@ -172,8 +172,13 @@ def _match_policy(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
 
 def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     if isinstance(simulation.tree, Tree):
-        command = commands.edit_scheduler_config(simulation.snapshot.config.home)
-        yield WayOut("set-topology-aware", sentences.SET_TOPOLOGY_AWARE, command)
+        config = simulation.snapshot.config
+        if not config.manages_topology:
+            command = commands.edit_scheduler(config.home)
+            yield WayOut("start-topology-manager", sentences.START_TOPOLOGY_MANAGER, command)
+        if not config.aware_of_topology:
+            command = commands.edit_scheduler_config(config.home)
+            yield WayOut("set-topology-aware", sentences.SET_TOPOLOGY_AWARE, command)
         return
     yield WayOut("create-topology", sentences.name_topology(list(simulation.snapshot.topologies)))
 

@@ -48,6 +48,11 @@ def test_the_tree_shows_what_is_free_and_who_is_out_of_use() -> None:
     assert (report.gang, report.desired_offer_slot, report.warnings) == (None, None, ())
 
 
+def test_a_tree_that_the_scheduler_does_not_build_is_shown_with_a_warning() -> None:
+    report = topo(DRAWN.configured(manages_topology=False))
+    assert (report.verdict, [one.code for one in report.warnings]) == ("yes", ["topology-manager-off"])
+
+
 def test_for_a_gang_every_domain_has_its_slots() -> None:
     drawing = DRAWN.with_gang("job", 2, 3, must_gather=SPINE)
     report = topo(drawing, drawing.subject("job"))

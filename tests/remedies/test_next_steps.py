@@ -93,6 +93,10 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
             [("set-topology-aware", "kubectl edit configmap koord-scheduler-config -n koordinator-system")],
         ),
         (
+            FREE.with_gang("job", 2, must_gather=SPINE).configured(manages_topology=False),
+            [("start-topology-manager", "kubectl edit deployment koord-scheduler -n koordinator-system")],
+        ),
+        (
             FREE.with_gang("job", 2, must_gather=SPINE).with_layers(*LAYERS[:2]),
             [("fix-layers", "kubectl edit clusternetworktopology default")],
         ),

@@ -6,7 +6,7 @@ from functools import partial
 from msgspec import structs
 
 from kubectl_koord.diagnosis.doctor.finding import found
-from kubectl_koord.model.installation import HOME, Installation, Profile
+from kubectl_koord.model.installation import HOME, Installation, Profile, manages_topology
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation.doctor import Finding
 from kubectl_koord.wording.doctor import configuration as sentences
@@ -26,7 +26,6 @@ _ARGUMENTS = {
 _POLICIES = {"only-waiting", "waiting-and-running", "once-satisfied"}
 _API = "kubescheduler.config.k8s.io/v1"
 _OLD_API = "kubescheduler.config.k8s.io/v1beta3"
-_MANAGER = "--enable-network-topology-manager"
 _ours = partial(found, kind="ConfigMap", names=[_CONFIG])
 
 
@@ -97,5 +96,5 @@ def _topology(snapshot: Snapshot, installed: Installation) -> Iterator[Finding]:
         return
     if not snapshot.config.aware_of_topology:
         yield _ours("topology-not-aware", "warning", message=sentences.NOT_AWARE)
-    elif scheduler is not None and scheduler.flags and not {_MANAGER, f"{_MANAGER}=true"} & {*scheduler.flags}:
+    elif scheduler is not None and not manages_topology(scheduler.flags):
         yield found("topology-manager-off", "error", "Deployment", [scheduler.name], sentences.MANAGER_OFF)

@@ -21,6 +21,7 @@ from kubectl_koord.engine.reasons.prefilter import (
     NoReservationMatches,
     NoTopologyTree,
     QuotaExceeded,
+    TopologyManagerOff,
     TopologyNotAware,
     UnreadableAnnotation,
     UnreadableDeviceAnnotation,
@@ -44,6 +45,7 @@ def _about(blocker: Blocker) -> Keys:
         case (
             NoLeader()
             | NoTopologyTree()
+            | TopologyManagerOff()
             | TopologyNotAware()
             | UnknownLayer()
             | InvalidDeviceAmount()

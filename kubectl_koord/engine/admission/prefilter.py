@@ -8,7 +8,12 @@ from kubectl_koord.engine.attempts.attempt import needed
 from kubectl_koord.engine.gang_settings import Spec
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import TopologyRequirements
-from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine.reasons.prefilter import (
+    NoTopologyTree,
+    PreFilterRefusal,
+    TopologyManagerOff,
+    TopologyNotAware,
+)
 from kubectl_koord.engine.tree import ROOT_LAYER, NoTree, Tree
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -33,6 +38,8 @@ def prefilter_refusal(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tr
         return None
     if isinstance(tree, NoTree):
         return NoTopologyTree(tree.fault)
+    if not snapshot.config.manages_topology:
+        return TopologyManagerOff()
     return TopologyNotAware() if not snapshot.config.aware_of_topology and waits_for_members(group) else None
 
 

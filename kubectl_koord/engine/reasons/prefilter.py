@@ -27,6 +27,15 @@ class NoTopologyTree(Struct, frozen=True):
         return "no-topology" if self.fault.code in {"no-topology", "topology-other-name"} else "broken-layer-chain"
 
 
+class TopologyManagerOff(Struct, frozen=True):
+    """The job has a topology spec, and the scheduler runs without the manager that builds trees.
+
+    The scheduler says "no cluster network topology" here, too.
+    """
+
+    code: ClassVar[Literal["no-topology"]] = "no-topology"
+
+
 class TopologyNotAware(Struct, frozen=True):
     """The job has a topology spec, and awareNetworkTopology is off, so that none is planned.
 
@@ -165,5 +174,5 @@ PodRefusal: TypeAlias = (
 )
 """What is wrong with the pod itself, so that no node can help."""
 
-PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | PodRefusal | QuotaExceeded
+PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyManagerOff | TopologyNotAware | PodRefusal | QuotaExceeded
 """Why a pod, and with it its job, is refused before any node is looked at."""

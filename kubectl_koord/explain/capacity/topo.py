@@ -283,6 +283,8 @@ def _summed(occupants: Iterable[Occupant]) -> Mapping[str, int]:
 
 
 def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
+    if not snapshot.config.manages_topology:
+        yield Notice("topology-manager-off", sentences.NO_MANAGER)
     for merged in tree.merged:
         yield Notice("merged-domains", sentences.merged(merged.layer, merged.name, merged.parents))
     if tree.outside:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from kubectl_koord.engine.tree import TreeFault
-from kubectl_koord.wording.refusals.tree import fault_clause
+from kubectl_koord.wording.refusals.tree import MANAGER_OFF, fault_clause
 from kubectl_koord.wording.words import count, listed
 
 _ROOT = "(root)"
+NO_MANAGER = f"{MANAGER_OFF}: gangs with a topology spec are never placed."
 
 
 def no_tree(fault: TreeFault) -> str:

@@ -12,6 +12,7 @@ from kubectl_koord.engine.reasons.prefilter import (
     NoTopologyTree,
     PreFilterRefusal,
     QuotaExceeded,
+    TopologyManagerOff,
     TopologyNotAware,
     UnreadableAnnotation,
     UnreadableDeviceAnnotation,
@@ -20,7 +21,7 @@ from kubectl_koord.engine.reasons.prefilter import (
 from kubectl_koord.wording.refusals.claims import claims_sentence
 from kubectl_koord.wording.refusals.devices import invalid_devices
 from kubectl_koord.wording.refusals.nodes import obstacle
-from kubectl_koord.wording.refusals.tree import fault_clause
+from kubectl_koord.wording.refusals.tree import MANAGER_OFF, fault_clause
 from kubectl_koord.wording.refusals.volumes import unbound_sentence
 from kubectl_koord.wording.words import amounts_of, listed, resource_name
 
@@ -35,6 +36,8 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
     match refusal:
         case NoTopologyTree(fault):
             return f"{fault_clause(fault)}."
+        case TopologyManagerOff():
+            return f"it has a topology spec, and {MANAGER_OFF}."
         case TopologyNotAware():
             return (
                 "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its"

@@ -23,6 +23,11 @@ def see_scheduler(home: Home) -> str:
     return paste("kubectl", "get", "pods", "-n", home.namespace, "-l", "koord-app=koord-scheduler")
 
 
+def edit_scheduler(home: Home) -> str:
+    """Return what edits the scheduler's Deployment."""
+    return paste("kubectl", "edit", "deployment", home.scheduler, "-n", home.namespace)
+
+
 def edit_scheduler_config(home: Home) -> str:
     """Return what edits the scheduler's configuration."""
     return paste("kubectl", "edit", "configmap", home.config, "-n", home.namespace)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from kubectl_koord.model.installation import TREE_MANAGER
 from kubectl_koord.model.pods import SCHEDULER_LABEL
 from kubectl_koord.wording.words import count, listed
 
@@ -15,6 +16,7 @@ SET_MIN_AVAILABLE = (
 )
 SPELL_OUT_GROUPS = "Write every id in the groups annotation as NAMESPACE/NAME"
 SET_MATCH_POLICY = "Set match policy waiting-and-running, so that bound pods count"
+START_TOPOLOGY_MANAGER = f"Start koord-scheduler with {TREE_MANAGER}=true"
 SET_TOPOLOGY_AWARE = "Set awareNetworkTopology: true in the CoschedulingArgs and restart koord-scheduler"
 FIX_LAYERS = "Fix parentTopologyLayer: every entry must be on one chain from NodeTopologyLayer to the top"
 

@@ -280,6 +280,26 @@ def test_the_schedulers_flags_may_switch_the_election_off(name: str, container: 
 
 
 @pytest.mark.parametrize(
+    ("arguments", "manages"),
+    [
+        ([], True),
+        (["--config=x"], False),
+        (["--enable-network-topology-manager"], True),
+        (["--enable-network-topology-manager=true"], True),
+        (["--enable-network-topology-manager=T"], True),
+        (["--enable-network-topology-manager=true", "--enable-network-topology-manager=false"], False),
+    ],
+)
+def test_without_its_flag_the_scheduler_manages_no_topology(arguments: list[str], manages: bool) -> None:  # noqa: FBT001
+    container = {"image": "koord-scheduler", "args": arguments}
+    deployment = thing("Deployment", "koord-scheduler", spec={"template": {"spec": {"containers": [container]}}})
+    text = "profiles: [{schedulerName: koord-scheduler}]"
+    written = thing("ConfigMap", "koord-scheduler-config", data={"koord-scheduler-config": text})
+    for objects in ((deployment,), (deployment, written)):
+        assert collect(*objects).snapshot(moment="", source="file").config.manages_topology is manages
+
+
+@pytest.mark.parametrize(
     ("plugins", "flag", "expected"),
     [
         ("{}", "", ClaimSettings()),

@@ -22,7 +22,7 @@ from kubectl_koord.engine.admission.blockers import (
 )
 from kubectl_koord.engine.admission.leader import NoLeader
 from kubectl_koord.engine.admission.prefilter import UnknownLayer
-from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, TopologyNotAware
+from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, TopologyManagerOff, TopologyNotAware
 from kubectl_koord.engine.tree import NoTopology, build
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.pods import GangAnnotations
@@ -88,6 +88,7 @@ def blockers(drawing: Drawing, name: str = "job") -> tuple[Blocker, ...]:
         (OF_PEER.with_gang("peer", 1), GroupsDiffer("default/job", ("default/peer",))),
         (FREE.with_gang("job", 1, must_gather=SPINE).but(topologies={}), NoTopologyTree(NoTopology())),
         (FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False), TopologyNotAware()),
+        (FREE.with_gang("job", 1, must_gather=SPINE).configured(manages_topology=False), TopologyManagerOff()),
         (FREE.with_gang("job", 1, must_gather="Rack"), UnknownLayer("Rack", (SPINE, BLOCK, NODE))),
     ],
 )

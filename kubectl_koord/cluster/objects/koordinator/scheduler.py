@@ -16,6 +16,7 @@ from kubectl_koord.model import objects
 from kubectl_koord.model.hardware.devices import DEVICE_SCORING
 from kubectl_koord.model.hardware.numa import NUMASettings
 from kubectl_koord.model.hardware.scoring import Scoring
+from kubectl_koord.model.installation import manages_topology
 from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
 
@@ -135,6 +136,7 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
         return SchedulerConfig(
             version=version,
             version_from=version_from,
+            manages_topology=manages_topology(flags),
             unshareable_gpus=_OF_CHART,
             elects_leader=elects,
             quotas=settings({}, gates),
@@ -148,6 +150,7 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
         profiles=_names_of(profiles),
         preemption=bool(arguments.get("enablePreemption", False)),
         aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
+        manages_topology=manages_topology(flags),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
         load=load_aware.settings(_arguments(profiles[0], "LoadAwareScheduling")),
         numa=_numa(_arguments(profiles[0], "NodeNUMAResource")),
