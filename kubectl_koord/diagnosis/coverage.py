@@ -1,8 +1,10 @@
 """What an answer rests on that was not read or is not evaluated; each makes a yes unknown."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypeAlias
 
+from kubectl_koord.engine.admission.open_settings import of_pods
 from kubectl_koord.engine.fit.device_share import PodDeviceRequest, request_of
 from kubectl_koord.engine.fit.interpod_affinity.selecting import needs_unread_namespaces
 from kubectl_koord.engine.fit.node_affinity import is_selected
@@ -15,10 +17,13 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.hardware.numa import NO_NUMA, policy_of
 from kubectl_koord.model.objects import Node
+from kubectl_koord.model.plugins import POINTS, VOLUMES
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.quotas import IGNORE_TERMINATING
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
+    AttachedVolume,
+    OpenPlugin,
     OpenQuota,
     PodSetting,
     QuotaSetting,
@@ -149,6 +154,8 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
         yield UnreadLoad()
     if any(pod.requirements.requests for pod in pods) and not snapshot.sees("NodeResourceTopology"):
         yield UnreadTopologies()  # a node's policy may stand there alone
+    yield from of_pods(pods, snapshot)
+    yield from _plugins(pods, snapshot)
     yield from _quotas(pods, snapshot)
     wanted = {resource for pod in pods for resource, _ in pod.requirements.requests}
     if any(is_device(resource) for resource in wanted) and not snapshot.sees("Device"):
@@ -205,6 +212,41 @@ def _limits(snapshot: Snapshot) -> Iterator[Unevaluated]:
         yield UnreadClaims()
     elif rules(snapshot.config.version).counts_attachments and not snapshot.sees("VolumeAttachment"):
         yield UnreadAttachments()
+
+
+def _plugins(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
+    """Yield the plugins that lack points at which they bear on these pods, where what comes of it is not certain."""
+    for name, points in snapshot.config.plugins.off:
+        bears = _MISSED.get(name)
+        if snapshot.config.plugins.is_partial(name) if bears is None else bears(frozenset(points), pods, snapshot):
+            yield OpenPlugin(name, points)
+
+
+def _has_volumes(pod: PendingPod) -> bool:
+    own = pod.requirements
+    return bool(own.claims or own.ephemeral) or any(isinstance(one, AttachedVolume) for one in own.unevaluated)
+
+
+def _wants_devices_of_zones(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> bool:
+    """Tell whether devices and NUMA zones are chosen together: DeviceShare and NodeNUMAResource ask each other then."""
+    wants = any(is_device(resource) for pod in pods for resource, _ in pod.requirements.requests)
+    return wants and (bool(snapshot.numa_settings) or any(pod.requirements.numa != NO_NUMA for pod in pods))
+
+
+_Pods: TypeAlias = tuple[PendingPod, ...]
+_MISSED: Mapping[str, Callable[[frozenset[str], _Pods, Snapshot], bool]] = {
+    **dict.fromkeys(("Coscheduling", "Reservation"), lambda _points, _pods, _snapshot: False),  # told elsewhere
+    "ElasticQuota": lambda points, _pods, _snapshot: "reserve" in points and "preFilter" not in points,
+    "NodeResourcesFit": lambda _points, _pods, _snapshot: True,
+    "DeviceShare": lambda points, pods, snapshot: (
+        points != {*POINTS["DeviceShare"]} or _wants_devices_of_zones(pods, snapshot)
+    ),
+    "NodeNUMAResource": lambda points, pods, snapshot: (
+        points != {*POINTS["NodeNUMAResource"]} or _wants_devices_of_zones(pods, snapshot)
+    ),
+    **dict.fromkeys(VOLUMES, lambda _points, pods, _snapshot: any(map(_has_volumes, pods))),
+}
+"""When plugins that lack points are missed, where that is not simply when they still filter."""
 
 
 def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:

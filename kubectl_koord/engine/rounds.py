@@ -37,6 +37,7 @@ MOST_ROUNDS = 64
 MOST_BRANCHES = 8
 """How many continuations of one first attempt are followed."""
 _MOST_KEPT = 16
+_DISABLED = Preemption(eligible=False, reason="preemption-disabled")
 
 
 class Outcome(Struct, frozen=True):
@@ -203,10 +204,11 @@ def post_filter(
 
     There is more than one where it is open which node ElasticQuota takes.
     """
-    found = preempt(job.value, view, failed.value, victim_order)
+    config = view.snapshot.config
+    found = preempt(job.value, view, failed.value, victim_order) if config.preemption else _DISABLED
     if found.reason is None:
         return (found,)
-    within_quota = preempt_within_quota(job.value, view, failed.value)
+    within_quota = preempt_within_quota(job.value, view, failed.value) if config.plugins.preempts_in_quotas else ()
     if within_quota or found.reason != "not-helpful":
         return within_quota or (found,)
     retried = preempt_as_retried(job.value, view, failed.value)

@@ -96,7 +96,7 @@ class QuotaSettings(Struct, frozen=True):
     revokes: pods of a quota that stays above its runtime are evicted (`monitorAllQuotas`).
     trees, no_default, guarantees, ignores_terminating: gates MultiQuotaTree, DisableDefaultQuota,
     ElasticQuotaGuaranteeUsage, ElasticQuotaImmediateIgnoreTerminatingPod. open_gates: gates that are on, decide, and
-    are not evaluated.
+    are not evaluated. enforced: whether PreFilter asks quotas at all.
     """
 
     by_runtime: bool = True
@@ -113,3 +113,4 @@ class QuotaSettings(Struct, frozen=True):
     guarantees: bool = False
     ignores_terminating: bool = False
     open_gates: tuple[str, ...] = ()
+    enforced: bool = True

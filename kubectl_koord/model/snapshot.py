@@ -16,6 +16,7 @@ from kubectl_koord.model.namespaces import NamespaceLabels
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.others.migrations import MigrationJob
 from kubectl_koord.model.others.volcano import Volcano
+from kubectl_koord.model.plugins import Plugins
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.reservations import ByLabel, Reservation, ReservedMember, by_label
@@ -49,8 +50,8 @@ class SchedulerConfig(Struct, frozen=True):
     `load` holds LoadAwareScheduling's arguments. `numa` those of NodeNUMAResource. `device_scoring` is how
     DeviceShare scores devices, and `aligns_devices` whether it has a say in NUMA zones; `unshareable_gpus` holds the
     vendors and models of GPUs that cannot be shared.
-    `reservation_lacks` are the points of preFilter, filter and reserve at which the profile does not enable
-    plugin Reservation.
+    `profiles` are the schedulerNames; the settings are those of the first, and those of the `differing` are others.
+    `preemption` is whether Coscheduling preempts; `plugins` tells which plugins are not enabled, and where.
     `claims` is how resource claims are treated.
     `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
@@ -60,6 +61,7 @@ class SchedulerConfig(Struct, frozen=True):
     version: str = "1.8"
     version_from: str = "assumed"
     profiles: tuple[str, ...] = ("koord-scheduler",)
+    differing: tuple[str, ...] = ()
     preemption: bool = True
     aware_of_topology: bool = True
     manages_topology: bool = True
@@ -71,7 +73,7 @@ class SchedulerConfig(Struct, frozen=True):
     unshareable_gpus: tuple[tuple[str, str], ...] = ()
     elects_leader: bool = True
     quotas: QuotaSettings = QuotaSettings()
-    reservation_lacks: tuple[str, ...] = ()
+    plugins: Plugins = Plugins()
     claims: ClaimSettings = ClaimSettings()
     assumed: bool = True
     home: Home = HOME

@@ -226,6 +226,21 @@ class NodeSetting(_Unevaluated, frozen=True, gc=False):
     code: NodeSettingCode
 
 
+class OpenPlugin(_Unevaluated, frozen=True, gc=False):
+    """A plugin of the scheduler's that a profile does not enable at some points, and without which is not evaluated."""
+
+    may_admit: ClassVar[bool] = True
+    name: str
+    points: tuple[str, ...]
+
+
+class OtherProfile(_Unevaluated, frozen=True, gc=False):
+    """A profile of the scheduler that is configured otherwise than its first, whose settings are read."""
+
+    may_admit: ClassVar[bool] = True
+    name: str
+
+
 PodUnevaluated: TypeAlias = (
     AttachedVolume | PodSetting | WideningPodSetting | UnreadRuntimeClass | OpenProfile | OpenCards
 )
@@ -252,4 +267,6 @@ Unevaluated: TypeAlias = (
     | IncompletePool
     | UnreadDevices
     | NodeSetting
+    | OpenPlugin
+    | OtherProfile
 )

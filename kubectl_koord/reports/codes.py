@@ -107,7 +107,7 @@ _Odd: TypeAlias = Literal[
 WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""
 
-ReasonCode: TypeAlias = Literal["not-needed", "preemption-disabled"] | Refusal
+ReasonCode: TypeAlias = Literal["not-needed"] | Refusal
 """Why `preempt` names no victims; the causes that keep a gang from being tried are reasons, too."""
 
 ActionCode: TypeAlias = Literal[

@@ -177,13 +177,12 @@ def every_outcome(
     `alone` leaves them out. `most_rounds` is as in `outcomes`.
     """
     snapshot = simulation.snapshot
-    enabled = preemption and snapshot.config.preemption
     every = _jobs(snapshot, Identity(simulation.subject), Identity(simulation.tree))
     now = view or simulation.view
     found = (Landing(now),) if alone else _landings(simulation, now)
     for landing in found:
         for job in every:
-            for outcome in outcomes(job, landing.view, preemption=enabled, most_rounds=most_rounds):
+            for outcome in outcomes(job, landing.view, preemption=preemption, most_rounds=most_rounds):
                 yield structs.replace(outcome, landing=landing.nodes) if len(found) > 1 else outcome
 
 

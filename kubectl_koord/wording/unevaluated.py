@@ -13,9 +13,11 @@ from kubectl_koord.model.unevaluated import (
     OpenCards,
     OpenCardsCode,
     OpenClaim,
+    OpenPlugin,
     OpenProfile,
     OpenProfileCode,
     OpenQuota,
+    OtherProfile,
     PodSetting,
     PodSettingCode,
     QuotaFault,
@@ -94,6 +96,11 @@ _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
 }
 
 
+def depends_on(items: Iterable[Unevaluated]) -> str:
+    """Return that the answer depends on what is not evaluated."""
+    return f"it depends on {unevaluated_names(items)}, which is not evaluated."
+
+
 def unevaluated_names(items: Iterable[Unevaluated]) -> str:
     """Return `quota team, CPU binding and node settings (NUMA topology policy)`: node settings together, last."""
     items = tuple(items)
@@ -147,6 +154,10 @@ def _name(item: Unevaluated) -> str:
             return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
         case OpenProfile(name, code):
             return f"ClusterColocationProfile{f' {name}' if name else 's'} ({_PROFILES[code]})"
+        case OtherProfile(name):
+            return f"profile {name} of the scheduler, whose settings differ from those of the first"
+        case OpenPlugin(name, points):
+            return f"plugin {name} of the scheduler, which its profile does not enable at {listed(points)}"
         case OpenCards(code):
             return f"what Koordinator's webhook makes of parts of GPUs ({_CARDS[code]})"
         case PodSetting(code) | WideningPodSetting(code):

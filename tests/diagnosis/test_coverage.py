@@ -7,11 +7,14 @@ from kubectl_koord.diagnosis.coverage import basis, not_evaluated
 from kubectl_koord.explain.capacity.topo import topo
 from kubectl_koord.model.hardware.numa import NodeNUMA, PodNUMA
 from kubectl_koord.model.namespaces import NAME_LABEL
+from kubectl_koord.model.plugins import POINTS, Plugins
 from kubectl_koord.model.pods import PodRequirements, PodTerm
 from kubectl_koord.model.quotas import IGNORE_TERMINATING, QuotaSettings
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
+    AttachedVolume,
     NodeSetting,
+    OpenPlugin,
     PodSetting,
     Unevaluated,
     WideningPodSetting,
@@ -172,6 +175,76 @@ def test_without_namespaces_that_a_term_selects_a_yes_and_a_no_are_unknown(cpu: 
     drawing = FREE.with_members(("job-0",), "job", cpu=cpu, pod_anti_affinity=(EVERYBODY,))
     assert why_of(drawing).verdict == ("no" if cpu > 8 else "yes")
     assert why_of(drawing.with_gap("Namespace")).verdict == "unknown"
+
+
+def lacking(plugin: str, *points: str) -> Plugins:
+    return Plugins(((plugin, points or POINTS[plugin]),))
+
+
+OF_ZONES = PodNUMA(policy="Restricted")
+LONE = cluster("s0: b0[n1]").with_pod("job")
+
+
+@pytest.mark.parametrize(
+    ("drawing", "plugins", "is_open"),
+    [
+        (FREE, lacking("Coscheduling", "permit"), True),
+        (FREE, lacking("Coscheduling", "postFilter"), False),
+        (LONE, lacking("Coscheduling"), False),
+        (LONE, lacking("Reservation"), False),
+        (LONE, lacking("ElasticQuota", "preFilter"), False),
+        (LONE, lacking("ElasticQuota", "reserve"), True),
+        (LONE, lacking("NodeResourcesFit"), True),
+        (LONE, lacking("NodeAffinity"), False),
+        (LONE, lacking("NodeAffinity", "preFilter"), True),
+        (LONE, lacking("LoadAwareScheduling", "filter"), False),
+        (LONE, lacking("LoadAwareScheduling", "reserve"), True),
+        (LONE, lacking("DeviceShare", "filter"), True),
+        (LONE, lacking("DeviceShare"), False),
+        (LONE, lacking("VolumeBinding"), False),
+        (LONE.change_pods("job", requirements=PodRequirements(claims=("data",))), lacking("VolumeZone"), True),
+        (
+            LONE.change_pods("job", requirements=PodRequirements(unevaluated=(AttachedVolume("disk"),))),
+            lacking("VolumeRestrictions", "filter"),
+            True,
+        ),
+        (GPU, lacking("DeviceShare"), False),
+        (
+            GPU.with_members(("job-0",), "job", requests=cpus(1, nvidia_gpu=1), numa=OF_ZONES),
+            lacking("NodeNUMAResource"),
+            True,
+        ),
+    ],
+)
+def test_a_plugin_that_is_not_enabled_leaves_open_what_is_not_certain_without_it(
+    drawing: Drawing,
+    plugins: Plugins,
+    is_open: bool,  # noqa: FBT001
+) -> None:
+    configured = drawing.configured(plugins=plugins)
+    expected = tuple(OpenPlugin(*one) for one in plugins.off) if is_open else ()
+    assert tuple(
+        one for one in not_evaluated(configured.subject("job"), configured) if isinstance(one, OpenPlugin)
+    ) == (expected)
+
+
+def test_the_settings_of_another_profile_make_a_no_unknown_as_well_as_a_yes() -> None:
+    drawing = LONE.change_pods("job", scheduler="own").configured(
+        profiles=("koord-scheduler", "own"), differing=("own",)
+    )
+    words = "it depends on profile own of the scheduler, whose settings differ from those of the first, which is not"
+    for asked in (drawing, drawing.with_running("full", on="n1", cpu=8)):
+        report = why_of(asked)
+        assert (report.verdict, report.cause) == ("unknown", Cause("not-evaluated", f"{words} evaluated."))
+
+
+def test_what_blocks_a_gang_is_open_where_its_plugin_is_not_enabled() -> None:
+    report = why_of(FREE.with_group("job", 5).configured(plugins=lacking("Coscheduling")))
+    words = "plugin Coscheduling of the scheduler, which its profile does not enable at preFilter, postFilter, reserve"
+    assert (report.verdict, report.cause) == (
+        "unknown",
+        Cause("not-evaluated", f"it depends on {words} and permit, which is not evaluated."),
+    )
 
 
 def test_settings_of_very_many_nodes_are_taken_to_count() -> None:

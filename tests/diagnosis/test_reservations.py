@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubectl_koord.model.plugins import Plugins
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse, ReservedMember
 from tests.build import Drawing, cluster, preempt_of, why_of
 
@@ -70,7 +71,7 @@ UNCHECKED = "what pods may or must use of reservations is not checked"
 def test_a_profile_without_reservations_is_told_to_those_who_may_use_one(
     points: tuple[str, ...], message: str | None
 ) -> None:
-    drawing = ONE.with_reservation("r", "n1", 4).configured(reservation_lacks=points)
+    drawing = ONE.with_reservation("r", "n1", 4).configured(plugins=Plugins((("Reservation", points),)))
     expected = [("reservation-plugin-off", message)] if message else []
     assert told(drawing.with_gang("job", 1, 1, labels=MINE)) == expected
     assert told(drawing.with_gang("job", 1, 1)) == []

@@ -1,10 +1,11 @@
 """preempt --dry-run: whom, where, at whose cost, and whether it helps."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from kubectl_koord.engine.rounds import MOST_ROUNDS
+from kubectl_koord.model.plugins import Plugins
 from kubectl_koord.model.quotas import NAME_LABEL
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
@@ -149,6 +150,77 @@ def test_what_keeps_a_gang_from_being_tried_keeps_it_from_preempting() -> None:
 def test_where_preemption_is_off_nobody_dies() -> None:
     message = "default/job would preempt no pods: enablePreemption is off."
     assert refused(TAKEN.configured(preemption=False)) == ("no", "preemption-disabled", False, message)
+
+
+def test_where_the_plugin_does_not_preempt_that_is_said() -> None:
+    off = Plugins((("Coscheduling", ("postFilter",)),))
+    message = "default/job would preempt no pods: plugin Coscheduling is not enabled at postFilter."
+    assert refused(TAKEN.configured(preemption=False, plugins=off)) == ("no", "preemption-disabled", False, message)
+
+
+IN_QUOTA = TAKEN.with_quota("default", cpu=8)
+
+
+def test_quotas_preempt_for_a_lone_pod_where_jobs_do_not() -> None:
+    drawing = cluster("s0: b0[n1]").with_quota("default", cpu=8).with_running("low", on="n1", cpu=8)
+    report = preempt_of(drawing.with_pod("job", cpu=8, priority=9).configured(preemption=False))
+    assert (report.verdict, [victim.pod for victim in report.victims]) == ("yes", ["default/low"])
+
+
+def test_for_pods_of_a_gang_it_is_open_whom_quotas_alone_preempt() -> None:
+    message = (
+        "default/job: cannot tell which pods it would preempt: job preemption is off, so each of its pods preempts in"
+        " its quota alone; this is not evaluated."
+    )
+    assert refused(IN_QUOTA.configured(preemption=False)) == ("unknown", None, None, message)
+
+
+@pytest.mark.parametrize("points", [("postFilter",), ("preFilter", "postFilter", "reserve")])
+def test_quotas_preempt_nobody_where_their_plugin_does_not(points: tuple[str, ...]) -> None:
+    off = Plugins((("ElasticQuota", points),))
+    message = "default/job would preempt no pods: plugin ElasticQuota is not enabled at postFilter."
+    drawing = IN_QUOTA.configured(preemption=False, plugins=off)
+    assert refused(drawing) == ("no", "preemption-disabled", False, message)
+
+
+def test_a_pod_that_its_quota_refuses_preempts_nobody_where_the_plugin_does_not() -> None:
+    team = ((NAME_LABEL, "team"),)
+    drawing = cluster("s0: b0[n1:16]").with_quota("team", cpu=8).with_gang("job", 1, 8, priority=9, labels=team)
+    drawing = drawing.with_running("low", on="n1", cpu=8, labels=team, protected=True)
+    assert preempt_of(drawing).verdict == "yes"
+    report = preempt_of(drawing.configured(plugins=Plugins((("ElasticQuota", ("postFilter",)),))))
+    message = "default/job would preempt no pods: plugin ElasticQuota is not enabled at postFilter."
+    assert (report.verdict, report.reason, report.victims) == ("no", "preemption-disabled", ())
+    assert report.message == message
+
+
+BY_DEFAULT = (
+    "default/job: cannot tell which pods it would preempt: kube-scheduler's DefaultPreemption is enabled at postFilter,"
+    " and whom that preempts is not evaluated."
+)
+
+
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_whom_default_preemption_preempts_is_left_open(order: Literal["first", "last"]) -> None:
+    drawing = TAKEN.configured(preemption=False, plugins=Plugins(default_preemption=order))
+    assert refused(drawing) == ("unknown", None, None, BY_DEFAULT)
+
+
+def test_default_preemption_matters_only_where_the_plugins_before_it_preempt_nobody() -> None:
+    assert preempt_of(TAKEN.configured(plugins=Plugins(default_preemption="last"))).verdict == "yes"
+    assert preempt_of(TAKEN.configured(plugins=Plugins(default_preemption="first"))).message == BY_DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("drawing", "reason"),
+    [
+        (FREE, "not-needed"),
+        (FREE.with_running("high", on="n1", cpu=8, priority=9), "no-victims"),
+        (TAKEN.change_pods(never_preempts=True), "policy-never"),
+    ],
+)
+def test_default_preemption_is_no_matter_where_it_can_preempt_nobody(drawing: Drawing, reason: str) -> None:
+    assert preempt_of(drawing.configured(plugins=Plugins(default_preemption="first"))).reason == reason
 
 
 def test_what_could_not_be_read_leaves_it_open() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.model.plugins import Plugins
 from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.reports.edits import AddNode, DeletePod, Tolerate, Uncordon
@@ -57,6 +58,8 @@ def test_preemption_may_be_on_its_way() -> None:
     way = WayOut("wait-for-preemption", message, command, edits, (freed("low", on="n1"),))
     assert ways(drawing, "wait-for-preemption") == (way,)
     assert ways(drawing.configured(preemption=False), "wait-for-preemption") == ()
+    by_default = Plugins(default_preemption="first")
+    assert ways(drawing.configured(plugins=by_default), "wait-for-preemption") == ()
     assert ways(drawing.change_pods(never_preempts=True), "wait-for-preemption") == ()
 
 

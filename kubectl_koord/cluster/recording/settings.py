@@ -9,7 +9,9 @@ import msgspec
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.fields.load_aware import Arguments
+from kubectl_koord.cluster.objects.fields.plugins import PREEMPTION
 from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.model.plugins import POINTS
 
 NAME = "koord-scheduler-config"
 _Tree = dict[str, Any]
@@ -50,7 +52,7 @@ _POINTS = (
     "permit",
     "postBind",
 )
-_PLUGINS = {"Coscheduling", "DefaultPreemption", "DynamicResources", "Reservation", "*"}
+_PLUGINS = {*POINTS, PREEMPTION, "*"}
 _SETTING = re.compile(r"[a-z][A-Za-z]{0,39}")
 UNREADABLE = "{KubeSchedulerConfiguration"
 """What stands for a configuration that cannot be read."""

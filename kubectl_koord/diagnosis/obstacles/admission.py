@@ -8,6 +8,7 @@ from kubectl_koord.engine.admission.blockers import (
     Keys,
     NoSuchGangs,
     OmitsItself,
+    OpenConfiguration,
     TooFewPods,
 )
 from kubectl_koord.engine.admission.leader import NoLeader
@@ -53,6 +54,7 @@ def _about(blocker: Blocker) -> Keys:
             | UnreadableDeviceAnnotation()
             | FractionalBinding()
             | UnreadableAnnotation()
+            | OpenConfiguration()
         ):
             return ()
         case (

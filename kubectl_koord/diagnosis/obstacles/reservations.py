@@ -23,7 +23,7 @@ def notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Iterator[Not
     """Yield what the scheduler does with reservations that the objects do not show, as far as it concerns a subject."""
     found = tuple(outcomes)
     known = rules(simulation.snapshot.config.version)
-    lacks = simulation.snapshot.config.reservation_lacks
+    lacks = simulation.snapshot.config.plugins.lacks("Reservation")
     if lacks and _may_draw(simulation):
         yield Notice("reservation-plugin-off", words.plugin_off(lacks))
     members = [pod.reserves.name for pod in simulation.subject.pending if pod.reserves is not None]

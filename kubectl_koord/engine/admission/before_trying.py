@@ -20,10 +20,12 @@ from kubectl_koord.engine.admission.blockers import (
     NoSuchGangs,
     NotInitialised,
     OmitsItself,
+    OpenConfiguration,
     OtherScheduler,
     TooFewPods,
 )
 from kubectl_koord.engine.admission.leader import no_leader
+from kubectl_koord.engine.admission.open_settings import open_settings
 from kubectl_koord.engine.admission.prefilter import prefilter_refusal, unknown_layer
 from kubectl_koord.engine.attempts.attempt import needed
 from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
@@ -42,9 +44,11 @@ def before_trying(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> 
     """
     found = [*_of_scheduler(subject, snapshot), *_of_pods(subject, snapshot)]
     if isinstance(subject, GangSubject):
-        found.extend(_of_group(subject.group, snapshot))
+        of_gang = [*_of_group(subject.group, snapshot)]
         if not subject.group.is_satisfied():
-            found.extend(_of_topology(subject.group, snapshot, tree))
+            of_gang.extend(_of_topology(subject.group, snapshot, tree))
+        settings = open_settings(subject, snapshot) if of_gang else ()
+        found.extend([OpenConfiguration(settings)] if settings else of_gang)
     return tuple(sorted(found, key=is_open))
 
 
@@ -55,7 +59,9 @@ def is_open(blocker: Blocker) -> bool:
     their resource claims are, and may fail before enough others have a place. A gang that its own list leaves out is
     tried when those that it lists are.
     """
-    return isinstance(blocker, OmitsItself) or (isinstance(blocker, Gated | ClaimsUnready) and blocker.enough_others)
+    return isinstance(blocker, OmitsItself | OpenConfiguration) or (
+        isinstance(blocker, Gated | ClaimsUnready) and blocker.enough_others
+    )
 
 
 def keys(pods: Iterable[PendingPod]) -> Keys:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.admission.leader import NoLeader
+from kubectl_koord.engine.admission.open_settings import OpenSetting
 from kubectl_koord.engine.admission.prefilter import UnknownLayer
 from kubectl_koord.engine.fit.resource_claims.readiness import UnreadyClaim
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
@@ -167,6 +168,13 @@ class GroupsDiffer(Struct, frozen=True):
     code: ClassVar[Literal["groups-differ"]] = "groups-differ"
 
 
+class OpenConfiguration(Struct, frozen=True):
+    """It is open whether what blocks the gang does: some settings of the scheduler are not evaluated."""
+
+    settings: tuple[OpenSetting, ...]
+    code: ClassVar[Literal["not-evaluated"]] = "not-evaluated"
+
+
 Blocker: TypeAlias = (
     OtherScheduler
     | MixedSchedulers
@@ -184,5 +192,6 @@ Blocker: TypeAlias = (
     | GroupsDiffer
     | PreFilterRefusal
     | UnknownLayer
+    | OpenConfiguration
 )
 """Why a gang or a pod is not tried, or is refused whatever the nodes are."""

@@ -96,6 +96,22 @@ _BY_REQUIREMENTS: frozenset[Prepare] = frozenset(
 Of the cluster they look at the snapshot and at these reservations alone.
 """
 
+_PLUGINS: Mapping[Prepare, str] = {
+    cordon.prepare: "NodeUnschedulable",
+    taints.prepare: "TaintToleration",
+    node_affinity.prepare: "NodeAffinity",
+    ports.prepare: "NodePorts",
+    topology_spread.prepare: "PodTopologySpread",
+    interpod_affinity.prepare: "InterPodAffinity",
+    resource_claims.prepare: "DynamicResources",
+    load_aware.prepare: "LoadAwareScheduling",
+    settings.prepare: "NodeNUMAResource",
+    amplified.prepare: "NodeNUMAResource",
+    placing.prepare: "NodeNUMAResource",
+    device_share.prepare: "DeviceShare",
+}
+"""Whose filters they are that are left out where a profile does not enable the plugin at all."""
+
 _REFUSALS = frozenset(get_args(PreFilterRefusal))
 _MOST_KINDS = 16
 """Of so many kinds of pods a snapshot keeps what is prepared by their requirements."""
@@ -190,12 +206,19 @@ def prepare(
     cluster = Cluster(view, rules, claims or {}, first, pending)
     mine = drawable(view, trigger)
     shared = {} if mine.uids else _by_requirements(trigger, cluster)
-    every = (shared[one] if one in shared else one(trigger, cluster) for one in FILTERS)
+    every = (shared[one] if one in shared else one(trigger, cluster) for one in _enabled(view.snapshot))
     found = [one for one in every if one is not None]
     checks = tuple([one for one in found if _is_check(one)])
     refusing = (one for one in found if isinstance(one, PreFilterRefusal))
     refusal = next(refusing, None) if len(checks) < len(found) else None
     return Prepared(trigger, checks, by_node, refusal, mine.uids)
+
+
+@memoised
+def _enabled(snapshot: Snapshot) -> tuple[Prepare, ...]:
+    """Return the filters of the plugins that are enabled."""
+    plugins = snapshot.config.plugins
+    return tuple([one for one in FILTERS if one not in _PLUGINS or plugins.filters(_PLUGINS[one])])
 
 
 def _by_requirements(trigger: PendingPod, cluster: Cluster) -> Mapping[Prepare, Check | PreFilterRefusal | None]:

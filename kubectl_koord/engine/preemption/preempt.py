@@ -26,7 +26,9 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.values.memo import Identity, recently
 
-Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
+Refusal: TypeAlias = Literal[
+    "preemption-disabled", "no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"
+]
 """Why one attempt preempts no pod."""
 
 _MOST_KEPT = 8

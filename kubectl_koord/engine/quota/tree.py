@@ -149,6 +149,8 @@ class QuotaTree(Struct, frozen=True, dict=True):
 
     def limits(self, name: str) -> bool:
         """Tell whether a quota can refuse any pod: built-in ones have no runtime, and usually no minimum."""
+        if not self.settings.enforced:
+            return False
         return bool(name) and (name not in BUILT_IN or not self.settings.by_runtime or bool(self.quotas[name].min))
 
     def fault_of(self, pod: PendingPod | RunningPod) -> QuotaFault | None:

@@ -25,7 +25,6 @@ from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import (
     DEPENDS_ON_MEMORY,
     SCHEDULER_FORGOT,
-    depends_on,
     place_may_be_taken,
     place_taken,
     remembered,
@@ -33,8 +32,13 @@ from kubectl_koord.wording.answers.pending import (
 from kubectl_koord.wording.answers.progress import called
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.reservations import once_placed
+from kubectl_koord.wording.unevaluated import depends_on
 
-_FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them
+_FOR_EACH = {
+    "preemption-disabled",
+    "policy-never",
+    "no-victims",
+}  # what keeps all pods that are alike from preempting keeps each of them
 
 
 def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = None) -> PreemptReport:
@@ -60,8 +64,6 @@ def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = 
     blind = visibility.unread_for(subject, snapshot)
     if blind:
         return _idle(simulation, warnings, None, could_not_be_read(blind), verdict="unknown")
-    if not snapshot.config.preemption:
-        return _idle(simulation, warnings, "preemption-disabled", sentences.DISABLED, verdict="no", helps=False)
     outcomes = open_outcomes(simulation)
     if all(outcome.placed_at_once for outcome in outcomes):
         return _as_remembered(simulation, _placed_alone(simulation, outcomes, warnings))
@@ -125,7 +127,21 @@ def _tried(
         outcomes = outcomes_of_each(simulation, view)
     if not outcomes:
         return _idle(simulation, warnings, None, sentences.EACH_POD_ALONE, verdict="unknown")
+    if _may_preempt_by_default(simulation, outcomes):
+        return _idle(simulation, warnings, None, sentences.BY_DEFAULT_PREEMPTION, verdict="unknown")
+    if not simulation.snapshot.config.preemption and not _is_lone(simulation) and any(one.rounds for one in outcomes):
+        return _idle(simulation, warnings, None, sentences.WITHIN_QUOTA_ALONE, verdict="unknown")
     return _from_outcomes(simulation, outcomes, warnings)
+
+
+def _may_preempt_by_default(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> bool:
+    """Tell whether kube-scheduler's own preemption may choose victims, which is not evaluated."""
+    order = simulation.snapshot.config.plugins.default_preemption
+    if not order or _preempts_nobody(simulation) or all(pod.never_preempts for pod in simulation.subject.pending):
+        return False
+    if order == "first":
+        return any(not outcome.placed_at_once for outcome in outcomes)
+    return any(not outcome.placed_at_once and not outcome.rounds for outcome in outcomes)
 
 
 def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
@@ -250,6 +266,8 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
     helps = None if outcome.placed_at_once else outcome.runs
     if not outcome.placed_at_once and not outcome.rounds and outcome.last is not None:
         reason = outcome.last.reason or "not-helpful"
+        if _disabled(simulation, outcome) is not None:
+            reason = "preemption-disabled"
     verdict: Verdict = "yes" if outcome.placed_at_once or outcome.runs else "no"
     if outcome.runs is None:
         verdict = "unknown"
@@ -342,15 +360,31 @@ def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Ver
     if outcome.placed_at_once:
         return sentences.not_needed(name)
     if not outcome.rounds:
+        disabled = _disabled(simulation, outcome)
+        if disabled is not None:
+            return sentences.disabled(name, disabled)
         last = outcome.last.reason if outcome.last is not None else None
         reason = "plan-not-executable" if outcome.plan_fails else last
         in_vain = outcome.last is not None and bool(outcome.last.in_vain)
         return sentences.no_victims(name, reason, _refusing_quota(outcome), in_vain=in_vain)
+    return _effect(name, outcome)
+
+
+def _effect(name: str, outcome: Outcome) -> str:
+    killed = len(outcome.killed)
     if outcome.each is not None and not outcome.runs:
-        return sentences.helps_some(name, len(outcome.killed), *outcome.each)
-    return sentences.preempts(
-        name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs), retried=_is_retried(outcome)
-    )
+        return sentences.helps_some(name, killed, *outcome.each)
+    return sentences.preempts(name, killed, len(outcome.rounds), runs=bool(outcome.runs), retried=_is_retried(outcome))
+
+
+def _disabled(simulation: Simulation, outcome: Outcome) -> str | None:
+    """Return the plugin that would preempt and is not enabled, empty where its arguments say so; None where none is."""
+    plugins, reason = simulation.snapshot.config.plugins, outcome.last.reason if outcome.last is not None else None
+    if reason is not None and _refusing_quota(outcome) and not plugins.preempts_in_quotas:
+        return "ElasticQuota"
+    if reason != "preemption-disabled":
+        return None
+    return "Coscheduling" if "postFilter" in plugins.lacks("Coscheduling") else ""
 
 
 def _is_retried(outcome: Outcome) -> bool:

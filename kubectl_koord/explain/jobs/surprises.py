@@ -17,7 +17,11 @@ _MOST_OUTCOMES = 8
 def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verdict) -> Iterator[Notice]:
     """Yield what is not expected of the books, of preemption where it may come, and of jobs beside the subject."""
     yield from bookings.notices(simulation, outcomes)
-    if verdict != "yes" and simulation.snapshot.config.preemption:
+    if (
+        verdict != "yes"
+        and simulation.snapshot.config.preemption
+        and not simulation.snapshot.config.plugins.default_preemption
+    ):
         most = 1 if victims.may_surprise(simulation) else None
         yield from victims.notices(simulation, islice(every_outcome(simulation, most_rounds=most), _MOST_OUTCOMES))
     yield from _contended(simulation, outcomes[0].first)

@@ -15,7 +15,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.explain.jobs.insufficient import Unsaid, about_pods, said, why_not
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, Unevaluated
+from kubectl_koord.model.unevaluated import OpenCards, OpenPlugin, OpenProfile, Unevaluated
 from kubectl_koord.remedies import retry, surplus
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.jobs.pending import Cause
@@ -24,6 +24,7 @@ from kubectl_koord.wording.ages import overdue_clause
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.reservations import DEPENDS_ON_LANDING
+from kubectl_koord.wording.unevaluated import depends_on
 
 _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
 
@@ -116,7 +117,7 @@ def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdic
 
 def _may_admit(item: Unevaluated, *, by_quota: bool) -> bool:
     """Tell whether something may open what is closed: what nodes are found to offer opens no quota."""
-    return item.may_admit and (not by_quota or isinstance(item, OpenProfile | OpenCards))
+    return item.may_admit and (not by_quota or isinstance(item, OpenProfile | OpenCards | OpenPlugin))
 
 
 def _cause(
@@ -124,7 +125,7 @@ def _cause(
 ) -> Cause | Unsaid:
     if verdict == "unknown" and unevaluated:
         says = quota.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
-        return says or Cause("not-evaluated", sentences.depends_on(unevaluated))
+        return says or Cause("not-evaluated", depends_on(unevaluated))
     racing = next((outcome for outcome in outcomes if outcome.races), None)
     if racing is not None and not any(outcome.placed_at_once for outcome in outcomes):
         return why_not(simulation, racing.first)

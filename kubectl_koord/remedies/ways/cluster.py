@@ -58,7 +58,8 @@ def wait_for_preemption(search: Search) -> Iterator[WayOut]:
     """Yield to wait, where the scheduler's own preemption leads to a placement in every outcome."""
     simulation = search.simulation
     may_preempt = any(not pod.never_preempts for pod in simulation.subject.pending)
-    if not simulation.snapshot.config.preemption or not may_preempt:
+    config = simulation.snapshot.config
+    if not config.preemption or config.plugins.default_preemption or not may_preempt:
         return
     if search.has_ended or search.passes_over_room or not search.budget.affords(_RUNS_OF_PREEMPTION):
         search.untried.add("preemption")

@@ -32,11 +32,6 @@ STUCK_REPRESENTATIVE = (
 )
 
 
-def depends_on(items: Iterable[Unevaluated]) -> str:
-    """Return that the answer depends on what is not evaluated."""
-    return f"it depends on {unevaluated_names(items)}, which is not evaluated."
-
-
 def slots_leave_out(items: Collection[Unevaluated]) -> str:
     """Return what the slots are counted without, and how far they may therefore be off."""
     bound = "more or fewer" if any(item.may_admit for item in items) else "fewer"

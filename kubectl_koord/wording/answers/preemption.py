@@ -6,10 +6,13 @@ from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.wording.reservations import ONLY_RESERVATIONS
 from kubectl_koord.wording.words import count, listed, the_subject
 
-DISABLED = "enablePreemption is off"
 EACH_POD_ALONE = (
     "the gang ran before, so each of its pods preempts on its own; they differ, and no object shows which comes first"
 )
+BY_DEFAULT_PREEMPTION = (
+    "kube-scheduler's DefaultPreemption is enabled at postFilter, and whom that preempts is not evaluated"
+)
+WITHIN_QUOTA_ALONE = "job preemption is off, so each of its pods preempts in its quota alone; this is not evaluated"
 _MOST_NAMED = 3
 NO_PENDING_PODS = "it has no pending pods"
 NOT_PENDING = "it is not pending"
@@ -120,6 +123,12 @@ def helps_some(name: str, victims: int, helped: int, pods: int) -> str:
     run = "runs" if helped == 1 else "run"
     killed = f"would preempt {count(victims, 'pod')}"
     return f"{name} {killed}, and {helped} of its {count(pods, 'pending pod')} then {run}: each preempts on its own."
+
+
+def disabled(name: str, plugin: str) -> str:
+    """Return that nobody is preempted as this plugin is not enabled; as enablePreemption is off where none is named."""
+    why = f"plugin {plugin} is not enabled at postFilter" if plugin else "enablePreemption is off"
+    return f"{name} would preempt no pods: {why}."
 
 
 def preempts(name: str, victims: int, attempts: int, *, runs: bool, retried: bool) -> str:

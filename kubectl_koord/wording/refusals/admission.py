@@ -11,6 +11,7 @@ from kubectl_koord.engine.admission.prefilter import UnknownLayer
 from kubectl_koord.wording.ages import spelled
 from kubectl_koord.wording.refusals.claims import unready_clause
 from kubectl_koord.wording.refusals.prefilter import refusal_sentence
+from kubectl_koord.wording.unevaluated import depends_on
 from kubectl_koord.wording.words import count, listed
 
 
@@ -25,6 +26,8 @@ def blocker_sentence(blocker: Blocker) -> str:
                 f"{len(pods)} of its {of} pods {_have(pods)} schedulerName {listed(names)}: koord-scheduler does not"
                 " place them, and the other pods keep waiting."
             )
+        case blockers.OpenConfiguration(settings):
+            return depends_on(settings)
         case NoLeader(lease, holder, age):
             held = f"held by {holder}" if holder else "no holder"
             return (

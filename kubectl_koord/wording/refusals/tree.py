@@ -5,7 +5,6 @@ from typing import assert_never
 from kubectl_koord.engine.tree import DEFAULT_NAME, LayerCycle, MissingLayer, NoTopology, OtherName, TreeFault
 from kubectl_koord.model.installation import TREE_MANAGER
 
-
 MANAGER_OFF = f"koord-scheduler runs without {TREE_MANAGER}=true, so it builds no topology tree"
 
 

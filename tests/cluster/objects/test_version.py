@@ -119,6 +119,7 @@ def test_the_config_map_tells_how_the_scheduler_is_configured() -> None:
         version="1.8",
         version_from="asked",
         profiles=("koord-scheduler", "default-scheduler"),
+        differing=("default-scheduler",),
         preemption=True,
         aware_of_topology=True,
         default_match_policy="only-waiting",
@@ -343,4 +344,4 @@ NOT_LATER = ("filter", "reserve")
 )
 def test_the_profile_tells_where_reservations_are_not_enabled(plugins: str, lacks: tuple[str, ...]) -> None:
     found = configured(f"profiles:\n- schedulerName: koord-scheduler\n  plugins: {plugins}\n")
-    assert found.reservation_lacks == lacks
+    assert found.plugins.lacks("Reservation") == lacks

@@ -17,6 +17,7 @@ from kubectl_koord.engine.admission.blockers import (
     NoSuchGangs,
     NotInitialised,
     OmitsItself,
+    OpenConfiguration,
     OtherScheduler,
     TooFewPods,
 )
@@ -25,9 +26,13 @@ from kubectl_koord.engine.admission.prefilter import UnknownLayer
 from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, TopologyManagerOff, TopologyNotAware
 from kubectl_koord.engine.tree import NoTopology, build
 from kubectl_koord.model.objects import Lease
+from kubectl_koord.model.plugins import Plugins
 from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.model.unevaluated import OpenPlugin, OtherProfile
 from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster
 
+NO_PERMIT = Plugins((("Coscheduling", ("permit",)),))
+TWO_PROFILES: dict[str, object] = {"profiles": ("koord-scheduler", "own"), "differing": ("own",)}
 FREE = cluster("s0: b0[n1 n2 n3 n4]")
 BOTH = '["default/job", "default/peer"]'
 ONE, TWO = ("default/job-0",), ("default/job-0", "default/job-1")
@@ -89,6 +94,14 @@ def blockers(drawing: Drawing, name: str = "job") -> tuple[Blocker, ...]:
         (FREE.with_gang("job", 1, must_gather=SPINE).but(topologies={}), NoTopologyTree(NoTopology())),
         (FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False), TopologyNotAware()),
         (FREE.with_gang("job", 1, must_gather=SPINE).configured(manages_topology=False), TopologyManagerOff()),
+        (
+            FREE.with_gang("job", 1, minimum=2).configured(plugins=NO_PERMIT),
+            OpenConfiguration((OpenPlugin("Coscheduling", ("permit",)),)),
+        ),
+        (
+            FREE.with_gang("job", 1, must_gather="Rack", scheduler="own").configured(**TWO_PROFILES),
+            OpenConfiguration((OtherProfile("own"),)),
+        ),
         (FREE.with_gang("job", 1, must_gather="Rack"), UnknownLayer("Rack", (SPINE, BLOCK, NODE))),
     ],
 )

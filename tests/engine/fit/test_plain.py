@@ -16,6 +16,7 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.load import NodeMetric
+from kubectl_koord.model.plugins import POINTS, Plugins
 from kubectl_koord.model.pods import HostPort, PendingPod
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Taint, Toleration
 from tests.build import Drawing, cluster, cpus, pending
@@ -55,6 +56,21 @@ def test_the_first_untolerated_taint_is_named() -> None:
     drawing = ONE.taint("n1", "a").taint("n1", "b")
     tolerant = pending("p", tolerations=(Toleration("a", "Exists"),))
     assert refusal(drawing, tolerant) == Untolerated(Taint("b", "", "NoSchedule"))
+
+
+@pytest.mark.parametrize(
+    ("plugin", "drawing", "pod"),
+    [
+        ("NodeUnschedulable", ONE.change("n1", unschedulable=True), pending("p")),
+        ("TaintToleration", ONE.taint("n1", "a"), pending("p")),
+        ("NodeAffinity", ONE, pending("p", affinity=(NodeTerm(),))),
+    ],
+)
+def test_the_filter_of_a_plugin_that_is_not_enabled_refuses_nobody(
+    plugin: str, drawing: Drawing, pod: PendingPod
+) -> None:
+    assert refusal(drawing, pod) is not None
+    assert refusal(drawing.configured(plugins=Plugins(((plugin, POINTS[plugin]),))), pod) is None
 
 
 def test_a_node_selector_must_match() -> None:

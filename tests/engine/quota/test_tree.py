@@ -88,3 +88,11 @@ def test_nor_does_a_quota_named_like_the_namespace() -> None:
 
     assert tree(drawing).name_of(pending("p")) == "default"
     assert tree(drawing).fault_of(pending("p")) is None
+
+
+def test_where_its_plugin_is_not_enabled_no_quota_refuses_anybody() -> None:
+    drawing = cluster("s0: b0[n1]").with_quota("default", cpu=1)
+    pod = pending("p", 2)
+    for enforced in (True, False):
+        asked = drawing.configured(quotas=QuotaSettings(enforced=enforced))
+        assert quota_tree(asked).may_refuse(pod) is enforced

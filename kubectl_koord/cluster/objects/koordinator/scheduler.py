@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import compress
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.cluster.objects.fields import load_aware
 from kubectl_koord.cluster.objects.fields.deployments import flag_value
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
+from kubectl_koord.cluster.objects.fields.plugins import names, plugins_of
 from kubectl_koord.cluster.objects.fields.quota_settings import settings
 from kubectl_koord.model import objects
 from kubectl_koord.model.hardware.devices import DEVICE_SCORING
@@ -27,7 +29,6 @@ EXPLANATIONS = "scheduleexplanations.scheduling.koordinator.sh"
 """The CRD whose shape tells the version."""
 _OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
 _GATES = "--feature-gates="
-_POINTS = ("preFilter", "filter", "reserve")
 _RELEASING = "DynamicResources"
 _BIND_POLICIES = ("", "FullPCPUs", "SpreadByPCPUs")
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
@@ -142,26 +143,38 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
             quotas=settings({}, gates),
             claims=_claims({}, gates),
         )
-    arguments = _arguments(profiles[0], "Coscheduling")
-    devices = _arguments(profiles[0], "DeviceShare")
-    return SchedulerConfig(
+    base = SchedulerConfig(
         version=version,
         version_from=version_from,
-        profiles=_names_of(profiles),
-        preemption=bool(arguments.get("enablePreemption", False)),
-        aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         manages_topology=manages_topology(flags),
+        elects_leader=elects,
+        assumed=False,
+    )
+    every = [_of_profile(one, base, gates) for one in profiles]
+    told = [bool(one.get("plugins")) for one in profiles]
+    names = _names_of(profiles)
+    unlike = (one != every[0] or is_told is not told[0] for one, is_told in zip(every, told, strict=True))
+    return structs.replace(every[0], profiles=names, differing=tuple(compress(names, unlike)))
+
+
+def _of_profile(profile: dict[str, Any], base: SchedulerConfig, gates: dict[str, bool]) -> SchedulerConfig:
+    """Return the configuration with what a profile says, but for its name."""
+    arguments, devices = _arguments(profile, "Coscheduling"), _arguments(profile, "DeviceShare")
+    plugins = plugins_of(profile)
+    quotas = settings(_arguments(profile, "ElasticQuota"), gates)
+    return structs.replace(
+        base,
+        preemption=bool(arguments.get("enablePreemption", False)) and "postFilter" not in plugins.lacks("Coscheduling"),
+        aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
-        load=load_aware.settings(_arguments(profiles[0], "LoadAwareScheduling")),
-        numa=_numa(_arguments(profiles[0], "NodeNUMAResource")),
+        load=load_aware.settings(_arguments(profile, "LoadAwareScheduling")),
+        numa=_numa(_arguments(profile, "NodeNUMAResource")),
         device_scoring=_scoring(devices.get("scoringStrategy"), DEVICE_SCORING),
         aligns_devices=devices.get("disableDeviceNUMATopologyAlignment") is not True,
         unshareable_gpus=_models(devices.get("gpuShareUnsupportedModels")),
-        elects_leader=elects,
-        quotas=settings(_arguments(profiles[0], "ElasticQuota"), gates),
-        reservation_lacks=_not_enabled(profiles[0], "Reservation"),
-        claims=_claims(profiles[0], gates),
-        assumed=False,
+        quotas=structs.replace(quotas, enforced="preFilter" not in plugins.lacks("ElasticQuota")),
+        plugins=plugins,
+        claims=_claims(profile, gates),
     )
 
 
@@ -182,7 +195,7 @@ def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:
     """Return how resource claims are treated; one that is not told otherwise switches no plugin on at postFilter."""
     plugins = profile.get("plugins")
     found = plugins if isinstance(plugins, dict) else {}
-    here, off = (_names(found, "postFilter", part) for part in ("enabled", "disabled"))
+    here, off = (set(names(found, "postFilter", part)) for part in ("enabled", "disabled"))
     releases = _RELEASING in here or (bool(found) and off.isdisjoint({_RELEASING, "*"}))
     every = gates.get("AllAlpha", False)
     return ClaimSettings(frozenset(gate for gate in GATES.values() if gates.get(gate, every)), releases)
@@ -256,26 +269,6 @@ def _models(written: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
 def _items(written: dict[str, Any], name: str) -> list[Any]:
     found = written.get(name)
     return found if isinstance(found, list) else []
-
-
-def _not_enabled(profile: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Return at which of the points that place pods a plugin is not enabled; none where no plugins are told."""
-    plugins = profile.get("plugins")
-    if not isinstance(plugins, dict) or not plugins:
-        return ()
-    everywhere = name in _names(plugins, "multiPoint", "enabled")
-    return tuple(
-        point
-        for point in _POINTS
-        if name not in _names(plugins, point, "enabled")
-        and not (everywhere and _names(plugins, point, "disabled").isdisjoint({name, "*"}))
-    )
-
-
-def _names(plugins: dict[str, Any], point: str, part: str) -> set[str]:
-    found = plugins.get(point)
-    listed = _items(found, part) if isinstance(found, dict) else []
-    return {str(plugin.get("name")) for plugin in listed if isinstance(plugin, dict)}
 
 
 def _arguments(profile: dict[str, Any], name: str) -> dict[str, Any]:

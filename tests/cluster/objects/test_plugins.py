@@ -1,0 +1,105 @@
+"""Which plugins a profile enables: by its own lists, and by what kube-scheduler enables."""
+
+import pytest
+
+from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.cluster.recording.settings import kept
+from kubectl_koord.model.plugins import OF_KUBERNETES, POINTS, Plugins
+from kubectl_koord.model.snapshot import SchedulerConfig
+
+OF_KOORDINATOR = tuple((name, points) for name, points in POINTS.items() if name not in OF_KUBERNETES)
+EVERY = ", ".join(f"{{name: {name}}}" for name, _ in OF_KOORDINATOR)
+EVERYWHERE = f"multiPoint: {{enabled: [{EVERY}]}}"
+LISTED = "postFilter: {disabled: [{name: '*'}], enabled: [%s]}"
+
+
+def configured(plugins: str) -> SchedulerConfig:
+    text = f"profiles: [{{schedulerName: koord-scheduler, plugins: {{{plugins}}}}}]"
+    found, again = (scheduler.config("1.8", "asked", scheduler.parsed(one)) for one in (text, kept(text)))
+    assert found == again
+    return found
+
+
+@pytest.mark.parametrize(
+    ("plugins", "off"),
+    [
+        ("", ()),
+        (EVERYWHERE, ()),
+        ("score: {}", OF_KOORDINATOR),
+        (EVERYWHERE + ", filter: {disabled: [{name: TaintToleration}]}", (("TaintToleration", ("filter",)),)),
+        (EVERYWHERE + ", preFilter: {disabled: [{name: ElasticQuota}]}", (("ElasticQuota", ("preFilter",)),)),
+        (
+            EVERYWHERE.replace("enabled", "disabled: [{name: NodePorts}], enabled"),
+            (("NodePorts", ("preFilter", "filter")),),
+        ),
+        (
+            EVERYWHERE.replace("enabled", "disabled: [{name: '*'}], enabled"),
+            tuple(OF_KUBERNETES.items()),
+        ),
+        (
+            EVERYWHERE + ", permit: {disabled: [{name: '*'}]}, reserve: {enabled: 5}, filter: 5",
+            (("Coscheduling", ("permit",)),),
+        ),
+    ],
+)
+def test_plugins_are_enabled_by_the_profile_or_by_default(
+    plugins: str, off: tuple[tuple[str, tuple[str, ...]], ...]
+) -> None:
+    assert configured(plugins).plugins.off == off
+
+
+@pytest.mark.parametrize(
+    ("plugins", "order"),
+    [
+        ("", ""),
+        (LISTED % "{name: Coscheduling}", ""),
+        (EVERYWHERE, "first"),
+        (EVERYWHERE + ", postFilter: {enabled: [{name: Coscheduling}, {name: DefaultPreemption}]}", "first"),
+        (LISTED % "{name: DefaultPreemption}, {name: Coscheduling}", "first"),
+        (LISTED % "{name: Coscheduling}, {name: DefaultPreemption}, {name: ElasticQuota}", "first"),
+        (LISTED % "{name: Coscheduling}, {name: ElasticQuota}, {name: DefaultPreemption}", "last"),
+        (LISTED % "{name: DefaultPreemption}", "last"),
+    ],
+)
+def test_the_profile_tells_when_default_preemption_runs(plugins: str, order: str) -> None:
+    assert configured(plugins).plugins.default_preemption == order
+
+
+ARGUMENTS = "pluginConfig: [{name: Coscheduling, args: {enablePreemption: true}}]"
+
+
+@pytest.mark.parametrize(("enabled", "preempts"), [("Coscheduling", True), ("ElasticQuota", False)])
+def test_jobs_preempt_where_their_plugin_is_enabled_for_it(enabled: str, preempts: bool) -> None:  # noqa: FBT001
+    plugins = LISTED % f"{{name: {enabled}}}"
+    text = f"profiles: [{{schedulerName: koord-scheduler, plugins: {{{plugins}}}, {ARGUMENTS}}}]"
+    assert scheduler.config("1.8", "asked", scheduler.parsed(text)).preemption is preempts
+
+
+def test_a_quota_is_asked_where_its_plugin_is_enabled_for_it() -> None:
+    assert configured(EVERYWHERE).quotas.enforced
+    assert not configured("score: {}").quotas.enforced
+
+
+@pytest.mark.parametrize(
+    ("second", "differing"),
+    [
+        ("", ()),
+        (", pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: {cpu: 5}}}]", ("own",)),
+        (", plugins: {score: {}}", ("own",)),
+        (f", plugins: {{{EVERYWHERE}, postFilter: {{disabled: [{{name: '*'}}]}}}}", ("own",)),
+    ],
+)
+def test_profiles_that_are_configured_otherwise_than_the_first_are_told(
+    second: str, differing: tuple[str, ...]
+) -> None:
+    text = f"profiles: [{{schedulerName: koord-scheduler}}, {{schedulerName: own{second}}}]"
+    for written in (text, kept(text)):
+        found = scheduler.config("1.8", "asked", scheduler.parsed(written))
+        assert (found.profiles, found.differing) == (("koord-scheduler", "own"), differing)
+
+
+def test_a_plugin_is_partial_where_more_than_its_filter_is_missed() -> None:
+    plugins = Plugins((("DeviceShare", ("filter",)), ("NodePorts", ("filter",)), ("LoadAwareScheduling", ("reserve",))))
+    told = {name: (plugins.filters(name), plugins.is_partial(name)) for name, _ in plugins.off}
+    assert told == {"DeviceShare": (True, True), "NodePorts": (False, False), "LoadAwareScheduling": (True, True)}
+    assert (plugins.filters("TaintToleration"), plugins.is_partial("TaintToleration")) == (True, False)
