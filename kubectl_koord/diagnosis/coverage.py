@@ -17,12 +17,16 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.hardware.numa import NO_NUMA, policy_of
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.plugins import POINTS, VOLUMES
+from kubectl_koord.model.plugins import POINTS, VOLUMES, Extender
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.quotas import IGNORE_TERMINATING
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
+    AddedAffinity,
     AttachedVolume,
+    IgnoredResource,
+    OpenExtender,
+    OpenGate,
     OpenPlugin,
     OpenQuota,
     PodSetting,
@@ -155,6 +159,7 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
     if any(pod.requirements.requests for pod in pods) and not snapshot.sees("NodeResourceTopology"):
         yield UnreadTopologies()  # a node's policy may stand there alone
     yield from of_pods(pods, snapshot)
+    yield from _settings(pods, snapshot)
     yield from _plugins(pods, snapshot)
     yield from _quotas(pods, snapshot)
     wanted = {resource for pod in pods for resource, _ in pod.requirements.requests}
@@ -212,6 +217,48 @@ def _limits(snapshot: Snapshot) -> Iterator[Unevaluated]:
         yield UnreadClaims()
     elif rules(snapshot.config.version).counts_attachments and not snapshot.sees("VolumeAttachment"):
         yield UnreadAttachments()
+
+
+def of_preemption(subject: Subject, snapshot: Snapshot) -> Iterator[Unevaluated]:
+    """Yield what else bears on whom a subject preempts."""
+    if "PreemptionPolicyTransformer" in snapshot.config.gates:
+        yield OpenGate("PreemptionPolicyTransformer")
+    if any(one.preempts and _is_asked(one, subject.pending) for one in snapshot.config.extenders):
+        yield OpenExtender()
+
+
+def _settings(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
+    """Yield arguments of Kubernetes' plugins, extenders and feature gates that bear on these pods."""
+    config = snapshot.config
+    if config.plugins.adds_affinity and config.plugins.filters("NodeAffinity"):
+        yield AddedAffinity()
+    for resource in sorted({resource for pod in pods for resource, _ in pod.requirements.requests}):
+        if "/" in resource and config.plugins.ignores(resource):
+            yield IgnoredResource(resource)
+    if any(one.filters and _is_asked(one, pods) for one in config.extenders):
+        yield OpenExtender()
+    yield from (OpenGate(gate) for gate in config.gates if _BEARING[gate](pods, snapshot))
+
+
+def _is_asked(extender: Extender, pods: tuple[PendingPod, ...]) -> bool:
+    """Tell whether an extender is interested in any of some pods (`IsInterested`)."""
+    requested = {resource for pod in pods for resource, _ in pod.requirements.requests}
+    return not extender.resources or not requested.isdisjoint(extender.resources)
+
+
+@memoised
+def _any_has_no_priority(snapshot: Snapshot) -> bool:
+    running = chain.from_iterable(snapshot.running.values())
+    return any(pod.priority == 0 for pod in snapshot.pending) or any(pod.priority == 0 for pod in running)
+
+
+_BEARING: Mapping[str, Callable[[tuple[PendingPod, ...], Snapshot], bool]] = {
+    "PriorityTransformer": lambda _pods, snapshot: _any_has_no_priority(snapshot),
+    "PreemptionPolicyTransformer": lambda _pods, _snapshot: False,
+    "OmitNodeLabelsForReservation": lambda pods, _: any(pod.requirements.reservation is not None for pod in pods),
+    "ReplaceResourcesTransformer": lambda _pods, _snapshot: True,
+}
+"""When a gate that is on changes what becomes of pods; the second bears on preemption alone."""
 
 
 def _plugins(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:

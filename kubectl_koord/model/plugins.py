@@ -37,13 +37,39 @@ FILTERS_ALONE = frozenset(("LoadAwareScheduling", "NodePorts", "PodTopologySprea
 VOLUMES = frozenset(("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"))
 DefaultPreemption: TypeAlias = Literal["", "first", "last"]
 """Whether kube-scheduler's DefaultPreemption runs: not at all, before other plugins that preempt, or after them."""
+GATES: Mapping[str, tuple[str, ...]] = {
+    "PriorityTransformer": ("1.7", "1.8", "main"),
+    "PreemptionPolicyTransformer": ("1.7", "1.8", "main"),
+    "OmitNodeLabelsForReservation": ("1.7", "1.8", "main"),
+    "ReplaceResourcesTransformer": ("1.8", "main"),
+}
+"""The feature gates with which the scheduler sees something else than objects say, and the versions that know them."""
+
+
+class Extender(Struct, frozen=True):
+    """A program that the scheduler asks about nodes or victims, of pods that request one of the resources, if any."""
+
+    filters: bool = False
+    preempts: bool = False
+    resources: tuple[str, ...] = ()
 
 
 class Plugins(Struct, frozen=True):
-    """Which plugins a profile does not enable: `off` holds their points, by name; what is not there is enabled."""
+    """Which plugins a profile does not enable: `off` holds their points, by name; what is not there is enabled.
+
+    `adds_affinity` is whether NodeAffinity requires more of nodes than pods do; `ignored` and `ignored_groups` are the
+    extended resources, and their domains, that NodeResourcesFit does not count.
+    """
 
     off: tuple[tuple[str, tuple[str, ...]], ...] = ()
     default_preemption: DefaultPreemption = ""
+    adds_affinity: bool = False
+    ignored: tuple[str, ...] = ()
+    ignored_groups: tuple[str, ...] = ()
+
+    def ignores(self, resource: str) -> bool:
+        """Tell whether NodeResourcesFit ignores an extended resource, by its name or by the domain before the slash."""
+        return resource in self.ignored or resource.partition("/")[0] in self.ignored_groups
 
     def lacks(self, name: str) -> tuple[str, ...]:
         """Return the points at which a plugin decides and is not enabled."""

@@ -16,7 +16,7 @@ from kubectl_koord.model.namespaces import NamespaceLabels
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.others.migrations import MigrationJob
 from kubectl_koord.model.others.volcano import Volcano
-from kubectl_koord.model.plugins import Plugins
+from kubectl_koord.model.plugins import Extender, Plugins
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.reservations import ByLabel, Reservation, ReservedMember, by_label
@@ -52,6 +52,7 @@ class SchedulerConfig(Struct, frozen=True):
     vendors and models of GPUs that cannot be shared.
     `profiles` are the schedulerNames; the settings are those of the first, and those of the `differing` are others.
     `preemption` is whether Coscheduling preempts; `plugins` tells which plugins are not enabled, and where.
+    `extenders` are those that filter or preempt; `gates` are those of the feature gates in `GATES` that are on.
     `claims` is how resource claims are treated.
     `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
@@ -74,6 +75,8 @@ class SchedulerConfig(Struct, frozen=True):
     elects_leader: bool = True
     quotas: QuotaSettings = QuotaSettings()
     plugins: Plugins = Plugins()
+    extenders: tuple[Extender, ...] = ()
+    gates: tuple[str, ...] = ()
     claims: ClaimSettings = ClaimSettings()
     assumed: bool = True
     home: Home = HOME

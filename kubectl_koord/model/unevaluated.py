@@ -241,6 +241,29 @@ class OtherProfile(_Unevaluated, frozen=True, gc=False):
     name: str
 
 
+class OpenGate(_Unevaluated, frozen=True, gc=False):
+    """A feature gate of the scheduler that is on, and changes what it sees of pods or reservations."""
+
+    may_admit: ClassVar[bool] = True
+    name: str
+
+
+class AddedAffinity(_Unevaluated, frozen=True, gc=False):
+    """A node affinity that the scheduler's configuration adds to that of every pod."""
+
+
+class IgnoredResource(_Unevaluated, frozen=True, gc=False):
+    """A resource that pods request and that the scheduler's configuration does not let nodes be short of."""
+
+    may_refuse: ClassVar[bool] = False
+    may_admit: ClassVar[bool] = True
+    name: str
+
+
+class OpenExtender(_Unevaluated, frozen=True, gc=False):
+    """An extender of the scheduler: another program, which may refuse nodes or victims."""
+
+
 PodUnevaluated: TypeAlias = (
     AttachedVolume | PodSetting | WideningPodSetting | UnreadRuntimeClass | OpenProfile | OpenCards
 )
@@ -269,4 +292,8 @@ Unevaluated: TypeAlias = (
     | NodeSetting
     | OpenPlugin
     | OtherProfile
+    | OpenGate
+    | AddedAffinity
+    | IgnoredResource
+    | OpenExtender
 )

@@ -4,15 +4,19 @@ from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 from kubectl_koord.model.unevaluated import (
+    AddedAffinity,
     AttachedVolume,
     ClaimFeature,
     IdleClaim,
+    IgnoredResource,
     IncompletePool,
     NodeSetting,
     NodeSettingCode,
     OpenCards,
     OpenCardsCode,
     OpenClaim,
+    OpenExtender,
+    OpenGate,
     OpenPlugin,
     OpenProfile,
     OpenProfileCode,
@@ -154,6 +158,14 @@ def _name(item: Unevaluated) -> str:
             return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
         case OpenProfile(name, code):
             return f"ClusterColocationProfile{f' {name}' if name else 's'} ({_PROFILES[code]})"
+        case OpenGate(name):
+            return f"feature gate {name} of the scheduler"
+        case AddedAffinity():
+            return "the node affinity that the scheduler adds to that of every pod (addedAffinity)"
+        case IgnoredResource(name):
+            return f"resource {name}, of which the scheduler ignores whether a node has enough"
+        case OpenExtender():
+            return "an extender of the scheduler"
         case OtherProfile(name):
             return f"profile {name} of the scheduler, whose settings differ from those of the first"
         case OpenPlugin(name, points):

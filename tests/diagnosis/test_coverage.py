@@ -7,9 +7,10 @@ from kubectl_koord.diagnosis.coverage import basis, not_evaluated
 from kubectl_koord.explain.capacity.topo import topo
 from kubectl_koord.model.hardware.numa import NodeNUMA, PodNUMA
 from kubectl_koord.model.namespaces import NAME_LABEL
-from kubectl_koord.model.plugins import POINTS, Plugins
+from kubectl_koord.model.plugins import POINTS, Extender, Plugins
 from kubectl_koord.model.pods import PodRequirements, PodTerm
 from kubectl_koord.model.quotas import IGNORE_TERMINATING, QuotaSettings
+from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
@@ -245,6 +246,60 @@ def test_what_blocks_a_gang_is_open_where_its_plugin_is_not_enabled() -> None:
         "unknown",
         Cause("not-evaluated", f"it depends on {words} and permit, which is not evaluated."),
     )
+
+
+FOO = LONE.change_pods("job", requirements=PodRequirements((("cpu", 1), ("example.com/foo", 1))))
+MUST = LONE.change_pods("job", requirements=PodRequirements(reservation=ReservationUse(ReservationAffinity())))
+IGNORED = "resource example.com/foo, of which the scheduler ignores whether a node has enough"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "fields", "what"),
+    [
+        (
+            LONE,
+            {"plugins": Plugins(adds_affinity=True)},
+            "the node affinity that the scheduler adds to that of every pod (addedAffinity)",
+        ),
+        (LONE, {"plugins": Plugins((("NodeAffinity", POINTS["NodeAffinity"]),), adds_affinity=True)}, ""),
+        (FOO, {"plugins": Plugins(ignored=("example.com/foo",))}, IGNORED),
+        (FOO, {"plugins": Plugins(ignored_groups=("example.com",))}, IGNORED),
+        (FOO, {"plugins": Plugins(ignored=("cpu",), ignored_groups=("example.org", "cpu"))}, ""),
+        (LONE, {"extenders": (Extender(filters=True),)}, "an extender of the scheduler"),
+        (FOO, {"extenders": (Extender(filters=True, resources=("example.com/foo",)),)}, "an extender of the scheduler"),
+        (LONE, {"extenders": (Extender(filters=True, resources=("example.com/foo",)),)}, ""),
+        (LONE, {"extenders": (Extender(preempts=True),)}, ""),
+        (LONE, {"gates": ("PriorityTransformer",)}, "feature gate PriorityTransformer of the scheduler"),
+        (LONE.change_pods("job", priority=5), {"gates": ("PriorityTransformer",)}, ""),
+        (
+            LONE.change_pods("job", priority=5).with_running("low", on="n1"),
+            {"gates": ("PriorityTransformer",)},
+            "feature gate PriorityTransformer of the scheduler",
+        ),
+        (LONE, {"gates": ("OmitNodeLabelsForReservation", "PreemptionPolicyTransformer")}, ""),
+        (
+            MUST,
+            {"gates": ("OmitNodeLabelsForReservation",)},
+            "feature gate OmitNodeLabelsForReservation of the scheduler",
+        ),
+        (
+            LONE,
+            {"gates": ("ReplaceResourcesTransformer",)},
+            "feature gate ReplaceResourcesTransformer of the scheduler",
+        ),
+    ],
+)
+def test_settings_of_the_scheduler_are_named_where_they_bear_on_pods(
+    drawing: Drawing, fields: dict[str, object], what: str
+) -> None:
+    configured = drawing.configured(**fields)
+    assert unevaluated_names(not_evaluated(configured.subject("job"), configured)) == what
+
+
+def test_a_resource_that_is_ignored_makes_a_no_unknown_and_not_a_yes() -> None:
+    plugins = Plugins(ignored=("example.com/foo",))
+    free = FOO.change("n1", allocatable=(("cpu", 8000), ("example.com/foo", 1), ("pods", 110)))
+    assert [why_of(one.configured(plugins=plugins)).verdict for one in (FOO, free)] == ["unknown", "yes"]
 
 
 def test_settings_of_very_many_nodes_are_taken_to_count() -> None:

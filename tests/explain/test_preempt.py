@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 
 from kubectl_koord.engine.rounds import MOST_ROUNDS
-from kubectl_koord.model.plugins import Plugins
+from kubectl_koord.model.plugins import Extender, Plugins
 from kubectl_koord.model.quotas import NAME_LABEL
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
@@ -198,6 +198,20 @@ BY_DEFAULT = (
     "default/job: cannot tell which pods it would preempt: kube-scheduler's DefaultPreemption is enabled at postFilter,"
     " and whom that preempts is not evaluated."
 )
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"gates": ("PreemptionPolicyTransformer",)}, "feature gate PreemptionPolicyTransformer of the scheduler"),
+        ({"extenders": (Extender(preempts=True),)}, "an extender of the scheduler"),
+    ],
+)
+def test_what_bears_on_preemption_alone_leaves_it_open(fields: dict[str, object], what: str) -> None:
+    report = preempt_of(TAKEN.configured(**fields))
+    words = f"it depends on {what}, which is not evaluated."
+    assert (report.verdict, report.warnings) == ("unknown", (Notice("not-evaluated", words),))
+    assert preempt_of(FREE.configured(**fields)).verdict == "yes"
 
 
 @pytest.mark.parametrize("order", ["first", "last"])

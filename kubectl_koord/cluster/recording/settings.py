@@ -9,7 +9,7 @@ import msgspec
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.fields.load_aware import Arguments
-from kubectl_koord.cluster.objects.fields.plugins import PREEMPTION
+from kubectl_koord.cluster.objects.fields.plugins import PREEMPTION, REQUIRED, extenders_of, texts
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.model.plugins import POINTS
 
@@ -39,6 +39,8 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "DeviceShare": ("disableDeviceNUMATopologyAlignment",),
     "LoadAwareScheduling": (),
     "NodeNUMAResource": ("defaultCPUBindPolicy",),
+    "NodeAffinity": (),
+    "NodeResourcesFit": (),
 }
 """The plugins whose arguments are read, and which of them are plain values."""
 _POINTS = (
@@ -75,8 +77,22 @@ def read_of(text: str) -> _Tree | None:
     return {
         "kind": "KubeSchedulerConfiguration",
         **({"leaderElection": plain(election, read)} if isinstance(election, dict) else {}),
+        **_extenders(parsed),
         "profiles": [_profile(one) for one in profiles],
     }
+
+
+def _extenders(parsed: _Tree) -> _Tree:
+    """Return which extenders filter or preempt, of pods that request which resources; not where they are."""
+    kept_of = [
+        {
+            **({"filterVerb": "filter"} if one.filters else {}),
+            **({"preemptVerb": "preempt"} if one.preempts else {}),
+            "managedResources": [{"name": name} for name in one.resources],
+        }
+        for one in extenders_of(parsed)
+    ]
+    return {"extenders": kept_of} if kept_of else {}
 
 
 def _profile(profile: _Tree) -> _Tree:
@@ -122,6 +138,12 @@ def _arguments(plugin: str, written: Any) -> _Tree:  # noqa: ANN401 - whatever Y
         found["gpuShareUnsupportedModels"] = [plain(one, ("vendor", "model")) for one in models]
     if plugin == "NodeNUMAResource":
         found |= _scoring(written, "scoringStrategy") | _scoring(written, "numaScoringStrategy")
+    if plugin == "NodeAffinity":
+        added = written.get("addedAffinity")
+        required = isinstance(added, dict) and added.get(REQUIRED) is not None
+        found |= {"addedAffinity": {REQUIRED: {}}} if required else {}
+    if plugin == "NodeResourcesFit":
+        found |= {name: [*texts(written.get(name))] for name in ("ignoredResources", "ignoredResourceGroups")}
     if plugin == "ElasticQuota":
         found["hookPlugins"] = [plain(one, ("key",)) for one in mappings(written.get("hookPlugins"))]
         for name in ("defaultQuotaGroupMax", "systemQuotaGroupMax"):

@@ -211,6 +211,8 @@ def _from_outcomes(
     described = _told_apart(_distinct([_describe(simulation, outcome) for outcome in outcomes]))
     likeliest, outcome = described[0], outcomes[0]
     unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
+    if not all(outcome.placed_at_once for outcome in outcomes):
+        unevaluated = (*unevaluated, *coverage.of_preemption(simulation.subject, simulation.snapshot))
     verdicts = {outcome.verdict for outcome in described}
     verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
     if unevaluated and (verdict == "yes" or any(item.may_admit for item in unevaluated)):

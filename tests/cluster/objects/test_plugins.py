@@ -4,7 +4,7 @@ import pytest
 
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.recording.settings import kept
-from kubectl_koord.model.plugins import OF_KUBERNETES, POINTS, Plugins
+from kubectl_koord.model.plugins import GATES, OF_KUBERNETES, POINTS, Extender, Plugins
 from kubectl_koord.model.snapshot import SchedulerConfig
 
 OF_KOORDINATOR = tuple((name, points) for name, points in POINTS.items() if name not in OF_KUBERNETES)
@@ -103,3 +103,66 @@ def test_a_plugin_is_partial_where_more_than_its_filter_is_missed() -> None:
     told = {name: (plugins.filters(name), plugins.is_partial(name)) for name, _ in plugins.off}
     assert told == {"DeviceShare": (True, True), "NodePorts": (False, False), "LoadAwareScheduling": (True, True)}
     assert (plugins.filters("TaintToleration"), plugins.is_partial("TaintToleration")) == (True, False)
+
+
+ADDED = "{addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}"
+
+
+@pytest.mark.parametrize(
+    ("plugin", "arguments", "expected"),
+    [
+        ("NodeAffinity", ADDED, Plugins(adds_affinity=True)),
+        ("NodeAffinity", "{addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}", Plugins()),
+        ("NodeAffinity", "{addedAffinity: 5}", Plugins()),
+        (
+            "NodeResourcesFit",
+            "{ignoredResources: [example.com/a, 5], ignoredResourceGroups: [example.org]}",
+            Plugins(ignored=("example.com/a",), ignored_groups=("example.org",)),
+        ),
+        ("NodeResourcesFit", "{ignoredResources: 5}", Plugins()),
+    ],
+)
+def test_arguments_of_kubernetes_plugins_are_read_and_recorded(plugin: str, arguments: str, expected: Plugins) -> None:
+    text = f"profiles: [{{schedulerName: koord-scheduler, pluginConfig: [{{name: {plugin}, args: {arguments}}}]}}]"
+    for written in (text, kept(text)):
+        assert scheduler.config("1.8", "asked", scheduler.parsed(written)).plugins == expected
+
+
+@pytest.mark.parametrize(
+    ("extenders", "expected"),
+    [
+        ("[]", ()),
+        ("5", ()),
+        ("[{urlPrefix: http://x/, prioritizeVerb: order}, 5]", ()),
+        ("[{urlPrefix: http://x/, filterVerb: secret}]", (Extender(filters=True),)),
+        (
+            "[{preemptVerb: p, managedResources: [{name: example.com/a}, 5]}]",
+            (Extender(preempts=True, resources=("example.com/a",)),),
+        ),
+    ],
+)
+def test_extenders_that_have_a_say_are_told_and_not_where_they_are(
+    extenders: str, expected: tuple[Extender, ...]
+) -> None:
+    for profiles in ("", ", profiles: [{schedulerName: koord-scheduler}]"):
+        text = f"{{extenders: {extenders}{profiles}}}"
+        assert "secret" not in kept(text)
+        for written in (text, kept(text)):
+            assert scheduler.config("1.8", "asked", scheduler.parsed(written)).extenders == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "flag", "gates"),
+    [
+        ("1.8", "", ()),
+        ("1.8", "PriorityTransformer=true,Other=true", ("PriorityTransformer",)),
+        ("1.8", "AllAlpha=true,PriorityTransformer=false", tuple(GATES)[1:]),
+        ("1.7", "AllAlpha=true", tuple(GATES)[:3]),
+    ],
+)
+def test_gates_with_which_the_scheduler_sees_something_else_are_told(
+    version: str, flag: str, gates: tuple[str, ...]
+) -> None:
+    for text in ("kind: KubeSchedulerConfiguration", "profiles: [{}]"):
+        found = scheduler.parsed(text)
+        assert scheduler.config(version, "asked", found, [f"--feature-gates={flag}"]).gates == gates

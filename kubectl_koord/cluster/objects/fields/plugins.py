@@ -3,20 +3,56 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_koord.model.plugins import OF_KUBERNETES, POINTS, DefaultPreemption, Plugins
+from kubectl_koord.model.plugins import OF_KUBERNETES, POINTS, DefaultPreemption, Extender, Plugins
 
 PREEMPTION = "DefaultPreemption"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_AFFINITY, _FIT = "NodeAffinity", "NodeResourcesFit"
 _PREEMPTING = ("Coscheduling", "ElasticQuota")
 _BY_DEFAULT = frozenset((*OF_KUBERNETES, PREEMPTION))
 _EVERY = "*"
 
 
 def plugins_of(profile: dict[str, Any]) -> Plugins:
-    """Return which plugins a profile does not enable; none where it tells of no plugins."""
-    plugins = profile.get("plugins")
-    if not isinstance(plugins, dict) or not plugins:
-        return Plugins()
-    return Plugins(tuple(_off(plugins)), _default_preemption(plugins))
+    """Return which plugins a profile does not enable, none where it tells of no plugins, and how it restrains them."""
+    found, fit = profile.get("plugins"), arguments_of(profile, _FIT)
+    plugins = found if isinstance(found, dict) else {}
+    added = arguments_of(profile, _AFFINITY).get("addedAffinity")
+    return Plugins(
+        tuple(_off(plugins)) if plugins else (),
+        _default_preemption(plugins) if plugins else "",
+        isinstance(added, dict) and added.get(REQUIRED) is not None,
+        texts(fit.get("ignoredResources")),
+        texts(fit.get("ignoredResourceGroups")),
+    )
+
+
+def extenders_of(found: dict[str, Any]) -> tuple[Extender, ...]:
+    """Return the extenders of a configuration that have a say in where pods go, or in who is preempted."""
+    written = found.get("extenders")
+    every = (one for one in written if isinstance(one, dict)) if isinstance(written, list) else ()
+    told = (Extender(bool(one.get("filterVerb")), bool(one.get("preemptVerb")), _managed(one)) for one in every)
+    return tuple(one for one in told if one.filters or one.preempts)
+
+
+def _managed(extender: dict[str, Any]) -> tuple[str, ...]:
+    found = extender.get("managedResources")
+    return tuple(str(one.get("name")) for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
+
+
+def arguments_of(profile: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the arguments that a profile has for a plugin."""
+    written = profile.get("pluginConfig")
+    for plugin in written if isinstance(written, list) else ():
+        if isinstance(plugin, dict) and plugin.get("name") == name:
+            arguments = plugin.get("args")
+            return arguments if isinstance(arguments, dict) else {}
+    return {}
+
+
+def texts(written: object) -> tuple[str, ...]:
+    """Return the texts of a list."""
+    return tuple(one for one in written if isinstance(one, str)) if isinstance(written, list) else ()
 
 
 def _off(plugins: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:

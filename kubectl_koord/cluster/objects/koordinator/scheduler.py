@@ -12,14 +12,16 @@ from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.cluster.objects.fields import load_aware
 from kubectl_koord.cluster.objects.fields.deployments import flag_value
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
-from kubectl_koord.cluster.objects.fields.plugins import names, plugins_of
+from kubectl_koord.cluster.objects.fields.plugins import arguments_of, extenders_of, names, plugins_of
 from kubectl_koord.cluster.objects.fields.quota_settings import settings
 from kubectl_koord.model import objects
 from kubectl_koord.model.hardware.devices import DEVICE_SCORING
 from kubectl_koord.model.hardware.numa import NUMASettings
 from kubectl_koord.model.hardware.scoring import Scoring
 from kubectl_koord.model.installation import manages_topology
-from kubectl_koord.model.resource_claims import GATES, ClaimSettings
+from kubectl_koord.model.plugins import GATES
+from kubectl_koord.model.resource_claims import GATES as OF_CLAIMS
+from kubectl_koord.model.resource_claims import ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
 
 NEWEST_RELEASE = "1.8"
@@ -140,6 +142,8 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
             manages_topology=manages_topology(flags),
             unshareable_gpus=_OF_CHART,
             elects_leader=elects,
+            extenders=extenders_of(found or {}),
+            gates=_open_gates(version, gates),
             quotas=settings({}, gates),
             claims=_claims({}, gates),
         )
@@ -148,6 +152,8 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
         version_from=version_from,
         manages_topology=manages_topology(flags),
         elects_leader=elects,
+        extenders=extenders_of(found or {}),
+        gates=_open_gates(version, gates),
         assumed=False,
     )
     every = [_of_profile(one, base, gates) for one in profiles]
@@ -159,16 +165,16 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
 
 def _of_profile(profile: dict[str, Any], base: SchedulerConfig, gates: dict[str, bool]) -> SchedulerConfig:
     """Return the configuration with what a profile says, but for its name."""
-    arguments, devices = _arguments(profile, "Coscheduling"), _arguments(profile, "DeviceShare")
+    arguments, devices = arguments_of(profile, "Coscheduling"), arguments_of(profile, "DeviceShare")
     plugins = plugins_of(profile)
-    quotas = settings(_arguments(profile, "ElasticQuota"), gates)
+    quotas = settings(arguments_of(profile, "ElasticQuota"), gates)
     return structs.replace(
         base,
         preemption=bool(arguments.get("enablePreemption", False)) and "postFilter" not in plugins.lacks("Coscheduling"),
         aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
-        load=load_aware.settings(_arguments(profile, "LoadAwareScheduling")),
-        numa=_numa(_arguments(profile, "NodeNUMAResource")),
+        load=load_aware.settings(arguments_of(profile, "LoadAwareScheduling")),
+        numa=_numa(arguments_of(profile, "NodeNUMAResource")),
         device_scoring=_scoring(devices.get("scoringStrategy"), DEVICE_SCORING),
         aligns_devices=devices.get("disableDeviceNUMATopologyAlignment") is not True,
         unshareable_gpus=_models(devices.get("gpuShareUnsupportedModels")),
@@ -176,6 +182,12 @@ def _of_profile(profile: dict[str, Any], base: SchedulerConfig, gates: dict[str,
         plugins=plugins,
         claims=_claims(profile, gates),
     )
+
+
+def _open_gates(version: str, gates: dict[str, bool]) -> tuple[str, ...]:
+    """Return the gates that are on, and with which the scheduler sees something else than objects say."""
+    every = gates.get("AllAlpha", False)
+    return tuple(gate for gate, versions in GATES.items() if version in versions and gates.get(gate, every))
 
 
 def profiles(found: dict[str, Any]) -> tuple[str, ...]:
@@ -198,7 +210,7 @@ def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:
     here, off = (set(names(found, "postFilter", part)) for part in ("enabled", "disabled"))
     releases = _RELEASING in here or (bool(found) and off.isdisjoint({_RELEASING, "*"}))
     every = gates.get("AllAlpha", False)
-    return ClaimSettings(frozenset(gate for gate in GATES.values() if gates.get(gate, every)), releases)
+    return ClaimSettings(frozenset(gate for gate in OF_CLAIMS.values() if gates.get(gate, every)), releases)
 
 
 def _elects_leader(parsed: dict[str, Any]) -> bool:
@@ -269,11 +281,3 @@ def _models(written: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
 def _items(written: dict[str, Any], name: str) -> list[Any]:
     found = written.get(name)
     return found if isinstance(found, list) else []
-
-
-def _arguments(profile: dict[str, Any], name: str) -> dict[str, Any]:
-    for plugin in _items(profile, "pluginConfig"):
-        if isinstance(plugin, dict) and plugin.get("name") == name:
-            arguments = plugin.get("args")
-            return arguments if isinstance(arguments, dict) else {}
-    return {}
