@@ -21,7 +21,7 @@ from kubectl_koord.model import installation
 Tree: TypeAlias = dict[str, Any]
 
 _FLAGS = ("--feature-gates=", "--leader-elect", "--enable-network-topology-manager", "--config")
-_VALUED = ("--config", "--leader-elect-resource-name", "--leader-elect-resource-namespace")
+_VALUED = ("--config", "--feature-gates", "--leader-elect-resource-name", "--leader-elect-resource-namespace")
 _OTHERS = "..."
 """What stands for all other words of a command line: that there are some."""
 _VOLUMES = ("ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")

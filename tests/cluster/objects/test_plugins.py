@@ -3,9 +3,11 @@
 import pytest
 
 from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.cluster.recording import fields
 from kubectl_koord.cluster.recording.settings import kept
 from kubectl_koord.model.plugins import GATES, OF_KUBERNETES, POINTS, Extender, Plugins
 from kubectl_koord.model.snapshot import SchedulerConfig
+from tests.cluster.objects.wire import thing
 
 OF_KOORDINATOR = tuple((name, points) for name, points in POINTS.items() if name not in OF_KUBERNETES)
 EVERY = ", ".join(f"{{name: {name}}}" for name, _ in OF_KOORDINATOR)
@@ -165,4 +167,14 @@ def test_gates_with_which_the_scheduler_sees_something_else_are_told(
 ) -> None:
     for text in ("kind: KubeSchedulerConfiguration", "profiles: [{}]"):
         found = scheduler.parsed(text)
-        assert scheduler.config(version, "asked", found, [f"--feature-gates={flag}"]).gates == gates
+        for flags in ([f"--feature-gates={flag}"], ["--v=4", "--feature-gates", flag]):
+            assert scheduler.config(version, "asked", found, flags).gates == gates
+
+
+@pytest.mark.parametrize("words", [["--feature-gates=A=true"], ["--feature-gates", "A=true"]])
+def test_gates_of_a_command_line_are_recorded_whichever_way_they_are_written(words: list[str]) -> None:
+    containers = [{"name": "scheduler", "args": ["--v=4", *words]}]
+    written = thing("Deployment", "koord-scheduler", spec={"template": {"spec": {"containers": containers}}})
+    recorded = fields.kept("Deployment", written, set())
+    assert recorded is not None
+    assert "--feature-gates=A=true" in recorded["spec"]["template"]["spec"]["containers"][0]["args"]

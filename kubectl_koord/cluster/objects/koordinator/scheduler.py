@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import compress
+from itertools import compress, pairwise
 from typing import Any
 
 from msgspec import Struct, field, structs
@@ -30,7 +30,7 @@ CONFIG = "koord-scheduler-config"
 EXPLANATIONS = "scheduleexplanations.scheduling.koordinator.sh"
 """The CRD whose shape tells the version."""
 _OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
-_GATES = "--feature-gates="
+_GATES = "--feature-gates"
 _RELEASING = "DynamicResources"
 _BIND_POLICIES = ("", "FullPCPUs", "SpreadByPCPUs")
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
@@ -125,8 +125,13 @@ def text_of(config_map: ConfigMap, key: str = CONFIG) -> str | None:
 
 
 def _feature_gates(flags: Iterable[str]) -> dict[str, bool]:
-    """Return the feature gates that are switched: `--feature-gates=A=true,B=false`."""
-    written = [pair for flag in flags if flag.startswith(_GATES) for pair in flag.removeprefix(_GATES).split(",")]
+    """Return the feature gates that are switched: `--feature-gates=A=true,B=false`, or the same in two words."""
+    told = (
+        following if word == _GATES else word.removeprefix(f"{_GATES}=")
+        for word, following in pairwise([*flags, ""])
+        if word.partition("=")[0] == _GATES
+    )
+    written = [pair for value in told for pair in value.split(",")]
     return {name.strip(): value.strip().lower() == "true" for name, _, value in (one.partition("=") for one in written)}
 
 
