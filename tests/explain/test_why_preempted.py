@@ -6,6 +6,7 @@ import pytest
 
 from kubectl_koord.explain.jobs.victims import VictimName, find, find_anywhere
 from kubectl_koord.explain.jobs.why_preempted import other_namespaces, why_preempted
+from kubectl_koord.model.plugins import Plugins
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.jobs.preempted import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
 from kubectl_koord.simulation.subjects import Unknown
@@ -120,6 +121,18 @@ def test_the_upstream_wording_is_quota_preemption_only_within_one_quota(
     (pod,) = found.pods
     assert (pod.plugin, pod.preemptor, pod.preemptor_priority) == (plugin, "default/single", 5)
     assert found.preemptors == (Preemptor("default/single", "pending", 5, 0, 1, None, 1),)
+
+
+@pytest.mark.parametrize(
+    "plugins", [Plugins(default_preemption="first"), Plugins((("ElasticQuota", ("postFilter",)),))]
+)
+def test_the_wording_is_not_that_of_quotas_where_another_plugin_may_preempt_or_theirs_does_not(
+    plugins: Plugins,
+) -> None:
+    drawing = both(HP, "low-0", on="n1", preempted=POD, quota="q").configured(plugins=plugins)
+    drawing = both(drawing, "single", quota="q", priority=5)
+    found = report(drawing.with_event("low-0", NOTE, "Preempted", related="default/single"), "low-0")
+    assert found.pods[0].plugin == "other"
 
 
 @pytest.mark.parametrize(("message", "plugin"), [(POD, "other"), ("someone else: something", None)])

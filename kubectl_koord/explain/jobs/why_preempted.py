@@ -165,12 +165,14 @@ def _upstream_plugin(index: _Index, victim: TracedVictim, trigger: str | None) -
     """Return `elastic-quota` for pods of one quota where DefaultPreemption is off, else `other`.
 
     The words are those of ElasticQuota, Reservation and DefaultPreemption alike; the Helm chart switches
-    the last one off where job preemption is on.
+    the last one off where job preemption is on, and the profile may tell that it runs.
     """
     preemptor = index.by_name.get(trigger or "")
     quota = victim.trace.quota if victim.trace is not None else ""
     same = preemptor is not None and quota != "" and preemptor.quota == quota
-    return "elastic-quota" if same and index.snapshot.config.preemption else "other"
+    config = index.snapshot.config
+    is_alone = config.plugins.preempts_in_quotas and not config.plugins.default_preemption
+    return "elastic-quota" if same and config.preemption and is_alone else "other"
 
 
 def _trigger(index: _Index, event: Event) -> str | None:
