@@ -242,11 +242,11 @@ def test_what_could_not_be_read_leaves_it_open() -> None:
     assert refused(TAKEN.with_gap("Node")) == ("unknown", None, None, message)
 
 
-RAN = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
+ONCE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
 
 
 def test_several_pods_of_a_gang_that_ran_once_preempt_each_for_itself() -> None:
-    report = preempt_of(RAN.with_running("low", on="n1", cpu=8).with_running("other", on="n2", cpu=8))
+    report = preempt_of(ONCE.with_running("low", on="n1", cpu=8).with_running("other", on="n2", cpu=8))
     assert (report.verdict, report.helps, len(report.rounds), report.alternatives) == ("yes", True, 1, ())
     assert {victim.pod: (victim.node, victim.wasted) for victim in report.victims} == {
         "default/low": ("n1", False),
@@ -257,7 +257,7 @@ def test_several_pods_of_a_gang_that_ran_once_preempt_each_for_itself() -> None:
 
 
 def test_where_only_some_of_them_find_room_that_is_told_and_nobody_dies_in_vain() -> None:
-    ran = RAN.with_running("wall", on="n2", cpu=8, priority=9)
+    ran = ONCE.with_running("wall", on="n2", cpu=8, priority=9)
     report = preempt_of(ran.with_running("low", on="n1", cpu=8))
     assert (report.verdict, report.helps) == ("no", False)
     assert [(victim.pod, victim.wasted) for victim in report.victims] == [("default/low", False)]
@@ -269,7 +269,7 @@ def test_where_only_some_of_them_find_room_that_is_told_and_nobody_dies_in_vain(
 
 
 def test_which_of_very_many_unlike_pods_comes_first_is_left_open() -> None:
-    ran = RAN.with_running("low", on="n1", cpu=8)
+    ran = ONCE.with_running("low", on="n1", cpu=8)
     for number in range(2, 7):
         ran = ran.with_pod(f"job-{number}", gang="job", cpu=number - 1, priority=9)
     message = (

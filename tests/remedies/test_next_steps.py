@@ -153,7 +153,7 @@ def test_of_pods_whose_label_names_the_scheduler_the_label_is_to_be_changed() ->
     (step,) = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train", labels=label)).next_steps
     message = (
         "Set label scheduling.koordinator.sh/scheduler-name, which counts in place of schedulerName, to koord-scheduler"
-        " in the pod template of Job/train and recreate the pods"
+        " in the pod template of Job/train and recreate the pod"
     )
     assert step == WayOut("set-scheduler-name", message)
 
