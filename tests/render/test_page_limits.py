@@ -108,9 +108,11 @@ def test_of_many_victims_the_first_are_shown() -> None:
 def test_what_next_depends_on_whether_it_helps() -> None:
     helps = text(replace(PREEMPT, verdict="yes", helps=True), style=PIPE)
     in_vain = text(replace(PREEMPT, verdict="no", helps=False), style=PIPE)
+    in_part = text(replace(PREEMPT, verdict="no", helps=False, rounds=PREEMPT.rounds[:1]), style=PIPE)
     open_yet = text(replace(PREEMPT, verdict="unknown", reason="not-needed"), style=PIPE)
     assert "1. Wait: the scheduler preempts these pods when it next tries the gang." in helps
     assert "1. Preempting these pods does not help: check why the gang is pending." in in_vain
+    assert "1. Wait for the pods that are nominated, and check why the others are pending." in in_part
     assert "1. Cannot tell whether preemption helps: check why the gang is pending." in open_yet
 
 

@@ -161,6 +161,15 @@ def test_of_a_lone_pod_it_is_spoken_as_one_and_it_is_asked_for_as_one() -> None:
     assert "  1. Nothing: the pod is not pending.\n" in text(replace(report, reason="no-pending-pods"), style=PIPE)
 
 
+def test_an_outcome_in_which_only_nominated_pods_run_says_so() -> None:
+    (like,) = PREEMPT.alternatives
+    nominated, victims = {"default/job-0": "node-1"}, tuple(replace(one, wasted=False) for one in like.victims)
+    once = (Round(victims, nominated),)
+    some = replace(like, helps=False, reason=None, victims=victims, nominations=nominated, rounds=once)
+    written = text(replace(PREEMPT, alternatives=(some,)), style=PIPE)
+    assert "; the pods that are nominated then run.\n" in written
+
+
 def outcomes(*later: str) -> list[str]:
     """Return the lines of outcomes that begin alike and preempt these pods, if any, in a second attempt."""
     (like,) = PREEMPT.alternatives

@@ -21,6 +21,7 @@ _NEXT = {
 }
 _BEFORE_PREEMPTION = "{It} is stopped before preemption: check why it is pending."
 _THEN = {True: "; {it} then runs", False: "; {it} still does not run", None: ""}
+_IN_PART = "; the pods that are nominated then run"
 
 
 def headline(report: PreemptReport) -> str:
@@ -57,12 +58,18 @@ def wasted(victims: Iterable[str], gang: str) -> str:
 def alternative(each: PreemptAlternative, report: PreemptReport) -> str:
     """Return one of several outcomes."""
     gang, then = report.gang, _THEN[each.helps].format(it=the_subject(lone_pod=report.lone_pod))
+    then = _IN_PART if each.helps is False and _runs_in_part(each) else then
     victims = ", ".join(victim.pod for victim in each.victims)
     preempts = f"preempts {victims}" if victims else "preempts no pods"
     places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
     broken = f"; breaks {', '.join(hit.gang for hit in each.broken_gangs)}" if each.broken_gangs else ""
     why = f" ({each.reason})" if each.reason else ""
     return f"If {each.when}: {preempts}{places}{''.join(_later(each))}{broken}{then}{why}."
+
+
+def _runs_in_part(each: PreemptReport | PreemptAlternative) -> bool:
+    """Tell whether pods are nominated that run, though not all do: else victims are wasted, or more are needed."""
+    return bool(each.nominations) and len(each.rounds) == 1 and not any(victim.wasted for victim in each.victims)
 
 
 def _later(each: PreemptAlternative) -> Iterator[str]:
@@ -92,6 +99,8 @@ def next_step(report: PreemptReport) -> str:
         return f"Preemption cannot help: {ONLY_RESERVATIONS}."
     if report.reason:
         return _NEXT.get(report.reason, _BEFORE_PREEMPTION).format(it=it, It=it.capitalize())
+    if not report.helps and _runs_in_part(report):
+        return "Wait for the pods that are nominated, and check why the others are pending."
     if not report.helps:
         return f"Preempting these pods does not help: check why {it} is pending."
     return f"Wait: the scheduler preempts these pods when it next tries {it}."
