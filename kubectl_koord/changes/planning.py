@@ -10,7 +10,7 @@ from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
-from kubectl_koord.reports.codes import CAUSES, CauseCode
+from kubectl_koord.reports.codes import CAUSES
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.wording.answers import changes as sentences
 
@@ -79,14 +79,8 @@ def not_noticed(key: str, changes: Iterable[Change | None], *, by_pods: bool) ->
     return ()
 
 
-_OF_NODES: tuple[CauseCode, ...] = (
-    "plan-not-executable",
-    "insufficient-slots",
-    "multiple-mismatch",
-    "no-feasible-node",
-    "insufficient-capacity",
-    "never-fits",
-)
+_FIRST_OF_NODES = CAUSES.index("plan-not-executable")
+_OF_NODES = CAUSES[_FIRST_OF_NODES : CAUSES.index("never-fits") + 1]
 """The causes for which nodes were asked: they take each other's place as less or more is wanted."""
 
 
@@ -99,7 +93,7 @@ def _badness(outcome: VerdictSummary) -> tuple[int, int, int]:
     if outcome.verdict != "no" or outcome.cause is None:
         return verdict, 0, 0
     if outcome.cause in _OF_NODES:
-        return verdict, -CAUSES.index("plan-not-executable"), int(outcome.cause == "never-fits")
+        return verdict, -_FIRST_OF_NODES, int(outcome.cause == "never-fits")
     return verdict, -CAUSES.index(outcome.cause), 0
 
 

@@ -45,7 +45,7 @@ def outcomes_of_each(job: Job, view: View) -> Iterator[Outcome]:
     are nominated.
     """
     for queue in _orders(job.tried):
-        first = _attempt_at(job, view, queue[0], ())
+        first = attempt(_alone(job, queue[0], ()), view, queue[0], USUAL)
         for victim_order in victim_orders(view, first):
             found = islice(_each(job, queue, _Tried(view), victim_order), MOST_BRANCHES)
             yield from (_outcome(queue, first, tried) for tried in found)
@@ -81,10 +81,6 @@ def _interleaved(kinds: Sequence[Sequence[PendingPod]]) -> Iterator[tuple[Pendin
             yield (first, *then)
 
 
-def _attempt_at(job: Job, view: View, pod: PendingPod, nominated: Iterable[PendingPod]) -> Attempt:
-    return attempt(_alone(job, pod, nominated), view, pod, USUAL)
-
-
 def _alone(job: Job, pod: PendingPod, nominated: Iterable[PendingPod]) -> Job:
     """Return what one pod is tried as, once these others are nominated."""
     now = {other.key: other for other in (*job.nominated, *nominated)}
@@ -115,7 +111,7 @@ def _each(job: Job, queue: Sequence[PendingPod], so_far: _Tried, victim_order: V
             view=_terminating(view, preemption.victims),
             nominated=(*so_far.nominated, nominated),
             killed=(*so_far.killed, *preemption.victims),
-            gone=tuple({pod.key: pod for pod in (*so_far.gone, *preemption.gone)}.values()),
+            gone=tuple({victim.key: victim for victim in (*so_far.gone, *preemption.gone)}.values()),
         )
         yield from _each(job, rest, then, victim_order)
 
