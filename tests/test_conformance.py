@@ -111,6 +111,28 @@ def test_the_words_of_a_record_tell_its_cause_and_whether_a_plan_failed(
 
 
 @pytest.mark.parametrize(
+    ("preemptor", "victims"),
+    [
+        ("default/rival", {"mine": "n0"}),  # the other's victim is not ours
+        ("default/job", {"mine": "n0", "other": "n1"}),
+        ("default/job,default/job-b", {"mine": "n0", "other": "n1"}),  # a group of gangs
+    ],
+)
+def test_a_victim_whose_condition_names_another_job_is_not_compared(preemptor: str, victims: Json) -> None:
+    case = next(case for case in read_cases(CASES, ("docs",)) if case.name == "docs-job-preemption")
+    subject = subject_of(snapshot_of(case.cluster, "1.8"))
+    said = "koord-scheduler: preempting to accommodate higher priority pods, preemptor: {}, triggerPod: default/w-0"
+    record = {
+        "silent": False,
+        "firstStates": {},
+        "rounds": [{"bound": {}, "boundOrNominated": {}, "victims": {"mine": "n0", "other": "n1"}}],
+        "victimConditions": {"other": {"message": said.format(preemptor.replace("default/job", subject.key))}},
+    }
+
+    assert real(record, subject)["victims"] == victims
+
+
+@pytest.mark.parametrize(
     ("said", "seen", "version", "expected"),
     [
         (FAILING, PLAN_FAILS, "1.7", []),

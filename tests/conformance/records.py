@@ -34,6 +34,7 @@ _PLAN_FAILED = re.compile(
     r"|gets rejected due to Pod \"[^\"]*\" in Unreserve"
 )
 _SEAT = re.compile(r"^0/\d+ nodes are available: 1 (?!0/|no potential|plan become|Preemption)")
+_PREEMPTOR = re.compile(r"preemptor: (\S+), triggerPod: ")
 _COUNTED = re.compile(r"^0/\d+ nodes are available: 1 Insufficient [^\s,]+?(?:[,.]|$)")
 _CAUSES: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
     (re.compile(pattern), frozenset(codes.split()))
@@ -83,6 +84,7 @@ def real(record: Json, subject: Subject) -> Json:
     unstable = set(record.get("unstable") or ())
     rounds = record["rounds"]
     members = {pod.name for pod in subject.pending if _is_tried_with(subject, pod.gang)}
+    rounds = [one | {"victims": _of_others_left_out(record, subject, one["victims"])} for one in rounds]
     any_victims = any(one["victims"] for one in rounds)
     first = rounds[0] if rounds else {"bound": {}, "victims": {}, "boundOrNominated": {}}
     bound = {name: node for name, node in first["bound"].items() if name in members}
@@ -105,6 +107,16 @@ def real(record: Json, subject: Subject) -> Json:
         "byTrigger": fails and _is_by_trigger(subject, texts),
         "causes": sorted(_causes(record, texts, plan_fails=fails and not first["victims"])),
         "unstable": sorted(unstable),
+    }
+
+
+def _of_others_left_out(record: Json, subject: Subject, victims: Json) -> Json:
+    """Return the victims without those whose condition names another job as the one that preempted them."""
+    keys = {pod.gang for pod in subject.pending} | {pod.key for pod in subject.pending}
+    conditions = record.get("victimConditions") or {}
+    named = {name: _PREEMPTOR.search((conditions.get(name) or {}).get("message") or "") for name in victims}
+    return {
+        name: node for name, node in victims.items() if not (by := named[name]) or not keys.isdisjoint(by[1].split(","))
     }
 
 
