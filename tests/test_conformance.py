@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance import CASES, VERSIONS, known, names_of, read_cases, snapshot_of, subject_of
 from tests.conformance.cases import pack
-from tests.conformance.grading import Result, differing, is_decided
+from tests.conformance.grading import Result, differing, is_decided, summary
 from tests.conformance.known import Known, KnownResults
 from tests.conformance.records import real
 
@@ -200,6 +200,39 @@ def test_every_change_is_told_as_better_or_worse_than_listed() -> None:
         "c main is worse than listed: wrong: victims -> wrong: victims, slots",
         "d 1.7 is worse than listed: agree -> wrong: placed",
     ]
+
+
+def test_an_answer_that_is_wrong_as_listed_is_explained_by_a_reason_of_its_own() -> None:
+    results = [
+        result("a", "1.7", "unknown"),
+        result("b", "1.8", "wrong", "cause", "slots"),
+        result("c", "main", "wrong", "cause"),
+        result("d", "1.7", "agree"),
+    ]
+
+    graded = known.with_reasons(LISTED, results)
+
+    assert [one.grade for one in graded] == ["unknown", "explained", "wrong", "agree"]
+    table = [line.split() for line in summary(graded).splitlines()]
+    assert [row[:8] for row in table[1:]] == [
+        ["load", "1.7", "1", "1", "0", "0", "50.0", "0.0"],
+        ["load", "1.8", "0", "0", "1", "0", "0.0", "100.0"],
+        ["load", "main", "0", "0", "0", "1", "0.0", "100.0"],
+        ["load", "all", "1", "1", "1", "1", "25.0", "50.0"],
+        ["all", "1.7", "1", "1", "0", "0", "50.0", "0.0"],
+        ["all", "1.8", "0", "0", "1", "0", "0.0", "100.0"],
+        ["all", "main", "0", "0", "0", "1", "0.0", "100.0"],
+        ["all", "all", "1", "1", "1", "1", "25.0", "50.0"],
+    ]
+
+
+def test_the_table_of_a_page_counts_what_the_list_holds_by_version() -> None:
+    page = "before | 1.7 | 1 |\n| 1.7 | 0 | 0 | 0 | 0 |\n| 1.8 | 9 | 9 | 9 | 9 |\n| other | 1 | 2 | 3 | 4 |\n"
+    listed = KnownResults(LISTED.families, (*LISTED.results, Known("d", ("1.8",), "wrong", ("later",))))
+
+    assert known.with_table(page, listed, {"1.7": 10, "1.8": 11}) == (
+        "before | 1.7 | 1 |\n| 1.7 | 9 | 1 | 0 | 0 |\n| 1.8 | 8 | 1 | 1 | 1 |\n| other | 1 | 2 | 3 | 4 |\n"
+    )
 
 
 def test_renewing_keeps_what_was_not_run_and_the_reasons_that_still_hold(tmp_path: Path) -> None:

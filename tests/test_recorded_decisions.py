@@ -2,10 +2,12 @@
 
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from tests.conformance import CASES, Case, known, names_of, read_cases
+from tests.conformance.cases import totals_of
 from tests.conformance.grading import judge
 
 pytestmark = pytest.mark.measured
@@ -33,3 +35,11 @@ def test_the_list_names_each_result_once_and_gives_every_family_a_reason() -> No
     assert {case for case, _ in keys} <= set(FAMILIES)
     assert {FAMILIES[case] for case, _ in keys} == set(LISTED.families)
     assert all(LISTED.families.values())
+
+
+@pytest.mark.parametrize("page", known.PAGES, ids=lambda page: page.name)
+def test_the_table_of_the_readme_is_what_the_list_comes_to(page: Path) -> None:
+    text = page.read_text("utf-8")
+
+    assert text == known.with_table(text, LISTED, totals_of(CASES)), known.RENEW
+    assert f" {len(FAMILIES)} " in text

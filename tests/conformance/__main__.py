@@ -5,7 +5,7 @@
     python -m tests.conformance --pack FOLDER [--family F] [--cases FOLDER]
 
 NAME is the beginning of the name of a case. Exit code 1 when a result is not as `differences.json`
-beside the cases says.
+beside the cases says. `--write-known` writes it anew, and with it the table of the READMEs.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tests.conformance import known
-from tests.conformance.cases import CASES, Case, names_of, pack, read_cases
+from tests.conformance.cases import CASES, Case, names_of, pack, read_cases, totals_of
 from tests.conformance.grading import Result, judge, summary
 
 
@@ -60,6 +60,8 @@ def main() -> int:
     if options.write_known:
         known.write(options.cases, known.renewed(listed, results, names_of(options.cases)))
         listed = known.read(options.cases)
+        if options.cases == CASES:
+            known.write_tables(listed, totals_of(CASES))
     complaints = list(known.complaints(listed, results))
     results = known.with_reasons(listed, results)
     for result in results:

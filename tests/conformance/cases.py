@@ -52,6 +52,10 @@ class Named(msgspec.Struct, frozen=True):
     family: str
 
 
+class _Recorded(msgspec.Struct, frozen=True):
+    records: dict[str, msgspec.Raw]
+
+
 class Case(Named, frozen=True):
     """One recorded cluster and what each scheduler did with it."""
 
@@ -71,6 +75,13 @@ def read_cases(folder: Path, families: Collection[str] = ()) -> Iterator[Case]:
             case = _from_folder(path)
             if not families or case.family in families:
                 yield case
+
+
+def totals_of(folder: Path) -> dict[str, int]:
+    """Return how many cases of a folder of archives were recorded with each version."""
+    archives = (gzip.decompress(path.read_bytes()) for path in sorted(folder.glob(f"*{_SUFFIX}")))
+    cases = [msgspec.json.decode(line, type=_Recorded) for archive in archives for line in archive.splitlines()]
+    return {version: sum(name in case.records for case in cases) for name, version in VERSIONS.items()}
 
 
 def names_of(folder: Path) -> dict[str, str]:

@@ -17,7 +17,7 @@ from tests.conformance.records import PLAN_FAILS, PREDICTABLE, real
 class Result(msgspec.Struct, frozen=True):
     """How one answer compares: its grade, and for wrong ones the fields that differ.
 
-    `agree`, `unknown` or `wrong`; `listed` where it does not agree and the list of known results gives a reason
+    `agree`, `unknown` or `wrong`; `explained` where it is wrong and the list of known results gives a reason
     for just this case. `full`: the verdict, placement, slots and victims are all there, and right.
     """
 
@@ -189,17 +189,19 @@ def summary(results: Iterable[Result]) -> str:
             for version in (result.version, "all"):
                 counted.setdefault((family, version), []).append(result)
     width = max((len(family) for family, _ in counted), default=0)
-    heads = ("AGREE", "UNKNOWN", "LISTED", "WRONG", "UNKNOWN %", "WRONG %", "FULL", "FULL %", "WITH ALTERNATIVES")
+    percent = ("UNKNOWN %", "WRONG %", "FULL", "FULL %", "WITH ALTERNATIVES")
+    heads = ("AGREE", "UNKNOWN", "WRONG, EXPLAINED", "WRONG, NOT EXPLAINED", *percent)
     lines = ["  ".join((f"{'FAMILY':{width}}", f"{'VERSION':7}", *heads))]
     order = ("1.7", "1.8", "main", "all")
     for (family, version), group in sorted(
         counted.items(), key=lambda item: (item[0][0] == "all", item[0][0], order.index(item[0][1]))
     ):
         total = len(group)
-        numbers = {grade: sum(one.grade == grade for one in group) for grade in ("agree", "unknown", "listed", "wrong")}
+        grades = ("agree", "unknown", "explained", "wrong")
+        numbers = [sum(one.grade == grade for one in group) for grade in grades]
         full = sum(one.full for one in group)
-        cells: list[str] = [str(number) for number in numbers.values()]
-        cells += [f"{100 * numbers[grade] / total:.1f}" for grade in ("unknown", "wrong")]
+        cells: list[str] = [str(number) for number in numbers]
+        cells += [f"{100 * share / total:.1f}" for share in (numbers[1], sum(numbers[2:]))]
         cells += [str(full), f"{100 * full / total:.1f}", str(sum(one.with_alternatives for one in group))]
         row = (f"{cell:>{len(head)}}" for cell, head in zip(cells, heads, strict=True))
         lines.append("  ".join((f"{family:{width}}", f"{version:7}", *row)))

@@ -1,5 +1,9 @@
-"""The list of results that do not agree: nothing may get worse unseen, and what gets better is taken off the list."""
+"""The list of results that do not agree: nothing may get worse unseen, and what gets better is taken off the list.
 
+What the list comes to is told by the table of the README, which is made from it.
+"""
+
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -8,8 +12,13 @@ import msgspec
 from tests.conformance.grading import Result
 
 FILE = "differences.json"
+PAGES = tuple(Path(__file__).parents[2] / name for name in ("README.md", "README.zh-CN.md"))
 RENEW = "renew the list with `python -m tests.conformance --write-known`"
 
+EXPLAINED = "explained"
+"""The grade of an answer that is wrong as listed, with a reason of its own."""
+
+_ROW = re.compile(r"^\| (\S+) \|(?: \d+ \|){4}$", re.MULTILINE)
 _RANKS = ("agree", "unknown", "wrong")
 Key = tuple[str, str]
 
@@ -62,6 +71,12 @@ def write(folder: Path, listed: KnownResults) -> None:
     (folder / FILE).write_text(text, "utf-8")
 
 
+def write_tables(listed: KnownResults, totals: Mapping[str, int]) -> None:
+    """Write the table anew on every page that shows it."""
+    for path in PAGES:
+        path.write_text(with_table(path.read_text("utf-8"), listed, totals), "utf-8")
+
+
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode().replace('","', '", "').replace('":', '": ').replace('],"', '], "')
 
@@ -111,14 +126,29 @@ def _compared(before: tuple[str, tuple[str, ...]], now: tuple[str, tuple[str, ..
 
 
 def with_reasons(listed: KnownResults, results: Iterable[Result]) -> list[Result]:
-    """Return the results; those that are as listed, with a reason of their own, are graded `listed`."""
+    """Return the results; those that are wrong as listed, with a reason of their own, are graded `explained`."""
     known = listed.by_key()
     graded = []
     for result in results:
         entry = known.get((result.case, result.version))
         is_as_listed = entry and (entry.grade, set(entry.fields)) == (result.grade, set(result.differing))
-        if entry and entry.reason and is_as_listed:
-            graded.append(msgspec.structs.replace(result, grade="listed"))
+        if entry and entry.reason and is_as_listed and result.grade == "wrong":
+            graded.append(msgspec.structs.replace(result, grade=EXPLAINED))
         else:
             graded.append(result)
     return graded
+
+
+def with_table(text: str, listed: KnownResults, totals: Mapping[str, int]) -> str:
+    """Return a page with the rows of its table as the list has them; `totals`: the cases of each version.
+
+    A row: the version, and how many agree, are unknown, wrong and explained, wrong and not explained.
+    """
+    rows = {}
+    for version, total in totals.items():
+        found = [entry for entry in listed.results if version in entry.versions]
+        wrong = [entry for entry in found if entry.grade == "wrong"]
+        explained = sum(bool(entry.reason) for entry in wrong)
+        numbers = (total - len(found), len(found) - len(wrong), explained, len(wrong) - explained)
+        rows[version] = f"| {version} | " + "".join(f"{number} | " for number in numbers)
+    return _ROW.sub(lambda row: rows[row[1]].rstrip() if row[1] in rows else row[0], text)
