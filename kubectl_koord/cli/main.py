@@ -94,8 +94,10 @@ def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
     processors.run_in_batches()
     transport = connect(connection, writes=command_words.may_send(words), notify=_waiting)
     from kubectl_koord.cluster.api.observed import ObservedTransport
+    from kubectl_koord.cluster.api.retrying import RetryingTransport
 
-    return ObservedTransport(transport, _tell, connection.verbosity)
+    observed = ObservedTransport(transport, _tell, connection.verbosity)
+    return RetryingTransport(observed, connection, _tell, _waiting)
 
 
 def _waiting(what: str) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.api.replies import failure, message_of, status_of
+from kubectl_koord.cluster.api.replies import BUDGET_CAUSE, failure, message_of, status_of
 from kubectl_koord.cluster.api.transport import Reply, Transport
 from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.errors import KoordError
@@ -18,7 +18,6 @@ FIELD_MANAGER = "kubectl-koord"
 _MERGE_PATCH = "application/merge-patch+json"
 _DONE = (200, 201)
 _FORBIDDEN, _NOT_FOUND, _CONFLICT, _TOO_MANY, _SERVER_FAULT = 403, 404, 409, 429, 500
-_BUDGET_CAUSE = "DisruptionBudget"
 _SEVERAL_BUDGETS = "more than one PodDisruptionBudget"
 
 Verdict = Literal["allowed", "gone", "refused", "forbidden", "throttled"]
@@ -148,7 +147,7 @@ def _verdict(reply: Reply) -> Verdict | None:
         return "allowed"
     if reply.status == _TOO_MANY:
         causes = (status.details.causes if status and status.details else None) or []
-        return "refused" if any(cause.reason == _BUDGET_CAUSE for cause in causes) else "throttled"
+        return "refused" if any(cause.reason == BUDGET_CAUSE for cause in causes) else "throttled"
     if reply.status == _SERVER_FAULT and status and _SEVERAL_BUDGETS in (status.message or ""):
         return "refused"
     # 409: the uid asked for is no longer the pod's.

@@ -26,11 +26,13 @@ from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values.memo import Identity, Memo
 
-GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
+GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "unavailable", "not-in-input"]
 
 
 class Gap(Struct, frozen=True):
-    """A kind that could not be read: `forbidden`, `missing` (no such API), `one-namespace`, `not-in-input`.
+    """A kind that could not be read: `forbidden`, `missing` (no such API), `one-namespace`, `unavailable` for now.
+
+    Files have `not-in-input` as well.
 
     A gap is never an empty list: an answer that rests on the kind is unknown. Of a kind that is
     `one-namespace` the objects of `Snapshot.namespace_only` are there; one that is `not-in-input`

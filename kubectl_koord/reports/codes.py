@@ -43,7 +43,7 @@ CauseCode: TypeAlias = Literal[
 ]
 """Why a gang is pending, in the order in which the scheduler looks; the last three: why nobody can tell."""
 
-ReadingCode: TypeAlias = Literal["forbidden-list", "missing-list", "one-namespace-list"]
+ReadingCode: TypeAlias = Literal["forbidden-list", "missing-list", "one-namespace-list", "unavailable-list"]
 
 _Odd: TypeAlias = Literal[
     "mixed-schedulers",
@@ -255,6 +255,7 @@ OF_GAP: dict[GapCode, ReadingCode] = {
     "forbidden": "forbidden-list",
     "missing": "missing-list",
     "one-namespace": "one-namespace-list",
+    "unavailable": "unavailable-list",
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.cluster import kinds, source
+from kubectl_koord.cluster.api import retrying
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.model.snapshot import Snapshot
 from tests.apiserver import ApiServer, Rule, Tls
@@ -151,7 +152,6 @@ def failing(koord: Run, *words: str) -> str:
     ("rule", "said"),
     [
         (Rule("/api/v1/nodes", 401, "Unauthorized", "Unauthorized"), "error: You must be logged in to the server"),
-        (Rule("/api/v1/nodes", 429, "TooManyRequests", "slow down"), "Error from server (TooManyRequests): slow down"),
         (Rule("/api/v1/nodes", 500, "InternalError", "it broke"), "Error from server (InternalError): it broke"),
         (Rule("/api/v1/nodes", 503, raw=b"busy"), "Error from server (ServiceUnavailable): the server is currently"),
         (Rule("/api/v1/nodes", raw=b'{"items": [{]'), "error: the server's list of Node cannot be read: "),
@@ -160,12 +160,57 @@ def failing(koord: Run, *words: str) -> str:
         (Rule("/api/v1/nodes", cut="chunked"), "Unable to connect to the server: "),
         (Rule("/api/v1/nodes", cut="head"), "Unable to connect to the server: "),
     ],
-    ids=["401", "429", "500", "503", "broken-json", "html", "wrong-type", "cut", "no-answer"],
+    ids=["401", "500", "503", "broken-json", "html", "wrong-type", "cut", "no-answer"],
 )
 def test_a_server_that_fails_is_told_of_in_one_line(koord: Run, server: ApiServer, rule: Rule, said: str) -> None:
     server.rules.append(rule)
     for words in (("topo",), ("why-pending", "job"), ("annotate", "podgroup", "job", "--mode=Strict", "--yes")):
         assert failing(koord, *words).startswith(said)
+    assert {request.method for request in server.log} == {"GET"}
+
+
+BUSY = {"Retry-After": "1"}
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What was waited for in place of letting it pass."""
+    waited: list[float] = []
+    monkeypatch.setattr(retrying, "WAIT", lambda _, seconds: waited.append(seconds))
+    return waited
+
+
+def test_a_list_that_the_server_cannot_answer_yet_is_waited_for(
+    koord: Run, server: ApiServer, waits: list[float]
+) -> None:
+    """An API server answers so until the cache of a kind that nobody else reads is filled."""
+    groups = "/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups"
+    usual = koord("why-pending", "job")
+    asked = len(server.requests(groups))
+    server.rules.append(Rule(groups, 429, "TooManyRequests", "storage is (re)initializing", times=2, headers=BUSY))
+    done = koord("why-pending", "job", "-v", "6")
+    assert (done.code, done.out.splitlines()[0]) == (usual.code, usual.out.splitlines()[0])
+    assert done.err.count(" 429 Too Many Requests in ") == 2
+    assert [line for line in done.err.splitlines() if "Retry-After" in line] == [
+        f"Got a Retry-After 1s response (429) for attempt {n} to podgroups" for n in (1, 2)
+    ]
+    assert (waits, len(server.requests(groups))) == ([1, 1], asked + 3)
+
+
+def test_a_list_that_is_never_answered_is_named_and_the_others_are_read(
+    koord: Run, server: ApiServer, waits: list[float]
+) -> None:
+    said = "storage is (re)initializing"
+    server.rules.append(Rule("/apis/.*/elasticquotas", 429, "TooManyRequests", said, headers=BUSY))
+    report = document(done := koord("why-pending", "tiny", "-o", "json"))
+    assert (done.code, report["verdict"], waits) == (2, "unknown", [1] * 10)
+    notices = [one for one in report["warnings"] if one["code"] == "unavailable-list"]
+    assert [one["message"] for one in notices] == [f"ElasticQuota: {said}"]
+    assert done.err == "Waiting for the API server (elasticquotas: it asks to be asked again in 1 s) ...\n"
+    server.rules[:] = [Rule("/api/v1/nodes", 429, "TooManyRequests", said)]
+    for words in (("topo",), ("why-pending", "job")):
+        done = koord(*words)
+        assert (done.code, f"Node could not be read: {said}" in done.out + done.err) == (2, True), done
     assert {request.method for request in server.log} == {"GET"}
 
 

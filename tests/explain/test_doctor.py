@@ -669,6 +669,14 @@ def test_what_was_not_read_is_not_called_missing(kind: str) -> None:
     assert set(found) == {"rbac-missing"}
 
 
+def test_a_crd_that_could_not_be_read_for_now_is_not_called_missing() -> None:
+    report = doctor(sound().with_gap("ElasticQuota", "unavailable"))
+    assert [(one.code, one.severity, one.object) for one in report.findings] == [
+        ("not-checked", "info", "ElasticQuota")
+    ]
+    assert report.verdict == "unknown"
+
+
 def gapped(drawn: Drawing, kinds: Iterable[str]) -> Drawing:
     for kind in dict.fromkeys(kinds):
         drawn = drawn.with_gap(kind)

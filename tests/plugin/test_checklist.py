@@ -229,7 +229,7 @@ def test_09_an_authority_without_key_identifiers_is_trusted_and_no_other(
         (401, "Unauthorized", "error: You must be logged in to the server (no)"),
         (403, "Forbidden", "error: PodGroup could not be read: no"),
         (404, "NotFound", "error: PodGroup could not be read: the PodGroup CRD is not installed"),
-        (429, "TooManyRequests", "Error from server (TooManyRequests): no"),
+        (429, "TooManyRequests", "error: PodGroup could not be read: no"),
         (500, "InternalError", "Error from server (InternalError): no"),
     ],
 )

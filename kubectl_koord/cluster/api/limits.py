@@ -65,7 +65,7 @@ class Deadline:
         now = time.monotonic()
         self.waits_for: Notify = limits.waits_for
         self._limits = limits
-        self._what = _resource_of(path)
+        self._what = resource_of(path)
         self._end = None if limits.request is None else now + limits.request
         self._may_idle = False
         self._notice_from = self._idle_from = now
@@ -183,7 +183,7 @@ class TimedReader(io.RawIOBase):
         super().close()
 
 
-def _resource_of(path: str) -> str:
+def resource_of(path: str) -> str:
     """Return what a path names: `pods`, `podgroups/job`."""
     parts = path.partition("?")[0].strip("/").split("/")
     rest = parts[{"api": 2, "apis": 3}.get(parts[0], 0) :]

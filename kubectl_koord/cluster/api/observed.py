@@ -44,7 +44,7 @@ class ObservedTransport(Closing):
         begin = time.monotonic()
         reply = self._transport.send(method, path, body, content_type)
         self._told(method, path, reply.status, begin)
-        self._warn(reply.warning)
+        self._warn(reply.headers.get("warning", ""))
         return reply
 
     def bound(self, seconds: float) -> None:

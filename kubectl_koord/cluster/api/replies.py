@@ -1,5 +1,7 @@
 """What a failed answer of the API server says, in kubectl's words."""
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec import Struct
 
@@ -10,7 +12,13 @@ from kubectl_koord.model.snapshot import Gap, GapCode
 _UNAUTHORIZED = 401
 _SERVER_FAULT = 500
 _NOT_FOUND = 404
-_GAPS: dict[int, GapCode] = {403: "forbidden", _NOT_FOUND: "missing"}
+_TOO_MANY = 429
+_GAPS: dict[int, GapCode] = {403: "forbidden", _NOT_FOUND: "missing", _TOO_MANY: "unavailable"}
+_REFUSALS = range(400, 500)
+BUDGET_CAUSE = "DisruptionBudget"
+"""Why an eviction is answered with 429 that was looked at: no reason to ask again."""
+_LONGEST_WAIT = 9
+"""Digits of a Retry-After."""
 CRD_GROUPS = (
     "/apis/scheduling.sigs.k8s.io/",
     "/apis/scheduling.koordinator.sh/",
@@ -75,6 +83,26 @@ def status_of(body: bytes) -> Status | None:
     return status if status.kind == "Status" else None
 
 
+def is_refusal(status: int, body: bytes) -> bool:
+    """Tell whether this is the API server's own word that it has not done what it was asked: a Status of 4xx."""
+    return status in _REFUSALS and status_of(body) is not None
+
+
+def asks_to_wait(status: int, headers: Mapping[str, str], body: bytes = b"") -> float | None:
+    """Return after how many seconds an answer asks for the same request again, None where it does not.
+
+    Mirrors client-go's `checkWait` (rest/with_retry.go): with Retry-After, and 429 or at least 500.
+    """
+    text = headers.get("retry-after", "").strip()
+    if not (status == _TOO_MANY or status >= _SERVER_FAULT) or not (text.isascii() and text.isdecimal()):
+        return None
+    said = status_of(body)
+    causes = (said.details.causes if said and said.details else None) or ()
+    if len(text) > _LONGEST_WAIT or any(cause.reason == BUDGET_CAUSE for cause in causes):
+        return None
+    return float(text)
+
+
 def failure(status: int, body: bytes, path: str) -> KoordError:
     """Return the one line that kubectl would print for this answer to a request of `path`."""
     status_object = status_of(body)
@@ -98,7 +126,7 @@ def message_of(status: int, body: bytes, path: str) -> str:
 
 
 def gap_of(kind: str, status: int, body: bytes, path: str) -> Gap | None:
-    """Return what an answer to a list says of its kind: may not be read, is not served; None for any other failure."""
+    """Return what an answer to a list says of its kind: not to be read, not served, not now; None for others."""
     code = _GAPS.get(status)
     if code is None:
         return None
@@ -109,7 +137,8 @@ def gap_of(kind: str, status: int, body: bytes, path: str) -> Gap | None:
         message = (
             f"the {kind} CRD is not installed" if is_crd else f"the server does not serve {path.partition('?')[0]}"
         )
-    return Gap(kind, code, message or _unexpected(status, body, path)[1])
+    generic = _GENERIC[status][1] if code == "unavailable" else _unexpected(status, body, path)[1]
+    return Gap(kind, code, message or generic)
 
 
 def not_read(gap: Gap) -> KoordError:

@@ -24,12 +24,23 @@ class TooLate(KoordError):  # noqa: N818
     """An answer that did not come in time."""
 
 
+class Unsent(KoordError):  # noqa: N818
+    """A request that cannot have reached the server, as no connection to it was made.
+
+    Everything else that fails may have been carried out.
+    """
+
+
 class Reply(Struct, frozen=True):
-    """A complete answer of the API server, whatever its status; `warning` is its header of that name."""
+    """A complete answer of the API server, whatever its status; header names are in lower case.
+
+    It is `doubtful` where the same request was sent before, and may have been carried out then.
+    """
 
     status: int
     body: bytes
-    warning: str = ""
+    headers: Mapping[str, str] = {}
+    doubtful: bool = False
 
 
 class Waiting(Protocol):
@@ -129,14 +140,23 @@ def unable(reason: str, hint: str = "") -> KoordError:
 
     With it goes the `hint`, or the one in kubectl's reason: how a credential plugin that is missing is installed.
     """
+    return KoordError(_unable(reason, hint))
+
+
+def unsent(reason: str, hint: str = "") -> Unsent:
+    """Return the same sentence, where no connection was made."""
+    return Unsent(_unable(reason, hint))
+
+
+def _unable(reason: str, hint: str) -> str:
     lines = reason.strip().splitlines() or ["EOF"]
     advice = " ".join((hint or reason.partition(_BEFORE_HINT)[2]).split())
-    return KoordError(f"{_FAILED}{lines[0].rstrip()}{f' ({advice})' if advice else ''}")
+    return f"{_FAILED}{lines[0].rstrip()}{f' ({advice})' if advice else ''}"
 
 
-def refused(address: str) -> KoordError:
+def refused(address: str) -> Unsent:
     """Return kubectl's sentence for a port on which nobody listens."""
-    return KoordError(f"The connection to the server {address} was refused - did you specify the right host or port?")
+    return Unsent(f"The connection to the server {address} was refused - did you specify the right host or port?")
 
 
 def interrupted() -> Interrupted:

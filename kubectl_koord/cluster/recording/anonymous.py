@@ -106,6 +106,7 @@ _SAYS: Mapping[GapCode, str] = {
     "forbidden": "it may not be read",
     "missing": "it is not served",
     "one-namespace": "readable in one namespace only",
+    "unavailable": "the server was too busy",
     "not-in-input": "the input contains none",
 }
 

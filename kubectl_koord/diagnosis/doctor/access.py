@@ -35,8 +35,8 @@ def of_access(snapshot: Snapshot, rights: Mapping[str, Right]) -> Iterator[Findi
     crds = [gap.kind for gap in missing if gap.kind in _CRDS]
     if crds:
         yield found("crd-missing", "error", "CustomResourceDefinition", crds, sentences.crds(crds))
-    for gap in missing:
-        if gap.kind not in _CRDS:
+    for gap in snapshot.gaps:
+        if gap.code == "unavailable" or (gap.code == "missing" and gap.kind not in _CRDS):
             yield found("not-checked", "info", gap.kind, [], sentences.not_checked([gap.kind], gap.message))
     for gap in snapshot.gaps:
         if gap.code in {"forbidden", "one-namespace"}:

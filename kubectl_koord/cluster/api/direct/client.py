@@ -76,7 +76,7 @@ class ClientTransport(Closing):
         """
         answer = self._request(method, path, {"Content-Type": content_type}, body)
         try:
-            return Reply(answer.status, answer.read(BOUNDS.object_bytes), answer.headers.get("warning", ""))
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes), answer.headers)
         finally:
             answer.close()
 

@@ -8,7 +8,7 @@ from urllib3.exceptions import NewConnectionError
 from urllib3.exceptions import TimeoutError as Timeout
 
 from kubectl_koord.cluster.api.limits import Deadline
-from kubectl_koord.cluster.api.transport import no_headers_in_time, refused, unable
+from kubectl_koord.cluster.api.transport import no_headers_in_time, refused, unable, unsent
 from kubectl_koord.errors import KoordError
 
 # OpenSSL's numbers for failures that x509 in Go words.
@@ -25,13 +25,15 @@ def failure(problem: Exception, server: str, deadline: Deadline) -> KoordError:
         if isinstance(cause, ConnectionRefusedError):
             return refused(address)
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return unable(f"tls: failed to verify certificate: x509: {_x509(cause, address)}")
+            return unsent(f"tls: failed to verify certificate: x509: {_x509(cause, address)}")
         if isinstance(cause, socket.gaierror):
-            return unable(f"dial tcp: lookup {address.rpartition(':')[0] or address}: no such host")
+            return unsent(f"dial tcp: lookup {address.rpartition(':')[0] or address}: no such host")
     # urllib3 calls every failure to connect a timeout as well.
     if any(isinstance(cause, (Timeout, TimeoutError)) and not isinstance(cause, NewConnectionError) for cause in chain):
         return deadline.error(no_headers_in_time)
     last = chain[-1]
+    if any(isinstance(cause, NewConnectionError) for cause in chain):
+        return unsent(str(last))
     return unable("EOF" if "RemoteDisconnected" in type(last).__name__ else str(last))
 
 

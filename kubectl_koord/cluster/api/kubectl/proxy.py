@@ -15,11 +15,13 @@ from kubectl_koord.cluster.api.replies import LONGEST_REPLY
 from kubectl_koord.cluster.api.transport import (
     USER_AGENT,
     Reply,
+    Unsent,
     checked,
     is_loopback,
     no_headers_in_time,
     refused,
     unable,
+    unsent,
 )
 from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.cluster.closing import Closing
@@ -36,6 +38,9 @@ _START_SECONDS = 30.0
 _SHORTEST_START = 5.0
 _LOG_LINE = re.compile(rb"^(?:[IWEF]\d{4} \d\d:|\d{4}/\d\d/\d\d \d\d:)", re.MULTILINE)
 _REFUSED = re.compile(r"dial tcp (?P<address>\S+): connect(?:ex)?: connection refused")
+_NOT_CONNECTED = re.compile(
+    r"dial |proxyconnect |tls: failed to verify certificate|getting credentials|net/http: TLS handshake timeout"
+)
 _PROXY_FAULT = 500
 
 
@@ -91,7 +96,7 @@ class KubectlProxy(Closing):
         headers = {"Content-Type": content_type, "Content-Length": str(len(body))}
         answer = self._request(method, path, headers, body)
         try:
-            return Reply(answer.status, answer.read(BOUNDS.object_bytes), answer.headers.get("warning", ""))
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes), answer.headers)
         finally:
             answer.close()
 
@@ -166,15 +171,15 @@ class KubectlProxy(Closing):
             raise deadline.error(no_headers_in_time) from None
         except OSError:
             connection.close()
-            raise unable("kubectl proxy has ended") from None
+            raise unsent("kubectl proxy has ended") from None
         return connection
 
     def _wait_until_ready(self) -> None:
         with self._lock:
             if self._child is None:
-                raise unable("kubectl proxy has ended")
+                raise unsent("kubectl proxy has ended")
             if self._failed:
-                raise KoordError(self._failed)
+                raise Unsent(self._failed)
             if self._relay is None:
                 self._await_start(self._child)
                 self._relay = threading.Thread(target=_relay, args=(self._child.errors, self._limits), daemon=True)
@@ -231,5 +236,7 @@ def _is_fault_of_proxy(answer: SocketBody) -> bool:
 
 
 def _fault(text: str) -> KoordError:
-    found = _REFUSED.search(text)
-    return refused(found["address"]) if found else unable(text)
+    """Return kubectl's sentence; Go repeats no PATCH or POST: where it could not connect, it has sent nothing."""
+    if found := _REFUSED.search(text):
+        return refused(found["address"])
+    return unsent(text) if _NOT_CONNECTED.match(text) else unable(text)
