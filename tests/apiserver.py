@@ -509,7 +509,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         request = Request(
             self.command,
             parts.path,
-            dict(parse_qsl(parts.query, keep_blank_values=True)),
+            dict(reversed(parse_qsl(parts.query, keep_blank_values=True))),  # the first one counts, as in Go
             headers,
             self._body(),
         )

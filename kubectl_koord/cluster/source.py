@@ -279,10 +279,14 @@ def at_this_moment(
     chosen_version: str,
     namespace_only: str,
     lease_seen: str | None = None,
+    moment: str = "",
 ) -> Snapshot:
-    """Return the live cluster as it was collected, stamped with the time; `lease_seen` as the collector wants it."""
+    """Return the live cluster as it was collected, stamped with a moment, which is now where none is given.
+
+    `lease_seen` is as the collector wants it.
+    """
     return collector.snapshot(
-        moment=now(),
+        moment=moment or now(),
         source="cluster",
         gaps=[gap for gap in gaps if KINDS[gap.kind].is_gap],
         chosen_version=chosen_version,

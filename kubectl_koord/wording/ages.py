@@ -1,5 +1,6 @@
 """How long ago something was, and which pods should have terminated by now."""
 
+import re
 from collections.abc import Iterable
 from datetime import timedelta
 
@@ -8,6 +9,7 @@ from kubectl_koord.model.values.moments import between
 from kubectl_koord.wording.words import listed
 
 _SLACK = timedelta(minutes=1)
+_AGO = re.compile(r"\b\d+[dhms] ago\b")
 
 
 def spelled(age: timedelta) -> str:
@@ -17,6 +19,11 @@ def spelled(age: timedelta) -> str:
         if seconds >= 2 * size:
             return f"{seconds // size}{sign}"
     return f"{max(seconds, 0)}s"
+
+
+def without_ages(text: str) -> str:
+    """Return a text to compare with another, which may have been said a second later."""
+    return _AGO.sub("ago", text)
 
 
 def age_at(since: str, moment: str) -> str:

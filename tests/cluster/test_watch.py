@@ -16,13 +16,14 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model.namespaces import NAME_LABEL
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from tests.apiserver import ApiServer, Rule, Tls
-from tests.cli.world import Object, node, pod, pod_group, world
+from tests.cli.world import Object, lease, node, pod, pod_group, world
 from tests.cluster.conftest import Reach
 
 PODS = "/api/v1/pods"
 NODES = "/api/v1/nodes"
 OWN_PODS = "/api/v1/namespaces/default/pods"
 GROUPS = "/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
 QUICK = Backoff(first=0.01, most=0.02, failures=3, healthy=5)
 SECONDS = 20
 
@@ -344,3 +345,85 @@ def test_a_watch_over_tls_ends_at_once(tls: Tls, tmp_path: Path, monkeypatch: py
             until(watch, *WAITING, "new-0")
         assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("watch ")]
         watch.close()
+
+
+def test_a_watch_starts_at_the_version_of_its_list_though_the_list_asks_for_the_newest(
+    api: ApiServer, watch: ClusterWatch
+) -> None:
+    """An API server takes the first of two versions that a request names: an empty one is another watch."""
+    watch.snapshot()
+    api.wait_for(LEASES, 1)
+    assert [one.query["resourceVersion"] for one in api.requests(LEASES) if not one.is_watch] == [""]
+    assert all(int(one.query["resourceVersion"]) for one in api.requests(LEASES) if one.is_watch)
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The time that it is, to be changed."""
+    times = ["2026-01-01T00:00:00Z"]
+    monkeypatch.setattr(source, "now", lambda: times[0])
+    return times
+
+
+def test_while_a_kind_is_not_followed_nothing_grows_old(api: ApiServer, watch: ClusterWatch, now: list[str]) -> None:
+    watch.snapshot()
+    api.wait_for(GROUPS, 1)
+    back = threading.Event()
+    api.rules.append(Rule(GROUPS, hang=back, watch=True))
+    api.end_watches(broken=True)
+    api.wait_for(GROUPS, 2)
+    interrupted, now[0] = now[0], "2026-01-01T00:10:00Z"
+    api.put(pod("new-0"))
+    assert until(watch, *WAITING, "new-0").moment == interrupted
+    back.set()
+    while watch.snapshot().moment != now[0]:
+        assert changed(watch)
+
+
+def seen(watch: ClusterWatch) -> str:
+    leases = watch.snapshot().leases
+    assert leases
+    return leases[0].seen
+
+
+def test_a_lease_is_as_old_as_when_its_watch_last_brought_something(
+    api: ApiServer, watch: ClusterWatch, now: list[str]
+) -> None:
+    listed = now[0]
+    assert seen(watch) == listed
+    api.wait_for(LEASES, 1)
+    now[0] = "2026-01-01T00:10:00Z"
+    assert seen(watch) == listed
+    api.put(lease("2026-01-01T00:09:59Z"))
+    while seen(watch) != now[0]:
+        assert changed(watch)
+    now[0] = "2026-01-01T00:20:00Z"
+    api.bookmark()
+    while seen(watch) != now[0]:
+        assert changed(watch)
+
+
+def test_a_lease_whose_watch_has_failed_is_listed_anew(api: ApiServer, watch: ClusterWatch, now: list[str]) -> None:
+    watch.snapshot()
+    api.wait_for(LEASES, 1)
+    now[0] = "2026-01-01T00:10:00Z"
+    api.rules.append(Rule(LEASES, 503, "ServiceUnavailable", "busy", watch=True, times=1))
+    api.end_watches()
+    while seen(watch) != now[0]:
+        assert changed(watch)
+    api.wait_for(LEASES, 3)
+    lists = [one.query["resourceVersion"] for one in api.requests(LEASES) if not one.is_watch]
+    assert (len(lists) > 1, {*lists}) == (True, {""})
+
+
+def test_a_kind_that_could_not_be_listed_for_now_is_followed_once_it_can(api: ApiServer, watch: ClusterWatch) -> None:
+    api.rules.append(Rule(GROUPS, 429, "TooManyRequests", "storage is (re)initializing", watch=False, times=2))
+    api.rules.append(Rule(GROUPS, 429, "TooManyRequests", "too many", watch=True, times=1))
+    snapshot = watch.snapshot()
+    assert snapshot.gap("PodGroup") == Gap("PodGroup", "unavailable", "storage is (re)initializing")
+    while snapshot.gap("PodGroup") or "default/job" not in snapshot.pod_groups:
+        assert changed(watch)
+        snapshot = watch.snapshot()
+    api.put(pod_group("other", 7))
+    while "default/other" not in watch.snapshot().pod_groups:
+        assert changed(watch)

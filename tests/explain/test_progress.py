@@ -42,6 +42,19 @@ def test_nothing_is_told_where_nothing_that_counts_has_changed() -> None:
     assert told(bound(GANG, "job-0", "job-1"), bound(FULL, "job-0", "job-1")) == ""
 
 
+def test_an_age_alone_is_no_change() -> None:
+    dying = cluster("s0: b0[n1]").with_gang("job", 1, 8, nominated="n1")
+    dying = dying.with_running("low", "n1", 8, terminating=True, preempted=True, gone_by="2026-11-20T07:00:00Z")
+    at = {second: dying.but(moment=f"2026-11-20T07:01:{second:02}Z") for second in (30, 31)}
+    reasons = [report.cause.message for report in map(why_of, at.values()) if report.cause]
+    assert ["90s ago" in reasons[0], "91s ago" in reasons[1]] == [True, True]
+    assert told(at[30], at[31]) == ""
+    before = why_of(FULL)
+    leaves = [WayOut("wait-for-terminating", f"Wait: x should have terminated {age} ago") for age in ("90s", "3m")]
+    first, second = (replace(before, unblock=(way,)) for way in leaves)
+    assert progress.changes(first, second) == ""
+
+
 def test_slots_are_told_by_domain_with_what_they_were_and_what_helps_now() -> None:
     fuller = FULL.with_running("low-2", on="n2", cpu=8)
     low_1, low_2 = (f"default/low-{number} on n{number} (8 CPU, priority 0)" for number in (1, 2))

@@ -245,11 +245,16 @@ def _refusal(kind: str, page: Body, path: str) -> Exception:
     return _Refused(gap, error) if gap else error
 
 
+def with_query(path: str, query: str) -> str:
+    """Return the path of a list with more in its query, which beats a version that the path names: none comes twice."""
+    bare, _, own = path.partition("?")
+    kept = [part for part in own.split("&") if part and not part.startswith("resourceVersion")]
+    return f"{bare}?{'&'.join([*kept, query])}"
+
+
 def _from_cache(path: str) -> str:
     """Ask for what the server has at hand rather than for a quorum read, unless the path has an opinion."""
-    if "resourceVersion=" in path.partition("?")[2]:
-        return path
-    return f"{path}{'&' if '?' in path else '?'}resourceVersion=0"
+    return path if "resourceVersion=" in path.partition("?")[2] else with_query(path, "resourceVersion=0")
 
 
 def in_namespace(template: str, namespace: str) -> str:
@@ -259,6 +264,4 @@ def in_namespace(template: str, namespace: str) -> str:
 
 def _continued(path: str, token: str) -> str:
     """Return the path of the next page: it must not name a version, the token does."""
-    bare, _, query = path.partition("?")
-    kept = [part for part in query.split("&") if part and not part.startswith(("resourceVersion", "continue="))]
-    return f"{bare}?{'&'.join([*kept, 'continue=' + quote(token, safe='')])}"
+    return with_query(path, f"continue={quote(token, safe='')}")

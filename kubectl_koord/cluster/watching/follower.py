@@ -10,9 +10,9 @@ from kubectl_koord.cluster.api.replies import LONGEST_REPLY, failure, gap_of, no
 from kubectl_koord.cluster.api.transport import Stream, TooLate, Transport
 from kubectl_koord.cluster.bounds import Meter, TooLargeError
 from kubectl_koord.cluster.decoders import decoder
-from kubectl_koord.cluster.kinds import KINDS, POD
+from kubectl_koord.cluster.kinds import KINDS, LEASE, NODE_METRIC, POD
 from kubectl_koord.cluster.objects.fields.meta import Meta, Named
-from kubectl_koord.cluster.reading.lists import ListRequest
+from kubectl_koord.cluster.reading.lists import ListRequest, with_query
 from kubectl_koord.cluster.watching.state import State
 from kubectl_koord.cluster.watching.streams import Streams, lines
 from kubectl_koord.errors import KoordError
@@ -22,6 +22,8 @@ _OK, _GONE = 200, 410
 _EXPIRED = {"Expired", "Gone"}
 _SERVER_SECONDS = 300
 _GRACE_SECONDS = 30.0
+_AGING = {LEASE.name, NODE_METRIC.name}
+"""Kinds that say something by how old they are: after a failure they are listed anew, whatever was missed."""
 
 
 class Backoff(Struct, frozen=True):
@@ -109,7 +111,10 @@ class Follower:
         while not self._streams.ended.is_set():
             self._has_received, self._opened = False, None
             problem = self._attempt()
+            self._state.interrupted(self.kind)
             failures = 0 if self._has_received or self._has_lasted() else failures + 1
+            if (failures or problem) and self.kind in _AGING:
+                self._version = ""
             if failures > self._backoff.failures:
                 raise problem or KoordError(
                     f"error: the watch of {self.kind} ended {failures} times in a row without a word"
@@ -136,11 +141,11 @@ class Follower:
 
     def _list_again(self) -> None:
         # The server's cache may be older than what we have seen: ask for the newest state.
-        request = structs.replace(self._request, path=_with_query(self._request.path, "resourceVersion="))
+        request = structs.replace(self._request, path=with_query(self._request.path, "resourceVersion="))
         found = source.read(self._transport, [request], str, self._state.collector)
         listed = found.values[request.kind]
         if isinstance(listed, Gap):
-            raise _Refused(listed)
+            raise not_read(listed) if listed.code == "unavailable" else _Refused(listed)
         self._state.take(found)
         self._version = listed.version
 
@@ -149,7 +154,7 @@ class Follower:
         if not self._version:
             raise KoordError(f"error: the server's list of {self.kind} has no version to be watched from")
         query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds={_SERVER_SECONDS}&resourceVersion={self._version}"
-        path = _with_query(self._request.path, query)
+        path = with_query(self._request.path, query)
         stream = self._transport.watch(path, _SERVER_SECONDS + _GRACE_SECONDS)
         self._streams.enter(stream)
         try:
@@ -157,6 +162,7 @@ class Follower:
                 raise self._refusal(stream, path)
             self._opened = time.monotonic()
             self._has_begun = True
+            self._state.followed(self.kind)
             for line in lines(stream.pieces()):
                 self._meter.count(0, len(line))  # a pod that changes often is no other pod
                 self._take(line)
@@ -180,6 +186,7 @@ class Follower:
                 self._state.remove(self.kind, meta)
         self._version = meta.resource_version or self._version
         self._has_received = True
+        self._state.heard(self.kind)
 
     def _refusal(self, stream: Stream, path: str) -> Exception:
         """Return what an answer other than 200 means."""
@@ -187,7 +194,8 @@ class Follower:
         if stream.status == _GONE:
             return _Expired()
         gap = gap_of(self.kind, stream.status, body, path)
-        return _Refused(gap) if gap else failure(stream.status, body, path)
+        is_refused = gap is not None and gap.code != "unavailable"
+        return _Refused(gap) if gap and is_refused else failure(stream.status, body, path)
 
     def _error_of(self, body: bytes) -> Exception:
         """Return what an ERROR event means: its object is a Status."""
@@ -195,7 +203,3 @@ class Follower:
         if status is not None and (status.code == _GONE or status.reason in _EXPIRED):
             return _Expired()
         return failure((status.code if status else None) or 500, body, self._request.path)
-
-
-def _with_query(path: str, query: str) -> str:
-    return f"{path}{'&' if '?' in path else '?'}{query}"

@@ -29,6 +29,8 @@ class State:
         self._failure: Exception | None = None
         self._is_notified = False
         self._events = 0
+        self._interrupted: dict[str, str] = {}
+        self._lease_heard = ""
 
     def more_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
         """Return the kinds that a question which rests on these rests on besides, as things are."""
@@ -36,7 +38,9 @@ class State:
             return source.more_kinds(kinds, self.collector)
 
     def snapshot(self, chosen_version: str, namespace_only: str) -> Snapshot:
-        """Return the cluster as it is known now.
+        """Return the cluster as it is known now: while a kind is not followed, as of the moment when it last was.
+
+        A lease is as old as it was when its watch last brought something: nobody knows what came to it since.
 
         Raises:
             KoordError: that of the follower that gave up.
@@ -48,15 +52,20 @@ class State:
             if self._is_notified:
                 os.read(self.changed, 1)
                 self._is_notified = False
-            lease_seen = None if LEASE.name in self._gaps else ""  # its list is of another moment
+            lease_seen = None if LEASE.name in self._gaps else self._lease_heard
+            moment = min([source.now(), *self._interrupted.values()])
             gaps = self._gaps.values()
-            return source.at_this_moment(self.collector, gaps, chosen_version, namespace_only, lease_seen)
+            return source.at_this_moment(self.collector, gaps, chosen_version, namespace_only, lease_seen, moment)
 
     def take(self, found: Lists[Part]) -> None:
         """Replace the kinds that were listed by what their lists hold."""
         with self._lock:
             for kind in found.values:
                 self.collector.forget(kind)
+                if kind in self._gaps and self._gaps[kind].code == "unavailable":
+                    del self._gaps[kind]
+            if LEASE.name in found.values:
+                self._lease_heard = source.now()
             for gap in source.absorb(found, self.collector):
                 self._gaps[gap.kind] = gap
             self.narrowed = self.narrowed or bool(found.namespace_only)
@@ -77,10 +86,29 @@ class State:
             self.collector.remove(kind, meta)
             self._notify()
 
+    def followed(self, kind: str) -> None:
+        """Take note that a kind is watched, from its last version on."""
+        with self._lock:
+            if self._interrupted.pop(kind, ""):
+                self._notify()
+
+    def interrupted(self, kind: str) -> None:
+        """Take note that a kind is not watched: from now on what is known of it grows old."""
+        with self._lock:
+            self._interrupted.setdefault(kind, source.now())
+
+    def heard(self, kind: str) -> None:
+        """Take note that the watch of a kind has brought something, if only that nothing has happened."""
+        if kind == LEASE.name:
+            with self._lock:
+                self._lease_heard = source.now()
+                self._notify()
+
     def lose(self, gap: Gap) -> None:
         """Name a kind that can be watched no longer: what was read of it grows old."""
         with self._lock:
             self._gaps[gap.kind] = gap
+            self._interrupted.pop(gap.kind, None)
             self._notify()
 
     def fail(self, problem: Exception) -> None:

@@ -92,10 +92,10 @@ class ClusterWatch(Closing):
         self._state.take(found)
         followers = []
         for kind, value in found.values.items():
-            if not isinstance(value, Gap):
+            if not isinstance(value, Gap) or value.code == "unavailable":
                 request = self._as_listed(found.requests[kind], narrowed=kind in found.namespace_only)
                 shared = (self._transport, self._backoff, self._state, self._streams)
-                followers.append(Follower(request, value.version, *shared))
+                followers.append(Follower(request, "" if isinstance(value, Gap) else value.version, *shared))
         return followers
 
     def _as_listed(self, request: ListRequest, *, narrowed: bool) -> ListRequest:

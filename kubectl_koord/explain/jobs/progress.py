@@ -13,6 +13,7 @@ from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.jobs.volcano import VolcanoGang
 from kubectl_koord.simulation.subjects import again
+from kubectl_koord.wording.ages import without_ages
 from kubectl_koord.wording.answers import progress as sentences
 from kubectl_koord.wording.answers import volcano as of_volcano
 from kubectl_koord.wording.words import asked_for
@@ -148,7 +149,8 @@ def _compared_reason(report: WhyReport, *, numbers: bool) -> str:
     """Return the reason, perhaps without its numbers: those of slots are given by domain."""
     if report.verdict == "yes":
         return ""
-    return _reason(report) if numbers else re.sub(r"\d+", "", _reason(report))
+    reason = without_ages(_reason(report))
+    return reason if numbers else re.sub(r"\d+", "", reason)
 
 
 def _state(report: WhyReport) -> str:
@@ -194,8 +196,8 @@ def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
 def _ways_out(before: WhyReport, after: WhyReport) -> Iterator[str]:
     """Yield the first way out that is new, or the first of those that are no way out any more."""
     old, new = ([way.message for way in report.unblock] for report in (before, after))
-    more = [message for message in new if message not in old]
-    less = [message for message in old if message not in new]
+    more = [message for message in new if without_ages(message) not in map(without_ages, old)]
+    less = [message for message in old if without_ages(message) not in map(without_ages, new)]
     if more:
         yield sentences.now_helps(more)
     elif less and before.verdict == "no":
