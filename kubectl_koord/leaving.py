@@ -34,13 +34,18 @@ class _Leaving:
 _LEAVING = _Leaving()
 
 
+def hold_signals() -> None:
+    """Let Ctrl-C and SIGTERM wait until `on_signals`, which knows what is to be said."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _NUMBERS)
+
+
 def on_signals(words: str = "") -> None:
     """Leave on Ctrl-C and SIGTERM from now on; one that whoever started us has ignored stays ignored."""
     say(words)
     for number in _NUMBERS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))  # the launchers have it wait for us
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _NUMBERS)  # the launchers have Ctrl-C wait for us
 
 
 def say(words: str) -> None:

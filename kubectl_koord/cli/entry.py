@@ -5,13 +5,13 @@ import sys
 
 from kubectl_koord import leaving
 
-leaving.on_signals()
+leaving.hold_signals()
 gc.disable()  # what is imported is no garbage; where we stay for long, it is turned on again
 
-from kubectl_koord.cli import verbs  # noqa: E402 - a signal is taken care of before
+from kubectl_koord.cli import verbs  # noqa: E402 - a signal waits for what is to be said
 
 # Whatever else the words may mean: nothing has been sent so far.
-leaving.say(leaving.NOTHING_SENT if any(map(verbs.changes, sys.argv)) else "")
+leaving.on_signals(leaving.NOTHING_SENT if any(map(verbs.changes, sys.argv)) else "")
 
 
 def main() -> None:

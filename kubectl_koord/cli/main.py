@@ -1,10 +1,11 @@
 """The entry: the way to the cluster starts first, imports overlap with it; the one error boundary."""
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from kubectl_koord import leaving
 from kubectl_koord.cli import command_words
@@ -14,10 +15,12 @@ from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
     from kubectl_koord.cluster.api.transport import Transport
 
 _HELP = {"--help", "-h"}
-_LAST_STREAM = 2
+_STDERR = _LAST_STREAM = 2
 FAILED, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 
@@ -25,7 +28,24 @@ def main() -> None:
     """Run the program on the process's arguments and leave with its exit code."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _fill_closed_streams()
+    sys.stderr = _never_failing()
     _leave(run(sys.argv[1:]))
+
+
+class _Lenient(io.FileIO):
+    """Takes everything, and drops what the system does not take: what we answer does not hang on who listens."""
+
+    def write(self, content: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(content)
+        except OSError:
+            return memoryview(content).nbytes
+
+
+def _never_failing() -> TextIO:
+    """Return standard error, on which writing never fails: a failure ends with 2 whether anybody reads why or not."""
+    buffer = io.BufferedWriter(_Lenient(_STDERR, "w", closefd=False))
+    return io.TextIOWrapper(buffer, sys.stderr.encoding, "backslashreplace", line_buffering=True)
 
 
 def _fill_closed_streams() -> None:

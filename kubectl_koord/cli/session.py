@@ -1,10 +1,11 @@
 """What every command works with: where to read from, and where to print to."""
 
+import contextlib
 import gc
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
 
 from kubectl_koord.cli.options import DOCUMENTS, Globals
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kubectl_koord.reports.jobs.pending import PendingGangsReport
 
 L = TypeVar("L", "PendingGangsReport", "GangsReport")
+_PARAGRAPH = "\n\n"
 EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2}
 
 
@@ -242,7 +244,16 @@ class Session:
             text = structured.to_json_line(report) if is_json else "---\n" + structured.to_yaml(report)
         else:
             text = formats.printed(report, self.options.output)
+            if not text and report.verdict == "unknown":
+                self._say_why(report)
         write(text)
+
+    def _say_why(self, report: "Report") -> None:
+        """Tell on standard error why nothing was found: the beginning of what is shown to people."""
+        from kubectl_koord.render import show
+
+        page = show.text(report, style=self.style(sys.stderr), columns=self._columns())
+        sys.stderr.write(f"{page.partition(_PARAGRAPH)[0].rstrip()}\n")
 
     def _columns(self) -> "Columns":
         from kubectl_koord.render.document import Columns
@@ -267,8 +278,25 @@ class Session:
 
 def write(text: str) -> None:
     """Write text to standard output, whatever its encoding cannot say replaced."""
-    sys.stdout.flush()
-    rest = memoryview(text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
-    while rest:  # with PYTHONUNBUFFERED one call need not write all
-        rest = rest[sys.stdout.buffer.write(rest) :]
-    sys.stdout.flush()
+    with to_stdout():
+        sys.stdout.flush()
+        rest = memoryview(text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
+        while rest:  # with PYTHONUNBUFFERED one call need not write all
+            rest = rest[sys.stdout.buffer.write(rest) :]
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def to_stdout() -> Iterator[None]:
+    """Name standard output where it does not take what is written to it.
+
+    Raises:
+        KoordError: when it does not, unless nobody reads it any more.
+
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        raise KoordError(f"error: standard output cannot be written: {problem.strerror}") from None

@@ -47,14 +47,14 @@ def resident() -> int:
 
 
 class Meter:
-    """Counts what one input holds."""
+    """Counts what one input holds: `objects` so far."""
 
     def __init__(self, bounds: Bounds = BOUNDS, memory: Callable[[], int] = resident) -> None:
         """Start with nothing read."""
         self.bounds = bounds
         self._memory = memory
         self._at_first = memory()
-        self._objects = 0
+        self.objects = 0
         self._unlooked = 0
 
     def count(self, objects: int, size: int) -> None:
@@ -64,8 +64,8 @@ class Meter:
             TooLargeError: when that was too much.
 
         """
-        self._objects += objects
-        if self._objects > self.bounds.objects:
+        self.objects += objects
+        if self.objects > self.bounds.objects:
             raise TooLargeError(f"more than {self.bounds.objects:,} objects")
         self._unlooked += size
         if self._unlooked >= min(_BETWEEN_LOOKS, self.bounds.memory):

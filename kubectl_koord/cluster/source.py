@@ -183,11 +183,13 @@ class _Decoding:
         # If it was the other process that ended, the next one might.
         reducer = None if kind in self._broken else part.reducer(kind)
         for page in pages:
+            before = meter.objects
             listed = self._page(kind, page, part, meter, Apart.where_faster(reducer, page))
             if listed.kind != f"{KINDS[kind].object_kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
             meta = listed.meta
             pages.continue_token = meta.continue_ or ""
+            pages.came(meter.objects - before)
             date = page.headers.get("date", "")
         return Part(part, meta.resource_version or "", date)
 

@@ -6,9 +6,11 @@ import sys
 from typing import NoReturn
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.cli.session import Session
-from tests.cli.conftest import Run
+from kubectl_koord.explain.jobs import preempt
+from tests.cli.conftest import BIN, Run
 
 FAULT = (
     "error: internal error: IndexError: no such\\u202ething\\x0aat all"
@@ -85,4 +87,30 @@ def test_an_output_that_takes_nothing_is_a_failure(cluster: str) -> None:
             env=dict(os.environ),
         )
 
-    assert (done.returncode, done.stderr) == (2, "error: [Errno 28] No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: standard output cannot be written: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize("words", ["why-pending nosuch --demo", "fit -f /nonexistent --demo", "topo --snapshot /none"])
+@pytest.mark.parametrize("errors", ["2>/dev/full", "2> >(exec true)", "2>&-"])
+def test_a_failure_is_2_wherever_standard_error_goes(words: str, errors: str) -> None:
+    command = f'"{BIN / "kubectl-koord"}" {words} {errors}'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
+def test_why_no_name_was_printed_is_told_where_the_answer_is_unknown(
+    koord: Run, cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 2 without a word would be taken for a failure of another kind."""
+    words = ("preempt", "job", "--dry-run", "--snapshot", cluster)
+    assert koord(*words, "-o", "name") == (1, "", "")
+    answer = preempt.preempt
+    monkeypatch.setattr(preempt, "preempt", lambda *given: structs.replace(answer(*given), verdict="unknown"))
+    page = koord(*words).out
+    done = koord(*words, "-o", "name")
+    assert (done.code, done.out) == (2, "")
+    assert done.err
+    assert page.startswith(done.err)

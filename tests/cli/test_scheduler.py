@@ -161,6 +161,30 @@ def test_a_line_that_is_too_long_is_cut_and_the_next_is_read(
     assert json.loads(done.out)["lines"] == 3
 
 
+@pytest.mark.parametrize(("bound", "most"), [("MOST_LINES", 1000), ("MOST_BYTES", 64 << 20)])
+def test_a_log_without_an_end_is_refused(
+    koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    """/dev/zero, or somebody who goes on and on."""
+    monkeypatch.setattr(saved, bound, most)
+    file = "/dev/zero"
+    if bound == "MOST_LINES":
+        file = str(tmp_path / "log")
+        Path(file).write_text("a\n" * 2000)
+    done = koord("scheduler", "filters", "--log", file)
+    lines = "1,000 lines or 2,048 MiB" if bound == "MOST_LINES" else "20,000,000 lines or 64 MiB"
+    error = f"error: {file}: more than {lines}: give a part of it, as of kubectl logs --tail=100000\n"
+    assert done == (2, "", error)
+
+
+def test_how_much_of_a_log_came_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    file.write_text("a\n" * 5)
+    seen: dict[str, int] = {}
+    assert len(list(saved.lines(str(file), seen))) == 5
+    assert seen == {"line": 5}
+
+
 def test_a_saved_answer_beyond_the_bound_is_refused(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

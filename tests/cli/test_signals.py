@@ -91,6 +91,21 @@ def test_the_first_module_takes_care_of_signals_before_anything_else_is_imported
     ]
 
 
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("words", ["", "annotate"])
+def test_a_signal_before_it_is_known_what_to_say_waits_for_that(number: int, words: str) -> None:
+    code = (
+        "import builtins, os; real = builtins.__import__\n"
+        "def watched(name, *rest):\n"
+        "    names = rest[2] if len(rest) > 2 else ()\n"
+        f"    if name == 'kubectl_koord.cli' and 'verbs' in (names or ()): os.kill(os.getpid(), {int(number)})\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = watched; import kubectl_koord.cli.entry"
+    )
+    done = subprocess.run([sys.executable, "-c", code, words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", NOTHING if words else "")
+
+
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     code = "import os; import kubectl_koord.cli.entry; os.kill(os.getpid(), 2); print('goes on')"
     done = subprocess.run(

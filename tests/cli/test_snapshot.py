@@ -10,7 +10,7 @@ import stat
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NoReturn
 
 import pytest
 
@@ -355,6 +355,60 @@ def test_where_there_are_no_files_without_a_name_it_has_another_one(
         assert beside.name.startswith(".c.json.gz.")
         made.complete()
     assert [path.name for path in tmp_path.glob("*c.json*")] == ["c.json.gz"]
+
+
+@pytest.mark.parametrize("name", ["c.json", "c.JSON", "c.json.gz", "c", "1.8"])
+def test_a_file_is_what_its_name_says(koord: Run, tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    assert koord("snapshot", "--demo", "-o", str(file)).code == 0
+    is_json = name.lower().endswith(".json")
+    content = file.read_bytes() if is_json else gzip.decompress(file.read_bytes())
+    assert json.loads(content)["kind"] == "List"
+    assert koord("topo", "--snapshot", str(file)).out == koord("topo", "--demo").out
+
+
+@pytest.mark.parametrize("ending", ["yaml", "json.zst", "ZIP", "tgz"])
+def test_a_name_that_promises_another_format_is_refused(koord: Run, tmp_path: Path, ending: str) -> None:
+    path = str(tmp_path / f"c.{ending}")
+    last = ending.lower().rpartition(".")[2]
+    error = f"error: a snapshot is JSON (.json) or packed JSON (.json.gz), not .{last}: {path!r}\n"
+    assert koord("snapshot", "--demo", "-o", path) == (2, "", error)
+    assert not list(tmp_path.glob("*c.*"))
+
+
+class Full:
+    """A file on a full disk: what it says when it is written to, or only when it is closed."""
+
+    def __init__(self, file: IO[bytes], *, says_late: bool) -> None:
+        self._file, self._says_late = file, says_late
+
+    def write(self, content: bytes) -> int:
+        return len(content) if self._says_late else self._say()
+
+    def close(self) -> None:
+        self._file.close()
+        self._say()
+
+    def _say(self) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("says_late", [False, True])
+def test_a_full_disk_is_told_with_the_name_of_the_file(
+    koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, says_late: bool
+) -> None:
+    path = str(tmp_path / "c.json")
+    opened = os.fdopen
+    monkeypatch.setattr(os, "fdopen", lambda number, _: Full(opened(number, "wb"), says_late=says_late))
+    monkeypatch.setattr(NewFile, "complete", lambda _: None)
+    error = f"error: the file {path!r} cannot be written: No space left on device\n"
+    assert koord("snapshot", "--demo", "-o", path) == (2, "", error)
+    assert not list(tmp_path.glob("*c.*"))
+
+
+def test_another_failure_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="refused"), NewFile(str(tmp_path / "c.json")):
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
 
 
 def test_a_folder_that_is_not_there_is_named(koord: Run, tmp_path: Path) -> None:

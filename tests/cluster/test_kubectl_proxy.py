@@ -1,9 +1,11 @@
 import gzip
 import os
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from kubectl_koord.cluster.api.connect import connect, find_kubectl, target
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.kubectl import proxy, startup
+from kubectl_koord.cluster.api.limits import Limits
 from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
@@ -160,6 +163,25 @@ def test_nothing_of_kubectls_log_reaches_our_stderr(server: ApiServer, capfd: py
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_line_of_kubectls_log_stays_one_however_long_it_is(capfd: pytest.CaptureFixture[str]) -> None:
+    """kubectl logs what a server sends as it is; what a credential plugin prints is for the user."""
+    header = b"x \x1b[31m" * 40_000
+    log = b"E1128 09:00:00.000000       1 proxy_server.go:147] Error: " + header + b"\n"
+    errors, pipe = os.pipe()
+    relay = threading.Thread(target=proxy._relay, args=(errors, Limits(Connection())))  # noqa: SLF001
+    relay.start()
+    os.write(pipe, b"log in at https://example.com\n")
+    pieces = memoryview(log)
+    while pieces:
+        pieces = pieces[os.write(pipe, pieces) :]
+    while select.select([errors], [], [], 0)[0]:  # a pause, as a program that logs makes
+        pass
+    os.write(pipe, b"logged in\n")
+    os.close(pipe)
+    relay.join()
+    assert capfd.readouterr().err == "log in at https://example.com\nlogged in\n"
+
+
 @pytest.mark.usefixtures("server")
 def test_a_long_or_relative_temporary_folder_is_passed_by(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reach: Reach
@@ -197,6 +219,21 @@ def test_a_kubectl_that_cannot_run_is_told(tmp_path: Path, monkeypatch: pytest.M
     ):
         transport.open(PODS)
     assert not server.requests(PODS)
+
+
+def test_of_a_kubectl_that_crashes_the_first_line_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crash = (
+        "panic: runtime error: index out of range [3]\\n\\ngoroutine 1 [running]:\\nmain.main()\\n\\t/x.go:7 +0x1d\\n"
+    )
+    script = tmp_path / "kubectl"
+    script.write_text(f"#!/bin/sh\nprintf '{crash}' >&2\nexit 2\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("KUBECTL_PATH", str(script))
+    with (
+        pytest.raises(KoordError, match=r"^panic: runtime error: index out of range \[3\]$"),
+        connect(Connection(namespace="x"), writes=False) as transport,
+    ):
+        transport.open(PODS)
 
 
 def test_a_kubectl_that_never_serves_is_given_up(

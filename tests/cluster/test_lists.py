@@ -1,10 +1,14 @@
+import json
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
+from kubectl_koord.cluster.elsewhere import StatedInstallation
 from kubectl_koord.cluster.reading.lists import ListRequest, Pages, read_lists
+from kubectl_koord.cluster.source import live
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
 from tests.apiserver import ApiServer, Rule
@@ -25,6 +29,7 @@ def names(kind: str, pages: Pages) -> list[str]:
         assert page["kind"] == f"{kind}List"
         found += [item["metadata"]["name"] for item in page["items"]]
         pages.continue_token = page["metadata"].get("continue", "")
+        pages.came(len(page["items"]))
     return found
 
 
@@ -112,6 +117,35 @@ def test_a_list_that_always_expires_is_given_up(server: ApiServer, reach: Reach)
     with pytest.raises(KoordError, match=r"^error: the list of Pod expired 3 times before it was read$"):
         read_lists(reach(), [POD_LIST], no_namespace, names)
     assert len(server.requests(PODS)) == 3
+
+
+def page(token: str, *items: dict[str, Any]) -> bytes:
+    return json.dumps({"kind": "PodList", "metadata": {"continue": token}, "items": items}).encode()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "items", "why"),
+    [
+        (("a", "b", "a"), (pod("p"),), "a continue token comes twice"),
+        ([str(at) for at in range(10)], (), "10 pages without items came, and more are to follow"),
+    ],
+)
+def test_pages_that_would_never_end_are_refused(
+    server: ApiServer, reach: Reach, tokens: Sequence[str], items: tuple[dict[str, Any], ...], why: str
+) -> None:
+    server.rules += [Rule(PODS, raw=page(token, *items), times=1) for token in tokens]
+    with pytest.raises(KoordError) as caught:
+        live(reach(), ["Pod"], lambda: "default", StatedInstallation())
+    assert caught.value.message == f"error: the server's list of Pod cannot be read: it would not end: {why}"
+    assert len(server.requests(PODS)) == len(tokens)
+
+
+def test_a_few_pages_without_items_are_no_fault(server: ApiServer, reach: Reach) -> None:
+    """A server may look at no more than so many objects for a page."""
+    server.rules += [Rule(PODS, raw=page(str(at)), times=1) for at in range(5)]
+    server.rules.append(Rule(PODS, raw=page("", pod("a"))))
+    lists = read_lists(reach(), [POD_LIST], no_namespace, names)
+    assert dict(lists.values) == {"Pod": ["a"]}
 
 
 def test_a_forbidden_list_is_read_in_the_namespace(server: ApiServer, reach: Reach) -> None:

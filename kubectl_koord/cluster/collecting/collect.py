@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kubectl_koord.model.reservations import Reservation
 
 V = TypeVar("V")
+_OTHER = "other object"
 
 
 def uses_volumes(pod: pods.PendingPod) -> bool:
@@ -99,6 +100,10 @@ class Collector:
 
         """
         self._take_all(kind, written, self._taker(kind), attrgetter("metadata"))
+
+    def count_other(self) -> None:
+        """Take note of what is none of the kinds, for who watches the reading."""
+        self._seen[_OTHER] = self._seen.get(_OTHER, 0) + 1
 
     def reducer(self, kind: str) -> "Reducer | None":  # noqa: ARG002 - others have some
         """Return what reduces objects of a kind in another process, None where that would spare nothing."""

@@ -21,6 +21,7 @@ T = TypeVar("T")
 _OK = 200
 _GONE = 410
 _RESTARTS = 3
+_EMPTY_PAGES = 10
 
 
 class ListRequest(Struct, frozen=True):
@@ -82,7 +83,7 @@ class Pages:
     """The pages of one list, to be gone through once.
 
     After each page set `continue_token` to its `metadata.continue`: it asks for the next page,
-    and an empty one ends the list.
+    and an empty one ends the list. Then call `came` with how many items the page had.
     """
 
     def __init__(self, kind: str, transport: Transport, path: str, stop: threading.Event) -> None:
@@ -93,6 +94,8 @@ class Pages:
         self._path = path
         self._stop = stop
         self._page: Page | None = None
+        self._tokens: set[str] = set()
+        self._without_items = 0
 
     def __iter__(self) -> Self:
         """Return itself."""
@@ -103,11 +106,14 @@ class Pages:
 
         Raises:
             Expired: when the list has to be begun again.
-            KoordError: when the page cannot be had.
+            KoordError: when the page cannot be had, or the pages would never end.
 
         """
         if self._page and not self.continue_token:
             raise StopIteration
+        if self.continue_token in self._tokens:
+            raise self._endless("a continue token comes twice")
+        self._tokens |= {self.continue_token} - {""}
         path = _continued(self._path, self.continue_token) if self._page else _from_cache(self._path)
         self.close()
         self.continue_token = ""
@@ -117,10 +123,24 @@ class Pages:
             raise _refusal(self._kind, page, path)
         return page
 
+    def came(self, items: int) -> None:
+        """Take note of how many items a page had.
+
+        Raises:
+            KoordError: when page after page has none.
+
+        """
+        self._without_items = 0 if items else self._without_items + 1
+        if self._without_items >= _EMPTY_PAGES and self.continue_token:
+            raise self._endless(f"{_EMPTY_PAGES} pages without items came, and more are to follow")
+
     def close(self) -> None:
         """Give up the page being read."""
         if self._page:
             self._page.close()
+
+    def _endless(self, why: str) -> KoordError:
+        return KoordError(f"error: the server's list of {self._kind} cannot be read: it would not end: {why}")
 
 
 Decode = Callable[[str, Pages], T]

@@ -1,5 +1,6 @@
-"""A recorded cluster as a document: a `v1` List in JSON, packed, that begins with how it was read."""
+"""A recorded cluster as a document: a `v1` List in JSON, perhaps packed, that begins with how it was read."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterator
 from gzip import GzipFile
@@ -23,7 +24,7 @@ _HEAD = b'{"apiVersion":"v1","kind":"List","items":[\n'
 
 
 class Taken(Struct, frozen=True):
-    """What a snapshot holds: objects and bytes by kind, its own bytes when packed, and how it was read."""
+    """What a snapshot holds: objects and bytes by kind, its own bytes as written, and how it was read."""
 
     objects: dict[str, int]
     sizes: dict[str, int]
@@ -72,15 +73,17 @@ def write(
     *,
     names: Anonymous | None = None,
     labels: Collection[str] = (),
+    packed: bool = True,
 ) -> Taken:
     """Write a cluster, and return what was written.
 
     Args:
         recorder: has taken its objects.
         recording: how it was read.
-        file: takes the packed document.
+        file: takes the document.
         names: gives them other names.
         labels: keys of labels that are kept although nothing refers to them.
+        packed: whether with gzip.
 
     """
     if names:
@@ -89,16 +92,20 @@ def write(
         recording = structs.replace(recording, gaps=gaps, namespace_only=namespace, anonymized=True)
     objects, sizes = Counter[str](), Counter[str]()
     counted = _Counted(file)
-    with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=counted, mtime=0) as packed:
-        packed.write(_HEAD + _item(recorded.API_VERSION, recorded.KIND, msgspec.to_builtins(recording)))
+    with _packing(counted) if packed else contextlib.nullcontext(counted) as output:
+        output.write(_HEAD + _item(recorded.API_VERSION, recorded.KIND, msgspec.to_builtins(recording)))
         for kind, tree in _kept(recorder, _labels(recorder, labels)):
             row = KINDS[kind]
             line = _item(row.api_version, row.object_kind, names.object(kind, tree) if names else tree)
-            packed.write(b",\n" + line)
+            output.write(b",\n" + line)
             objects[kind] += 1
             sizes[kind] += len(line)
-        packed.write(b"\n]}\n")
+        output.write(b"\n]}\n")
     return Taken(dict(objects), dict(sizes), counted.size, recording)
+
+
+def _packing(file: _Counted) -> GzipFile:
+    return GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
 
 
 def _labels(recorder: Recorder, labels: Collection[str]) -> frozenset[str]:

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import secrets
+from collections.abc import Iterator
 from types import TracebackType
 from typing import IO, Self
 
@@ -17,6 +18,28 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 """What a file system answers on which a file has one name."""
 _NO_NAMELESS = {errno.EISDIR, errno.ENOENT, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
 """What is answered where there is no file without a name."""
+
+
+_OTHER_FORMATS = frozenset({"bz2", "lz4", "tar", "tgz", "xz", "yaml", "yml", "zip", "zst"})
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What the system answers where a file takes no more."""
+
+
+def is_packed(path: str) -> bool:
+    """Tell whether a file of this name is packed: all but what is named as JSON."""
+    return not path.lower().endswith(".json")
+
+
+def check_ending(path: str) -> None:
+    """Refuse a name that promises another format.
+
+    Raises:
+        KoordError: when it does.
+
+    """
+    ending = os.path.splitext(path)[1].lower().removeprefix(".")  # noqa: PTH122
+    if ending in _OTHER_FORMATS:
+        raise KoordError(f"error: a snapshot is JSON (.json) or packed JSON (.json.gz), not .{ending}: {path!r}")
 
 
 class NewFile:
@@ -106,12 +129,29 @@ class NewFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        """Take the other name away."""
+        """Take the other name away.
+
+        Raises:
+            KoordError: when the file did not take what was written to it.
+
+        """
         try:
-            self._file.close()
+            with self._named_where_full():
+                self._file.close()
+                if isinstance(error, OSError):
+                    raise error
         finally:
             self._remove()
             leaving.no_more(self._remove)
+
+    @contextlib.contextmanager
+    def _named_where_full(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as problem:
+            if problem.errno not in _FULL or problem.filename:
+                raise
+            raise self._failed(problem) from None
 
     def _remove(self) -> None:
         with contextlib.suppress(FileNotFoundError):

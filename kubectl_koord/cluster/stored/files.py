@@ -107,7 +107,9 @@ class _File:
     def _read_yaml(self, source: Source) -> None:
         found = False
         for value in self._values(source):
-            if value is not None:
+            if value is None:
+                self._collector.count_other()
+            else:
                 found = True
                 self._take_value(value)
         if not found:
@@ -178,6 +180,7 @@ class _File:
             if kind in _SHARED:
                 kind = _row(kind, msgspec.json.decode(raw, type=_Kind).api_version)
             if kind not in self._decoders:
+                self._collector.count_other()
                 if kind.endswith("List"):
                     self._take_inner(raw)
                 elif kind == _STATUS:
@@ -234,6 +237,7 @@ class _File:
 
     def _take_other(self, kind: str, value: dict[str, Any]) -> None:
         """Take what is no object that is kept."""
+        self._collector.count_other()
         if kind.endswith("List"):
             msgspec.convert(value, _Head)  # `items` that are none must not count as none at all
         elif kind == _STATUS:

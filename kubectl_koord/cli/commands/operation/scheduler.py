@@ -1,5 +1,6 @@
 """`kubectl koord scheduler`: what the leading scheduler remembers, beside what the objects say; and its log, read."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -222,10 +223,14 @@ def _require_node(session: "Session", snapshot: "Snapshot", name: str) -> None:
 
 
 def _log(session: "Session", part: "LogPart", file: str, pod: str, *, everything: bool) -> None:
+    from kubectl_koord.cli.progress import Progress
     from kubectl_koord.cluster.stored import saved
     from kubectl_koord.explain.operation.scheduler.log import log
 
     session.everything = everything
     name = pod.removeprefix("pod/")
     wanted = f"{session.namespace()}/{name}" if name and "/" not in name else name
-    session.show(log(part, saved.lines(file), wanted))
+    seen: dict[str, int] = {}
+    with Progress(sys.stderr, seen):
+        found = log(part, saved.lines(file, seen), wanted)
+    session.show(found)

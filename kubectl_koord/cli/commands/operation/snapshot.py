@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.session import write
+from kubectl_koord.cli.session import to_stdout, write
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -39,8 +39,11 @@ def command(
         list[str] | None, typer.Option("--label", metavar="KEY", help="Also keep this label; may be repeated.")
     ] = None,
 ) -> None:
-    """Write what the commands read to a new file (-o FILE, - for standard output), by a list of what is kept."""
-    from kubectl_koord.cluster.recording.target import NewFile
+    """Write what the commands read to a new file (-o FILE, - for standard output), by a list of what is kept.
+
+    A name that ends in .json gets JSON as it is; otherwise it is packed with gzip.
+    """
+    from kubectl_koord.cluster.recording.target import NewFile, check_ending
 
     session: Session = context.obj
     file = session.options.file
@@ -51,10 +54,12 @@ def command(
     if file == "-":
         if sys.stdout.isatty():
             raise KoordError("error: a snapshot is not written to a terminal")
-        taken = _written(session, sys.stdout.buffer, labels or (), anonymize=anonymize)
-        sys.stdout.buffer.flush()
+        with to_stdout():
+            taken = _written(session, sys.stdout.buffer, labels or (), anonymize=anonymize)
+            sys.stdout.buffer.flush()
         sys.stderr.write(_told(session, taken, ""))
         return
+    check_ending(file)
     with NewFile(file) as target:
         taken = _written(session, target.file, labels or (), anonymize=anonymize)
         target.complete()
@@ -62,11 +67,12 @@ def command(
 
 
 def _written(session: "Session", file: IO[bytes], labels: "Sequence[str]", *, anonymize: bool) -> "Taken":
-    from kubectl_koord.cluster.recording import document
+    from kubectl_koord.cluster.recording import document, target
 
     recorder, recording = _read(session)
     names = document.new_names(recorder, recording, labels) if anonymize else None
-    return document.write(recorder, recording, file, names=names, labels=labels)
+    packed = target.is_packed(session.options.file)
+    return document.write(recorder, recording, file, names=names, labels=labels, packed=packed)
 
 
 def _read(session: "Session") -> "tuple[Recorder, Recording]":

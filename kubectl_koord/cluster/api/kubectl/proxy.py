@@ -1,5 +1,6 @@
 """The transport over the socket of a `kubectl proxy` of our own."""
 
+import contextlib
 import os
 import re
 import socket
@@ -42,6 +43,8 @@ _NOT_CONNECTED = re.compile(
     r"dial |proxyconnect |tls: failed to verify certificate|getting credentials|net/http: TLS handshake timeout"
 )
 _PROXY_FAULT = 500
+_PIPE = 65536
+"""What a pipe holds, and what is read of it at once."""
 
 
 class KubectlProxy(Closing):
@@ -216,11 +219,16 @@ def _relay(errors: int, limits: Limits) -> None:
 
     The user may have to act on it: from then on the server may send nothing for as long as that takes.
     """
-    while piece := os.read(errors, 65536):
-        logged = _LOG_LINE.search(piece)
-        if printed := piece[: logged.start()] if logged else piece:
+    is_logged = False
+    while piece := os.read(errors, _PIPE):
+        logged = None if is_logged else _LOG_LINE.search(piece)
+        begin = 0 if is_logged else logged.start() if logged else len(piece)
+        if printed := piece[:begin]:
             limits.idle_limit = None
-            os.write(2, printed)
+            with contextlib.suppress(OSError):
+                os.write(2, printed)
+        # A line of the log is written at once: what fills the pipe, or ends without a line feed, goes on.
+        is_logged = begin < len(piece) and (len(piece) == _PIPE or not piece.endswith(b"\n"))
     os.close(errors)
 
 

@@ -95,7 +95,8 @@ def _reason_of_end(child: guard.Guarded, limit: float) -> KoordError:
     while piece := _read_before(limit, child.errors):
         printed += piece
     lines = [line for line in printed.decode("utf-8", "replace").splitlines() if line.strip()]
-    at = next((at for at in reversed(range(len(lines))) if _SENTENCE.match(lines[at])), len(lines) - 1)
+    # The last sentence; of a crash the first line, as what follows is where it was.
+    at = next((at for at in reversed(range(len(lines))) if _SENTENCE.match(lines[at])), 0)
     sentence = lines[at].rstrip() if lines else "error: kubectl proxy ended without a word"
     # Several faults of a configuration come as a list: the first is enough for one line.
     more = lines[at + 1].removeprefix("* ") if sentence.endswith(":") and lines[at + 1 :] else ""
