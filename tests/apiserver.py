@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 import time
@@ -129,9 +130,10 @@ class Rule:
 
     `hang` waits for the event, then serves; `stall` stops in the middle of the answer until the event, and with
     `drips` blanks come meanwhile, one by one; `cut` ends the connection in the middle of the body
-    ("length" or "chunked") or before any answer ("head"); `raw` is sent as it is, `parts` one after the
-    other; otherwise the answer is a Status. Only the first `times` requests are met, if that is given;
-    `watch` True means watches alone, False everything else.
+    ("length" or "chunked"), before any answer ("head", or "reset" without waiting for what was sent), or within its
+    head ("status", "headers"); `raw` is sent as it is, `parts` one after the
+    other; otherwise the answer is a Status. After the first `skips` only `times` requests are met, if that is given;
+    `watch` True means watches alone, False everything else. What `applies` is carried out all the same, before.
     """
 
     path: str
@@ -146,6 +148,8 @@ class Rule:
     drips: bool = False
     cut: str = ""
     times: int | None = None
+    skips: int = 0
+    applies: bool = False
     watch: bool | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     causes: tuple[Mapping[str, str], ...] = ()
@@ -316,9 +320,10 @@ class ApiServer:
     def rule_for(self, request: Request) -> Rule | None:
         with self.changed:
             for rule in self.rules:
-                met = self._met.get(id(rule), 0)
-                if rule.matches(request) and (rule.times is None or met < rule.times):
-                    self._met[id(rule)] = met + 1
+                if not rule.matches(request):
+                    continue
+                met = self._met[id(rule)] = self._met.get(id(rule), 0) + 1
+                if rule.skips < met and (rule.times is None or met <= rule.skips + rule.times):
                     return rule
         return None
 
@@ -539,9 +544,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, api: ApiServer, request: Request) -> None:
         rule = api.rule_for(request)
+        if rule and rule.applies:
+            with contextlib.suppress(Refusal):
+                api.answer(request)
+        if rule and rule.hang and rule.applies:
+            self._wait(rule.hang)
+            self.close_connection = True
+            return
         if rule and rule.hang:
-            while not (rule.hang.wait(0.01) or api.closing.is_set()):
-                pass
+            self._wait(rule.hang)
         elif rule and rule.stall:
             self._stall(rule, rule.stall, json.dumps(api.answer(request)[1]).encode())
             return
@@ -554,6 +565,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._watch(api, request)
             return
         self._json(*api.answer(request))
+
+    def _wait(self, event: threading.Event) -> None:
+        while not (event.wait(0.01) or self.server.api.closing.is_set()):
+            pass
 
     def _obey(self, rule: Rule) -> None:
         if rule.cut:
@@ -584,7 +599,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _cut(self, rule: Rule) -> None:
         self.close_connection = True
-        if rule.cut == "head":
+        if rule.cut == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+        if rule.cut in {"head", "reset"}:
+            return
+        if rule.cut in {"status", "headers"}:
+            self.wfile.write(b"HTTP/1.1 20" if rule.cut == "status" else b"HTTP/1.1 200 OK\r\nContent-Ty")
             return
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

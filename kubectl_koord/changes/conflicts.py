@@ -28,6 +28,23 @@ def is_done(change: Change, now: Mapping[str, Any]) -> bool:
     return all(value(now, field) == wanted for field, wanted in change.after.items())
 
 
+def is_in(change: Change, now: Mapping[str, Any]) -> bool:
+    """Tell whether an object is as a change leaves it: all that it sends is there, and all that it removes is not."""
+    metadata = {key: sent for key, sent in mapping(change.patch.get("metadata")).items() if key != "resourceVersion"}
+    return _has({**change.patch, "metadata": metadata}, now)
+
+
+def _has(sent: object, now: object) -> bool:
+    if isinstance(sent, dict):
+        found = mapping(now)
+        return all(_has(wanted, found.get(key)) for key, wanted in sent.items())
+    if isinstance(sent, list):
+        return (
+            isinstance(now, list) and len(now) == len(sent) and all(_has(*pair) for pair in zip(sent, now, strict=True))
+        )
+    return sent == now or (sent is None and now == 0)  # 0 is absent for Go
+
+
 def rebased(change: Change, now: Mapping[str, Any]) -> Change:
     """Return the same change of the object as it is now."""
     version = version_of(now)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any, Literal
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.api.replies import BUDGET_CAUSE, failure, message_of, status_of
-from kubectl_koord.cluster.api.transport import Reply, Transport
+from kubectl_koord.cluster.api.replies import BUDGET_CAUSE, failure, is_refusal, message_of, status_of
+from kubectl_koord.cluster.api.transport import Reply, Transport, Unsent
 from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.errors import KoordError
 
@@ -43,18 +43,32 @@ class ConflictError(KoordError):
     """The object is newer than the one that was read, or is there already: nothing was changed."""
 
 
+class MissingError(KoordError):
+    """The API server says that there is no such object."""
+
+
+class UnsureError(KoordError):
+    """What was sent may have been carried out, or may still be: nothing that came back says that it was not.
+
+    That is every failure but a connection that was not made and a Status of 4xx.
+    """
+
+
 def read(transport: Transport, path: str) -> dict[str, Any]:
     """Return the object at `path` as it is now.
 
     Raises:
-        KoordError: `Error from server (NotFound): ...` and so on, when there is none, or it is no object.
+        MissingError: when there is none.
+        KoordError: `Error from server (Forbidden): ...` and so on; also when what comes is not this object.
 
     """
     with closing(transport.open(path)) as body:
         content = body.read(BOUNDS.object_bytes)
     if body.status not in _DONE:
-        raise failure(body.status, content, path)
-    return _object(content, path)
+        error = failure(body.status, content, path)
+        is_missing = body.status == _NOT_FOUND and is_refusal(body.status, content)
+        raise MissingError(error.message) if is_missing else error
+    return _object(content, path, unquote(path.rpartition("/")[2]))
 
 
 def patch(
@@ -72,6 +86,7 @@ def patch(
 
     Raises:
         ConflictError: when the object is newer.
+        UnsureError: when nobody knows whether it was done.
         KoordError: `Error from server (Forbidden): ...` and so on, when it was not done.
 
     """
@@ -85,6 +100,7 @@ def create(
 
     Raises:
         ConflictError: when there is one of this name.
+        UnsureError: when nobody knows whether it was done.
         KoordError: `Error from server (Forbidden): ...` and so on, when it was not done.
 
     """
@@ -96,21 +112,32 @@ def _sent(
 ) -> dict[str, Any]:
     method, path, content_type = way
     query = f"?fieldManager={quote(manager, safe='')}{'&dryRun=All' if dry_run_server else ''}"
-    reply = transport.send(method, path + query, msgspec.json.encode(body), content_type)
-    if reply.status == _CONFLICT:
-        raise ConflictError(failure(reply.status, reply.body, path).message)
-    if reply.status not in _DONE:
-        raise failure(reply.status, reply.body, path)
-    return _object(reply.body, path)
+    name = body["metadata"]["name"] if method == "POST" else unquote(path.rpartition("/")[2])
+    try:
+        reply = transport.send(method, path + query, msgspec.json.encode(body), content_type)
+        if reply.status in _DONE:
+            return _object(reply.body, path, name)
+    except Unsent:
+        raise
+    except KoordError as problem:
+        raise UnsureError(problem.message) from None
+    error = failure(reply.status, reply.body, path)
+    if reply.doubtful or not is_refusal(reply.status, reply.body):
+        raise UnsureError(error.message)
+    raise ConflictError(error.message) if reply.status == _CONFLICT else error
 
 
-def _object(content: bytes, path: str) -> dict[str, Any]:
+def _object(content: bytes, path: str, name: str) -> dict[str, Any]:
+    """Return the object of an answer: the one that was asked for, and no other."""
     try:
         decoded = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         decoded = None
     if not isinstance(decoded, dict):
         raise KoordError(f"error: the server's answer to {path} is no object")
+    metadata = decoded.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("name") != name:
+        raise KoordError(f"error: the server's answer to {path} is another object")
     return decoded
 
 

@@ -1,6 +1,7 @@
 """What becomes of a planned change when its object has changed meanwhile."""
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.changes import conflicts
 from kubectl_koord.changes.conflicts import ChangedField
@@ -40,6 +41,25 @@ def test_what_is_not_as_it_was_shown_is_told() -> None:
 def test_what_is_as_wanted_is_done() -> None:
     assert conflicts.is_done(CHANGE, job(3, mode="Strict"))
     assert not conflicts.is_done(CHANGE, job(3))
+
+
+def test_an_object_is_as_a_change_leaves_it_where_all_that_it_sends_is_there() -> None:
+    sent = merge_patch({MODE: "Strict", MINIMUM: 3, SPEC: None}, "1")
+    change = structs.replace(CHANGE, patch=sent)
+    assert conflicts.is_in(change, job(3, "9", mode="Strict", other="x"))
+    assert not conflicts.is_in(change, job(2, "9", mode="Strict"))
+    assert not conflicts.is_in(change, job(3, "9", mode="Strict", **{SPEC.removeprefix(PREFIX): "{}"}))
+    assert not conflicts.is_in(change, {})
+    gone = structs.replace(CHANGE, patch=merge_patch({MINIMUM: None}, "1"))
+    assert conflicts.is_in(gone, job(0))
+    layers = structs.replace(CHANGE, patch={"metadata": {}, "spec": {"layers": [{"name": "a", "keys": ["x"]}]}})
+    for held, same in (
+        ([{"name": "a", "keys": ["x"], "more": 1}], True),
+        ([{"name": "a", "keys": ["y"]}], False),
+        ([{"name": "a", "keys": ["x"]}, {"name": "b"}], False),
+        (None, False),
+    ):
+        assert conflicts.is_in(layers, {"spec": {"layers": held}}) is same
 
 
 def test_a_change_is_undone_from_what_it_made() -> None:

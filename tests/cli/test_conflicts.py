@@ -200,6 +200,17 @@ def test_what_others_did_since_is_not_rolled_back(
     assert annotations(server)[PREFIX + "groups"] == "[]"
 
 
+def test_what_somebody_else_did_in_our_place_is_not_rolled_back(
+    koord: Run, server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.rules.append(Rule(f"{GROUPS}/tiny", 403, "Forbidden", "not yours", "PATCH"))
+    overtaken(server, monkeypatch, lambda _: edit(server, PREFIX + "groups", BOTH), f"{GROUPS}/job")
+    done = koord(*TWO)
+    assert (done.code, len(patches(server))) == (2, 2)
+    assert "PodGroup default/job: changed by somebody else, and left alone\n" in done.err
+    assert annotations(server)[PREFIX + "groups"] == BOTH
+
+
 LIGHT = "pod-group.scheduling.sigs.k8s.io/name"
 
 
@@ -232,7 +243,8 @@ def test_an_object_of_which_no_answer_came_is_not_said_to_be_rolled_back(koord: 
     server.rules.append(Rule(f"{GROUPS}/tiny", hang=threading.Event(), method="PATCH"))
     done = koord(*TWO, "--request-timeout=1s")
     assert done.code == 2
-    assert "PodGroup default/tiny: may have been changed: Unable to connect to the server: " in done.err
+    state = "read again, it is as before; what was sent may still be carried out"
+    assert f"PodGroup default/tiny: {state}: Unable to connect to the server: " in done.err
     assert "PodGroup default/job: changed, and rolled back\n" in done.err
-    assert done.err.endswith(" (1 object of 2 could not be rolled back)\n")
+    assert done.err.endswith(" (all of it was rolled back)\n")
     assert PREFIX + "groups" not in annotations(server)

@@ -59,7 +59,8 @@ def test_a_change_that_is_not_answered_may_have_been_made(koord: Run, server: Ap
     path = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/default/podgroups/job"
     server.rules.append(Rule(path, method="PATCH", hang=NEVER))
     (said,) = ended(koord, "annotate", "podgroup", "job", "--mode=NonStrict", "--yes", "--request-timeout=2s")
-    assert said.endswith("awaiting headers) (what was sent may have been changed)")
+    state = "read again, it is as before; what was sent may still be carried out"
+    assert said.endswith(f"awaiting headers) (PodGroup default/job: {state})")
 
 
 @pytest.mark.usefixtures("no_kubectl")

@@ -11,7 +11,7 @@ from kubectl_koord.cluster.api.connect import connect, target
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.context import Target
 from kubectl_koord.cluster.api.replies import failure
-from kubectl_koord.cluster.api.transport import USER_AGENT, is_loopback
+from kubectl_koord.cluster.api.transport import USER_AGENT, Unsent, is_loopback
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cluster.conftest import Reach, pod
@@ -206,6 +206,23 @@ def test_a_connection_that_breaks_in_mid_body_is_an_error_and_not_an_end(
 def test_a_connection_that_ends_before_the_answer_is_told(server: ApiServer, reach: Reach) -> None:
     server.rules.append(Rule(PODS, cut="head"))
     assert error_of(reach) == "Unable to connect to the server: EOF"
+
+
+@pytest.mark.parametrize("server_url", ["http://127.0.0.1:1", "http://no-such-host.invalid"])
+def test_what_cannot_have_been_sent_is_told_apart(server: ApiServer, reach: Reach, server_url: str) -> None:
+    with pytest.raises(Unsent):
+        reach(f"--server={server_url}", writes=True).send("PATCH", f"{PODS}/x", b"{}", MERGE)
+    for cut in ("head", "reset", "status", "length"):
+        server.rules[:] = [Rule(f"{PODS}/x", cut=cut)]
+        with pytest.raises(KoordError) as caught:
+            reach(writes=True).send("PATCH", f"{PODS}/x", b"{}", MERGE)
+        assert not isinstance(caught.value, Unsent)
+
+
+def test_nothing_is_sent_to_a_server_that_is_not_trusted(secure: ApiServer, reach: Reach) -> None:
+    with pytest.raises(Unsent):
+        reach("--tls-server-name=elsewhere", writes=True).send("PATCH", f"{PODS}/x", b"{}", MERGE)
+    assert not secure.log
 
 
 def test_nothing_is_retried(server: ApiServer, reach: Reach) -> None:

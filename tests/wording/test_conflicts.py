@@ -31,15 +31,43 @@ def test_a_rollback_is_told_object_by_object() -> None:
         conflicts.rolled_back("b"),
         conflicts.not_rolled_back("c", "gone"),
         conflicts.not_sent("d"),
-        conflicts.unsure("e", "late"),
-        conflicts.end_of_rollback("no", 1, 4),
-        conflicts.end_of_rollback("no", 0, 4),
+        conflicts.left_alone("e"),
+        conflicts.end_of_rollback("no", 1, 0, 4),
+        conflicts.end_of_rollback("no", 1, 2, 4),
+        conflicts.end_of_rollback("no", 0, 1, 4),
+        conflicts.end_of_rollback("no", 0, 0, 4),
     ] == [
         "a: not changed: no",
         "b: changed, and rolled back",
         "c: changed, and NOT rolled back: gone",
         "d: not sent",
-        "e: may have been changed: late",
+        "e: changed by somebody else, and left alone",
         "no (1 object of 4 could not be rolled back)",
+        "no (1 object of 4 could not be rolled back, 2 objects of 4 may be changed)",
+        "no (1 object of 4 may be changed)",
         "no (all of it was rolled back)",
+    ]
+
+
+def test_of_a_write_that_nobody_answers_it_is_told_what_its_object_is_now() -> None:
+    before, missing = conflicts.found_as_before(), conflicts.found_missing()
+    unknown = conflicts.not_found_out("no route", "kubectl get node n -o yaml")
+    assert [
+        conflicts.unsure_alone("Node n", "EOF", before),
+        conflicts.unsure("Node n", "EOF", missing),
+        conflicts.unsure_alone("Node n", "EOF", unknown),
+        conflicts.found_done("Node n", "EOF"),
+        conflicts.found_otherwise("argocd", [("mode", None, "x")]),
+        conflicts.found_otherwise("", ()),
+        conflicts.not_rolled_back_after_all("Node n", "EOF", missing),
+        conflicts.perhaps_rolled_back("Node n", "EOF", "x"),
+    ] == [
+        "EOF (Node n: read again, it is as before; what was sent may still be carried out)",
+        "Node n: read again, it is not there any more: EOF",
+        "EOF (Node n: may have been changed, and could not be read again (no route); see: kubectl get node n -o yaml)",
+        "Node n: read again, it is as wanted, though this came back: EOF",
+        "read again, it is changed, but not as wanted by argocd: mode was absent, is now 'x'",
+        "read again, it is changed, but not as wanted",
+        "Node n: changed, and NOT rolled back: read again, it is not there any more: EOF",
+        "Node n: changed, and perhaps rolled back: x: EOF",
     ]

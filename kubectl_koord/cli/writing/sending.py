@@ -2,12 +2,12 @@
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from urllib.parse import quote
 
 from kubectl_koord import leaving
+from kubectl_koord.changes import conflicts
 from kubectl_koord.cluster import apply
-from kubectl_koord.cluster.api.transport import Interrupted, TooLate
 from kubectl_koord.cluster.kinds import KINDS
 from kubectl_koord.errors import KoordError
 from kubectl_koord.render.escape import harmless
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _TRIES = 10
 
+Found: TypeAlias = Literal["before", "otherwise", "unknown"]
+"""How an object is that was read again: with nothing of a change, neither so nor as wanted, or it could not be read."""
+
 
 def send(transport: "Transport", planned: "ChangePlan", field_manager: str, *, all_or_none: bool) -> None:
     """Send every change of a plan.
@@ -31,7 +34,7 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, *, a
         KoordError: when one was not done: with how far it came, or what was rolled back.
 
     """
-    done: list[tuple[Change, dict[str, Any]]] = []
+    done: list[tuple[Change, dict[str, Any] | None]] = []
     sending = _Sending(transport, field_manager, is_dry_run=planned.dry_run == "server")
     for change in planned.changes:
         leaving.say(_last_words(planned, len(done), is_sending=True))
@@ -40,10 +43,22 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, *, a
         except KoordError as error:
             if all_or_none and len(planned.changes) > 1 and planned.dry_run == "none":
                 raise _rolled_back(sending, planned.changes, done, error) from None
-            failed = f"{error.message}{' (what was sent may have been changed)' if _is_unsure(error) else ''}"
             so_far = f" ({len(done)} of {len(planned.changes)} changed before that)" if done else ""
-            raise KoordError(f"{failed}{so_far}") from None
+            raise KoordError(f"{error.message}{so_far}") from None
     leaving.say(_last_words(planned, len(planned.changes), is_sending=False))
+
+
+class _UnsureError(KoordError):
+    """A change that no answer tells of: what came in place of one, and what was found out of its object since."""
+
+    def __init__(self, target: str, reason: str, found: Found, state: str) -> None:
+        super().__init__(sentences.unsure_alone(target, reason, state))
+        self.reason, self.found, self.state = reason, found, state
+
+
+class _How(TypedDict):
+    dry_run_server: bool
+    field_manager: str
 
 
 class _Sending:
@@ -54,16 +69,19 @@ class _Sending:
         self._manager = field_manager
         self._is_dry_run = is_dry_run
 
-    def send(self, change: "Change") -> dict[str, Any]:
-        """Send one change and return the object; where somebody else was faster, again if it still holds."""
-        from kubectl_koord.changes import conflicts
+    def send(self, change: "Change") -> dict[str, Any] | None:
+        """Send one change and return the object; where somebody else was faster, again if it still holds.
 
+        None where somebody else has done the same: nothing of it is ours.
+        """
         target = name_of(change.object)
         if not change.resource_version and not change.creates:
             change = self._as_it_is(change)
         for _ in range(_TRIES):
             try:
                 return self._once(change)
+            except apply.UnsureError as unsure:
+                return self._looked_at(change, unsure.message)
             except apply.ConflictError as conflict:
                 if change.creates:
                     raise KoordError(sentences.created_meanwhile(target)) from None
@@ -75,17 +93,47 @@ class _Sending:
                     raise KoordError(sentences.replaced_whole(target, manager)) from None
                 if conflicts.is_done(change, now):
                     _tell(sentences.done_meanwhile(target, manager))
-                    return now
+                    return None
                 change = self._rebased(change, now)
                 _tell(sentences.tried_again(target, manager))
         raise KoordError(sentences.too_often(target, _TRIES))
+
+    def _looked_at(self, change: "Change", reason: str) -> dict[str, Any]:
+        """Return the object if it is as wanted, though no answer said that it was changed.
+
+        Raises:
+            _UnsureError: with what it is, or that it could not be read.
+
+        """
+        if self._is_dry_run:
+            raise KoordError(reason)  # whatever became of it, nothing was stored
+        target = name_of(change.object)
+        try:
+            now = self.read(change)
+        except apply.MissingError:
+            if change.creates:
+                raise _UnsureError(target, reason, "before", sentences.found_as_before()) from None
+            raise _UnsureError(target, reason, "otherwise", sentences.found_missing()) from None
+        except KoordError as problem:
+            state = sentences.not_found_out(problem.message, _look_at(change.object))
+            raise _UnsureError(target, reason, "unknown", state) from None
+        if conflicts.is_in(change, now):
+            _tell(sentences.found_done(target, reason))
+            return now
+        is_whole = change.object.kind == "ClusterNetworkTopology"  # its layers are one list, sent as a whole
+        moved = () if is_whole else conflicts.moved(change, now)
+        is_same = conflicts.version_of(now) == change.resource_version
+        if not change.creates and (is_same or not (is_whole or moved)):
+            raise _UnsureError(target, reason, "before", sentences.found_as_before())
+        fields = [(one.field, one.shown, one.now) for one in moved]
+        state = sentences.found_otherwise(conflicts.last_manager(now), fields)
+        raise _UnsureError(target, reason, "otherwise", state)
 
     def _as_it_is(self, change: "Change") -> "Change":
         """Return a change with the resource version that its object has now, if it is as the plan showed it."""
         return self._rebased(change, self.read(change))
 
     def _rebased(self, change: "Change", now: dict[str, Any]) -> "Change":
-        from kubectl_koord.changes import conflicts
 
         moved = conflicts.moved(change, now)
         if moved:
@@ -99,48 +147,57 @@ class _Sending:
         return apply.read(self._transport, path_of(change.object))
 
     def _once(self, change: "Change") -> dict[str, Any]:
+        how: _How = {"dry_run_server": self._is_dry_run, "field_manager": self._manager}
         if change.creates:
             path = KINDS[change.object.kind].path(change.object.namespace)
-            return apply.create(
-                self._transport, path, change.patch, dry_run_server=self._is_dry_run, field_manager=self._manager
-            )
-        return apply.patch(
-            self._transport,
-            path_of(change.object),
-            change.patch,
-            dry_run_server=self._is_dry_run,
-            field_manager=self._manager,
-        )
+            answer = apply.create(self._transport, path, change.patch, **how)
+        else:
+            answer = apply.patch(self._transport, path_of(change.object), change.patch, **how)
+        if not conflicts.is_in(change, answer):
+            raise apply.UnsureError(sentences.ANSWERED_OTHERWISE)
+        return answer
 
 
 def _rolled_back(
-    sending: _Sending, changes: "Sequence[Change]", done: "list[tuple[Change, dict[str, Any]]]", error: KoordError
+    sending: _Sending,
+    changes: "Sequence[Change]",
+    done: "Sequence[tuple[Change, dict[str, Any] | None]]",
+    error: KoordError,
 ) -> KoordError:
     """Take back what was changed, newest first, tell it object by object, and return the last line."""
-    from kubectl_koord.changes import conflicts
-
-    left = int(_is_unsure(error))
-    say = sentences.unsure if left else sentences.failed
-    lines = [say(name_of(changes[len(done)].object), error.message)]
+    lines = [_line(name_of(changes[len(done)].object), error)]
+    states = [error.found] if isinstance(error, _UnsureError) else []
     for change, sent in reversed(done):
         target = name_of(change.object)
+        if sent is None:
+            lines.append(sentences.left_alone(target))
+            continue
         leaving.say(f"interrupted: {target} and those before it may not have been rolled back\n")
         try:
             sending.send(conflicts.undone(change, sent))
             lines.append(sentences.rolled_back(target))
+        except _UnsureError as lost:
+            is_unknown = lost.found == "unknown"
+            states.append("unknown" if is_unknown else "otherwise")
+            say = sentences.perhaps_rolled_back if is_unknown else sentences.not_rolled_back_after_all
+            lines.append(say(target, lost.reason, lost.state))
         except KoordError as refusal:
-            left += 1
+            states.append("otherwise")
             lines.append(sentences.not_rolled_back(target, refusal.message))
     lines += [sentences.not_sent(name_of(change.object)) for change in changes[len(done) + 1 :]]
     for line in lines:
         _tell(line)
     leaving.say("")
-    return KoordError(sentences.end_of_rollback(error.message, left, len(changes)))
+    reason = error.reason if isinstance(error, _UnsureError) else error.message
+    left, unknown = states.count("otherwise"), states.count("unknown")
+    return KoordError(sentences.end_of_rollback(reason, left, unknown, len(changes)))
 
 
-def _is_unsure(error: KoordError) -> bool:
-    """Tell whether a request failed that the server may have carried out, or may yet."""
-    return isinstance(error, TooLate | Interrupted)
+def _line(target: str, error: KoordError) -> str:
+    """Return what became of the object whose change failed."""
+    if isinstance(error, _UnsureError):
+        return sentences.unsure(target, error.reason, error.state)
+    return sentences.failed(target, error.message)
 
 
 def _tell(line: str) -> None:
@@ -165,10 +222,14 @@ def _last_words(planned: "ChangePlan", done: int, *, is_sending: bool) -> str:
     names = [name_of(change.object) for change in planned.changes]
     lines = [f"changed: {', '.join(names[:done])}"] if done else []
     if is_sending:
-        target = planned.changes[done].object
-        within = ("-n", target.namespace) if target.namespace else ()
-        look = shlex.join(["kubectl", "get", target.kind.lower(), target.name, *within, "-o", "yaml"])
+        look = _look_at(planned.changes[done].object)
         lines.append(f"may have been changed, as it was being sent: {names[done]}; see: {look}")
     if unsent := names[done + is_sending :]:
         lines.append(f"not sent: {', '.join(unsent)}")
     return "".join(f"{harmless(f'interrupted: {line}')}\n" for line in lines)
+
+
+def _look_at(target: "ObjectName") -> str:
+    """Return the command that shows an object."""
+    within = ("-n", target.namespace) if target.namespace else ()
+    return shlex.join(["kubectl", "get", target.kind.lower(), target.name, *within, "-o", "yaml"])

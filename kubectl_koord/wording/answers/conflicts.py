@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 from kubectl_koord.wording.words import count
 
+ANSWERED_OTHERWISE = "error: the server's answer has not what was sent"
+"""What is said of an answer of success that shows something else."""
+
 
 def tried_again(target: str, manager: str) -> str:
     """Return that an object is newer, but not in what is to be changed."""
@@ -47,9 +50,19 @@ def rolled_back(target: str) -> str:
     return f"{target}: changed, and rolled back"
 
 
+def perhaps_rolled_back(target: str, reason: str, state: str) -> str:
+    """Return that nobody knows whether a change was taken back."""
+    return f"{target}: changed, and perhaps rolled back: {state}: {reason}"
+
+
 def not_rolled_back(target: str, reason: str) -> str:
     """Return that a change could not be taken back."""
     return f"{target}: changed, and NOT rolled back: {reason}"
+
+
+def not_rolled_back_after_all(target: str, reason: str, state: str) -> str:
+    """Return that a change was not taken back, as was seen when its object was read again."""
+    return f"{target}: changed, and NOT rolled back: {state}: {reason}"
 
 
 def failed(target: str, reason: str) -> str:
@@ -57,9 +70,45 @@ def failed(target: str, reason: str) -> str:
     return f"{target}: not changed: {reason}"
 
 
-def unsure(target: str, reason: str) -> str:
-    """Return that nobody knows whether an object was changed."""
-    return f"{target}: may have been changed: {reason}"
+def unsure(target: str, reason: str, state: str) -> str:
+    """Return that nobody answered whether an object was changed, and what is known of it now."""
+    return f"{target}: {state}: {reason}"
+
+
+def unsure_alone(target: str, reason: str, state: str) -> str:
+    """Return the same, where the reason comes first."""
+    return f"{reason} ({target}: {state})"
+
+
+def found_done(target: str, reason: str) -> str:
+    """Return that an object has what was sent though no answer said so."""
+    return f"{target}: read again, it is as wanted, though this came back: {reason}"
+
+
+def found_as_before() -> str:
+    """Return that an object has nothing of what was sent; nobody can tell whether the server still has it."""
+    return "read again, it is as before; what was sent may still be carried out"
+
+
+def found_otherwise(manager: str, moved: Sequence[tuple[str, str | int | None, str | int | None]]) -> str:
+    """Return that an object is neither as it was nor as wanted."""
+    differences = "; ".join(f"{field} was {_shown(shown)}, is now {_shown(now)}" for field, shown, now in moved)
+    return f"read again, it is changed, but not as wanted{_by(manager)}{f': {differences}' if differences else ''}"
+
+
+def found_missing() -> str:
+    """Return that an object that was to be changed is gone."""
+    return "read again, it is not there any more"
+
+
+def not_found_out(reason: str, look: str) -> str:
+    """Return that nobody knows whether an object was changed, and how to see."""
+    return f"may have been changed, and could not be read again ({reason}); see: {look}"
+
+
+def left_alone(target: str) -> str:
+    """Return that an object stays as it is, as somebody else made it so."""
+    return f"{target}: changed by somebody else, and left alone"
 
 
 def not_sent(target: str) -> str:
@@ -67,10 +116,11 @@ def not_sent(target: str) -> str:
     return f"{target}: not sent"
 
 
-def end_of_rollback(reason: str, left: int, of: int) -> str:
-    """Return the last line after a failure half-way."""
-    state = f"{count(left, 'object')} of {of} could not be rolled back" if left else "all of it was rolled back"
-    return f"{reason} ({state})"
+def end_of_rollback(reason: str, left: int, unknown: int, of: int) -> str:
+    """Return the last line after a failure half-way: how many objects are changed, and of how many nobody knows."""
+    states = [f"{count(left, 'object')} of {of} could not be rolled back"] if left else []
+    states += [f"{count(unknown, 'object')} of {of} may be changed"] if unknown else []
+    return f"{reason} ({', '.join(states) or 'all of it was rolled back'})"
 
 
 def _by(manager: str) -> str:
