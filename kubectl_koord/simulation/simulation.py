@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.queue import priority
-from kubectl_koord.engine.attempts.attempt import Job
+from kubectl_koord.engine.attempts.attempt import Attempt, Job
 from kubectl_koord.engine.attempts.surely import surely_placed_beside_all
 from kubectl_koord.engine.attempts.trying import carried_out
 from kubectl_koord.engine.each_alone import outcomes_of_each as each_alone
@@ -140,7 +140,8 @@ def open_outcomes(
     """Return the distinct outcomes that the API leaves open, the likeliest first.
 
     Attempts go on with changing triggers until one has an effect: where any outcome has one, those without
-    are dropped, but for one that fails on the node that scores best, and will again; with `idle_too` only
+    are dropped, but for one that fails on the node that scores best, and will again, and for a plan that fails while
+    members wait on their seats, of which anything may come; with `idle_too` only
     where one places the job. In versions that do not try again at once, none is dropped, and of a gang that has run
     neither: each of its pods is bound as it finds a place, whatever that leaves to the next.
     """
@@ -157,10 +158,14 @@ def _is_bound_one_by_one(subject: Subject) -> bool:
 
 
 def _with_effect(every: list[Outcome], *, idle_too: bool) -> list[Outcome]:
-    effective = [one for one in every if one.placed_at_once or one.rounds or one.first.fails_at_reserve]
+    effective = [one for one in every if one.placed_at_once or one.rounds or _goes_on(one.first)]
     if idle_too and not any(outcome.placed_at_once for outcome in every):
         return every
     return effective or every
+
+
+def _goes_on(first: Attempt) -> bool:
+    return first.fails_at_reserve or first.races
 
 
 def every_outcome(

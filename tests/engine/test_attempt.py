@@ -70,6 +70,25 @@ def test_a_plan_fails_on_execution_where_a_pods_own_filters_refuse() -> None:
     assert set((failed.plan.assignments or {}).values()) == {"n1"}
 
 
+@pytest.mark.parametrize(
+    ("version", "large", "minimum", "races"),
+    [
+        ("1.7", 6, 3, False),  # its waiting members are thrown out before it is tried again
+        ("1.8", 6, 3, True),
+        ("main", 6, 3, True),
+        ("1.8", 9, 3, False),  # no node has room for it: they are never all bound
+        ("1.8", 9, 2, True),  # enough others have one
+    ],
+)
+def test_what_comes_of_a_plan_that_fails_is_a_race_where_enough_members_have_a_node_each(
+    version: str, large: int, minimum: int, *, races: bool
+) -> None:
+    drawing = cluster("s0: b0[n1:8 n2:8]").with_gang("job", 0, minimum=minimum, must_gather=SPINE).version(version)
+    drawing = drawing.with_members(("a-small", "b-small"), "job", cpu=2).with_pod("c-large", gang="job", cpu=large)
+    failed = with_trigger(drawing, "a-small")
+    assert (failed.races, failed.plan_fails) == (races, races)
+
+
 def test_a_plan_of_unequal_pods_may_hold_on_execution() -> None:
     drawing = MIXED.with_group("job", 3, topology=rules(f"MustGather {SPINE}"))
     assert with_trigger(drawing, "worker-0").failed_seat is None

@@ -512,7 +512,8 @@ def test_members_that_match_otherwise_are_other_triggers() -> None:
     first, second = attempt_of(drawing, trigger="job-0"), attempt_of(drawing, trigger="job-1")
     assert (first.plan and first.plan.offered, second.plan and second.plan.offered) == ((1,), (2,))
     assert second.failed_seat is not None
-    assert (second.failed_seat.pod, second.plan_fails) == ("default/job-0", False)
+    assert (second.failed_seat.pod, second.races) == ("default/job-0", True)
+    assert not attempt_of(drawing.version("1.7"), trigger="job-1").plan_fails
 
 
 def test_a_node_with_a_reservation_is_preferred_and_the_lowest_order_most() -> None:

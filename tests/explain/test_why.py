@@ -23,6 +23,7 @@ from tests.build import (
     devices,
     having,
     node,
+    preempt_of,
     rules,
     short,
     why_of,
@@ -308,12 +309,46 @@ def unequal(drawing: Drawing, layer: str) -> Drawing:
 
 def test_a_plan_that_fails_on_execution_fails_again_and_again() -> None:
     drawing = cluster("s0: b0[n1:8 n2:8 n3:16]").with_running("wall", on="n3", cpu=16)
-    report = why_of(unequal(drawing, NODE))
+    report = why_of(unequal(drawing, NODE).version("1.7"))
     message = "every attempt fails: default/c does not fit on its planned node."
     assert report.cause == Cause("insufficient-slots", message, ("default/c",))
     assert [(one.when, one.cause and one.cause.code) for one in report.alternatives] == [
         ("the scheduler tries default/a first (2 CPU)", "insufficient-slots"),
         ("the scheduler tries default/c first (6 CPU)", "insufficient-slots"),
+    ]
+
+
+@pytest.mark.parametrize("version", ["1.8", "main"])
+def test_where_members_wait_as_another_finds_its_seat_too_small_all_may_be_bound_off_their_plan(version: str) -> None:
+    drawing = cluster("s0: b0[n1:8 n2:8 n3:16]").with_running("wall", on="n3", cpu=16).version(version)
+    report = why_of(unequal(drawing, NODE))
+    race = (
+        "slots are enough, but its pods do not fit beside each other: default/c on n1: insufficient CPU; the scheduler "
+        "tries again at once, and what comes of it is a race: all, some or none of its pods may be bound, on whichever "
+        "nodes."
+    )
+    assert (report.verdict, report.cause and report.cause.message) == ("unknown", race)
+    assert [(one.verdict, one.cause and one.cause.code) for one in report.alternatives] == [
+        ("unknown", "plan-not-executable"),
+        ("no", "insufficient-slots"),
+    ]
+
+
+@pytest.mark.parametrize("version", ["1.8", "main"])
+def test_a_gang_that_one_trigger_places_and_another_tears_apart_is_no_flat_yes(version: str) -> None:
+    gpu = (("cpu", 4000), ("nvidia.com/gpu", 1))
+    drawing = cluster("s0: b0[n1:8 n2:8]").change("n2", allocatable=(("cpu", 8000), ("pods", 110), gpu[1]))
+    drawing = drawing.with_gang("job", 0, minimum=2, must_gather=SPINE).with_pod("a", gang="job", cpu=4)
+    report = why_of(drawing.with_pod("b", gang="job", requests=gpu).version(version))
+    assert (report.verdict, report.cause and report.cause.code) == ("unknown", "several-outcomes")
+    assert [(one.verdict, one.placement) for one in report.alternatives] == [
+        ("unknown", None),
+        ("yes", {"default/a": "n2", "default/b": "n2"}),
+    ]
+    plan = preempt_of(drawing.with_pod("b", gang="job", requests=gpu).version(version))
+    assert [(one.verdict, one.reason) for one in plan.alternatives] == [
+        ("unknown", "plan-not-executable"),
+        ("yes", "not-needed"),
     ]
 
 

@@ -175,6 +175,8 @@ class Attempt(Struct, frozen=True, dict=True):
     the scheduler gave up the attempt. unbookable: by node that passed the filters, why it could not be booked where
     that was looked at, whichever node was taken. prefilter: why no node was asked, None where nodes were.
     late: members (`namespace/name`) whose seats would fail, and that come when enough others have theirs.
+    races: whether the plan fails as it is carried out, and the members that are left are tried again while others still
+    wait on their seats, where enough of them fit somewhere: they may be bound, off any plan.
     """
 
     trigger: PendingPod
@@ -189,6 +191,7 @@ class Attempt(Struct, frozen=True, dict=True):
     aborted: Mapping[str, Reason] = {}
     prefilter: PreFilterRefusal | None = None
     late: tuple[str, ...] = ()
+    races: bool = False
 
     @property
     def fails_at_reserve(self) -> bool:
@@ -199,13 +202,14 @@ class Attempt(Struct, frozen=True, dict=True):
     def plan_fails(self) -> bool:
         """Whether the members do not fit beside each other, though they would alone.
 
-        Not where room is short, which a plan for another trigger counts rightly, nor where no node would do. Room of
-        reservations none counts rightly: it is there for all who are counted, and one of them may use it up.
+        Not where room is short, which a plan for another trigger counts rightly, unless what comes of this one is a
+        race; nor where no node would do. Room of reservations none counts rightly: it is there for all who are counted,
+        and one of them may use it up.
         """
         seat = self.failed_seat
         if self.plan is None or seat is None or isinstance(seat.reason, PreFilterRefusal):
             return False
-        return seat.may_draw or not isinstance(seat.reason, Insufficient | TooManyPods)
+        return self.races or seat.may_draw or not isinstance(seat.reason, Insufficient | TooManyPods)
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:

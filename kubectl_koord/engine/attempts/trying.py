@@ -24,6 +24,7 @@ from kubectl_koord.engine.attempts.one_by_one import pod_by_pod
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.placement import gather
 from kubectl_koord.engine.quota.state import counted_as, runs
+from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
@@ -88,7 +89,8 @@ def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, me
     if isinstance(seated, FailedSeat):
         found = _failing(job, view, prepared, plan.assignments, admitted, member_order) if job.has_surplus else seated
         if isinstance(found, FailedSeat):
-            return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=found)
+            races = job.rules.retries_failed_plans and _may_be_bound(job, view, found)
+            return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=found, races=races)
         enough = {pod.key: plan.assignments[pod.key] for pod in job.tried}
         return Attempt(trigger, prepared, plan, enough, slots, left=job.pods, late=found)
     if stopped is not None and not is_enough(job, (pod.key for pod in admitted)):
@@ -98,6 +100,20 @@ def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, me
     tried = {pod.key: plan.assignments[pod.key] for pod in job.tried}
     late = tuple(pod.key for pod in in_turn[len(admitted) :])
     return Attempt(trigger, prepared, plan, tried if is_enough(job, tried) else None, slots, left=job.pods, late=late)
+
+
+def _may_be_bound(job: Job, view: View, failed: FailedSeat) -> bool:
+    """Tell whether enough members have a node each, be it only as long as no other member is placed."""
+    if isinstance(failed.reason, PreFilterRefusal):
+        return False
+    kinds = kinds_of(job, view, job.tried)
+    prepared = {kind: job.prepared(pod, view) for kind, pod in {kinds[pod.key]: pod for pod in job.tried}.items()}
+    fitting = {kind for kind, one in prepared.items() if _has_node(view, one)}
+    return is_enough(job, (pod.key for pod in job.tried if kinds[pod.key] in fitting))
+
+
+def _has_node(view: View, prepared: Prepared) -> bool:
+    return prepared.refusal is None and bool(offer_slots(view, view.names(), (prepared.trigger,), prepared).counts)
 
 
 def _in_turn(job: Job, view: View, trigger: PendingPod, member_order: MemberOrder) -> Sequence[PendingPod]:

@@ -96,7 +96,8 @@ def planned_node_refuses(pod: str) -> str:
 def plan_fails(pod: str, node: str, lack: str, *, repeated: bool) -> str:
     """Return that slots are enough, and a member finds its planned node lacking something, and what follows."""
     follows = (
-        "the scheduler tries again at once, and what comes of it is a race: all, some or none of its pods may be bound"
+        "the scheduler tries again at once, and what comes of it is a race: all, some or none of its pods may be "
+        "bound, on whichever nodes"
         if repeated
         else "every attempt ends so"
     )
