@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from kubectl_koord.cli import command_words, flag_texts
 from kubectl_koord.cli.verbs import VERBS
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
-from tests.conformance import CASES, VERSIONS, known, names_of
 
 ROOT = Path(__file__).parents[2]
 PATHS = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
@@ -148,23 +146,6 @@ def test_the_chinese_readme_has_all_that_the_english_one_has() -> None:
         }
 
     assert of(CHINESE) == of(ENGLISH)
-
-
-def test_the_table_of_agreement_is_that_of_the_recorded_cases() -> None:
-    """What is listed is what `make conformance` finds: a test beside the cases holds every answer to it."""
-    every = len(names_of(CASES))
-    found = Counter(
-        (version, "listed" if entry.reason else entry.grade)
-        for entry in known.read(CASES).results
-        for version in entry.versions
-    )
-    rows = []
-    for version in VERSIONS.values():
-        unknown, listed, wrong = (found[version, grade] for grade in ("unknown", "listed", "wrong"))
-        rows.append(f"| {version} | {every - unknown - listed - wrong} | {unknown} | {listed} | {wrong} |")
-    for text in (ENGLISH, CHINESE):
-        assert "\n".join(rows) in text
-        assert f" {every} " in text
 
 
 def test_the_targets_of_make_that_are_named_exist() -> None:
