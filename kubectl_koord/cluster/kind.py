@@ -58,8 +58,8 @@ class Kind(Struct, Generic[W, V], frozen=True):
     on their own. A `name` such as `Kind.group` is that of a kind which another group has, too.
 
     It is listed at `plural` of the `api`, in one namespace if it has a `home`, with a `query`; where it `narrows`,
-    in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap,
-    unless `is_gap` is false; a file without any object of the kind has one, too, unless `in_files` is false.
+    in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap; a file
+    without any object of the kind has one, too, unless `in_files` is false.
     """
 
     name: str
@@ -72,7 +72,6 @@ class Kind(Struct, Generic[W, V], frozen=True):
     home: str = ""
     query: str = ""
     narrows: bool = False
-    is_gap: bool = True
     in_files: bool = True
 
     @property

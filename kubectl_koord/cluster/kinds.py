@@ -92,7 +92,6 @@ CONFIG_MAP = Kind(
     _config_map,
     home=HOME.namespace,
     query=only_named(scheduler.CONFIG),
-    is_gap=False,  # the warning assumed-config says it
     in_files=False,
 )
 POD_GROUP = Kind("PodGroup", gangs.PodGroup, _SIGS, "podgroups", whole_name, "gangs", gangs.pod_group, narrows=True)
@@ -129,7 +128,6 @@ LEASE = Kind(
     scheduler.lease,
     home=HOME.namespace,
     query=f"{only_named(scheduler.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
-    is_gap=False,  # without a lease nothing is said of a leader
     in_files=False,
 )
 DISRUPTION_BUDGET = Kind(

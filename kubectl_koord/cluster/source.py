@@ -290,7 +290,7 @@ def at_this_moment(
     return collector.snapshot(
         moment=moment or now(),
         source="cluster",
-        gaps=[gap for gap in gaps if KINDS[gap.kind].is_gap],
+        gaps=gaps,
         chosen_version=chosen_version,
         namespace_only=namespace_only,
         lease_seen=lease_seen,

@@ -5,7 +5,7 @@ from msgspec import structs
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.elsewhere import StatedInstallation
-from kubectl_koord.cluster.kinds import CONFIG_MAP, DEPLOYMENT, KINDS, POD, POD_GROUP
+from kubectl_koord.cluster.kinds import CONFIG_MAP, DEPLOYMENT, POD, POD_GROUP
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.source import absorb, events_request, now, read, requests
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -40,7 +40,7 @@ class Traces:
         self._read.add(namespace)
         found = read(self._transport, wanted, lambda: namespace, self._collector, home=self._told.namespace)
         gaps = absorb(found, self._collector)
-        self._gaps += [structs.replace(gap, namespace=namespace) for gap in gaps if KINDS[gap.kind].is_gap]
+        self._gaps += [structs.replace(gap, namespace=namespace) for gap in gaps]
 
     def snapshot(self) -> Snapshot:
         """Return all that was read so far."""

@@ -39,6 +39,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadNamespaces,
     UnreadQuotas,
     UnreadReservations,
+    UnreadScheduler,
     UnreadStorage,
     UnreadTopologies,
     UnreadVolume,
@@ -71,8 +72,9 @@ def general(snapshot: Snapshot) -> tuple[Notice, ...]:
 
 def _general(snapshot: Snapshot) -> Iterator[Notice]:
     kinds: dict[tuple[ReadingCode, str], list[str]] = {}
+    unneeded = {"Event"} if snapshot.config.elects_leader else {"Event", "Lease"}  # events are told where they matter
     for gap in snapshot.gaps:
-        if gap.code != "not-in-input" and gap.kind != "Event":  # events are mentioned where they matter
+        if gap.code != "not-in-input" and gap.kind not in unneeded:
             kinds.setdefault((OF_GAP[gap.code], gap.message), []).append(gap.kind)
     for (code, message), unread in kinds.items():
         yield Notice(code, not_read(unread, message))
@@ -133,6 +135,21 @@ def is_device(resource: str) -> bool:
 def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ...]:
     """Return what bears on the subject's pods and is not evaluated, each once."""
     return tuple(dict.fromkeys(_not_evaluated(subject.pending, snapshot)))
+
+
+def of_scheduler(snapshot: Snapshot) -> tuple[UnreadScheduler, ...]:
+    """Return what could not be read of the scheduler itself, without which no job is certain to run.
+
+    What a file does not hold is assumed, with a warning.
+    """
+    config = snapshot.config
+    rests_on = (
+        "Deployment",
+        *(("ConfigMap",) if config.assumed else ()),
+        *(("Lease",) if config.elects_leader else ()),
+    )
+    kinds = tuple(kind for kind in rests_on if not snapshot.sees(kind))
+    return (UnreadScheduler(kinds),) if kinds else ()
 
 
 def slots_incomplete(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:

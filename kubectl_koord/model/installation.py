@@ -46,6 +46,11 @@ class Deployment(Struct, frozen=True):
     flags: tuple[str, ...] = ()
     part: str = ""
 
+    @property
+    def is_down(self) -> bool:
+        """Whether none of its pods is available, or wanted."""
+        return self.wanted == 0 or self.available == 0
+
 
 class PriorityClass(Struct, frozen=True):
     """One PriorityClass; `is_default` is globalDefault."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kubectl_koord.model.hardware.devices import DEVICE_SCORING
 from kubectl_koord.model.hardware.numa import NUMASettings
 from kubectl_koord.model.hardware.scoring import Scoring
-from kubectl_koord.model.installation import HOME, Home, Installation
+from kubectl_koord.model.installation import HOME, Deployment, Home, Installation
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.namespaces import NamespaceLabels
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
@@ -58,7 +58,7 @@ class SchedulerConfig(Struct, frozen=True):
     `claims` is how resource claims are treated.
     `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
-    could not be read. `home` is where all that was looked for.
+    could not be read. `home` is where all that was looked for, `deployment` the scheduler's, None where there is none.
     """
 
     version: str = "1.8"
@@ -82,6 +82,7 @@ class SchedulerConfig(Struct, frozen=True):
     claims: ClaimSettings = ClaimSettings()
     assumed: bool = True
     home: Home = HOME
+    deployment: Deployment | None = None
 
 
 class Snapshot(Memo, Struct, frozen=True, dict=True):

@@ -54,6 +54,13 @@ class UnreadTopologies(_Unevaluated, frozen=True, gc=False):
     """NodeResourceTopologies that could not be read: which CPUs and zones nodes have, and by which policy."""
 
 
+class UnreadScheduler(_Unevaluated, frozen=True, gc=False):
+    """The scheduler itself, where kinds could not be read that tell how it is set up, and whether it is active."""
+
+    changes_slots: ClassVar[bool] = False
+    kinds: tuple[str, ...]
+
+
 class UnreadReservations(_Unevaluated, frozen=True, gc=False):
     """Reservations that could not be read: they hold room, and may give it."""
 
@@ -277,6 +284,7 @@ Unevaluated: TypeAlias = (
     | UnreadCards
     | UnreadLoad
     | UnreadTopologies
+    | UnreadScheduler
     | UnreadReservations
     | UnreadNamespaces
     | UnreadStorage

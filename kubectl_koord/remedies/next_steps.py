@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from difflib import get_close_matches
 from itertools import islice
 
+from kubectl_koord.engine.admission.before_trying import knows_profiles
 from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.engine.subjects import GangSubject
@@ -66,9 +67,12 @@ def scaled_down(pods: Iterable[PendingPod]) -> str:
 
 
 def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
-    pods = [pod for pod in simulation.subject.pending if pod.key in cause.pods]
+    snapshot, pending = simulation.snapshot, simulation.subject.pending
+    pods = [pod for pod in pending if pod.key in cause.pods]
+    if not knows_profiles(snapshot, any_named=len(pods) < len(pending)):
+        return  # it may be that of a profile
     by_label = any(SCHEDULER_LABEL in dict(pod.labels) for pod in pods)
-    scheduler = simulation.snapshot.config.profiles[0]
+    scheduler = snapshot.config.profiles[0]
     message = sentences.set_scheduler_name(scheduler, owners_of(pods), len(pods), by_label=by_label)
     yield WayOut("set-scheduler-name", message)
 

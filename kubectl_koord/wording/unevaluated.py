@@ -1,6 +1,6 @@
 """How what is not evaluated is named in sentences."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 from kubectl_koord.model.unevaluated import (
@@ -36,6 +36,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadQuotas,
     UnreadReservations,
     UnreadRuntimeClass,
+    UnreadScheduler,
     UnreadStorage,
     UnreadTopologies,
     UnreadVolume,
@@ -46,6 +47,11 @@ from kubectl_koord.model.unevaluated import (
 )
 from kubectl_koord.wording.words import listed
 
+_OF_SCHEDULER = {
+    "whether the scheduler is active": "Lease",
+    "the scheduler's flags": "Deployment",
+    "the scheduler's configuration": "ConfigMap",
+}
 _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "npu-template": "template of shared NPU resources",
     "scheduling-hint": "scheduling hint",
@@ -113,6 +119,11 @@ def unevaluated_names(items: Iterable[Unevaluated]) -> str:
     return listed([*names, *([f"node settings ({listed(settings)})"] if settings else [])])
 
 
+def _of_scheduler(kinds: Sequence[str]) -> str:
+    parts = [part for part, of in _OF_SCHEDULER.items() if of in kinds]
+    return f"{listed(parts)} ({listed(kinds)} objects could not be read)"
+
+
 def _name(item: Unevaluated) -> str:
     match item:
         case OpenQuota(name, fault):
@@ -127,6 +138,8 @@ def _name(item: Unevaluated) -> str:
             return "the measured load of the nodes (NodeMetric objects could not be read)"
         case UnreadTopologies():
             return "the CPUs and NUMA zones of the nodes (NodeResourceTopology objects could not be read)"
+        case UnreadScheduler(kinds):
+            return _of_scheduler(kinds)
         case UnreadReservations():
             return "reservations (Reservation objects could not be read)"
         case UnreadNamespaces():

@@ -70,11 +70,48 @@ def test_without_leader_election_the_lease_says_nothing(
 
 
 @pytest.mark.parametrize(("status", "reason"), [(403, "Forbidden"), (404, "NotFound")])
-def test_a_lease_that_cannot_be_read_changes_nothing(koord: Run, server: ApiServer, status: int, reason: str) -> None:
-    _, before = asked(koord)
-    server.rules.append(Rule(LEASES, status, reason, "no lease for you"))
-    code, report = asked(koord)
-    assert (code, report["warnings"]) == (0, before["warnings"])
+def test_with_a_lease_that_cannot_be_read_it_is_unknown_whether_a_scheduler_places_anything(
+    koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None, status: int, reason: str
+) -> None:
+    assert no_kubectl is None
+    for renewed, verdict in (("2999-01-01T00:00:00Z", "yes"), ("2026-01-01T00:00:00Z", "no")):
+        with serving(lease(renewed)) as api:
+            monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+            assert asked(koord)[1]["verdict"] == verdict
+            api.rules.append(Rule(LEASES, status, reason, "no lease for you"))
+            code, report = asked(koord)
+            assert (code, report["verdict"], report["cause"]["code"]) == (2, "unknown", "not-readable")
+            assert report["cause"]["message"] == (
+                "it depends on whether the scheduler is active (Lease objects could not be read), which is not"
+                " evaluated."
+            )
+            assert [one["code"] for one in report["warnings"]] == [
+                f"{'forbidden' if status == 403 else 'missing'}-list"
+            ]
+            assert report["warnings"][0]["message"].startswith("Lease: ")
+
+
+def test_where_there_is_no_lease_the_deployment_tells_whether_a_scheduler_is_active(
+    koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None
+) -> None:
+    assert no_kubectl is None
+    for replicas, status, verdict, message in (
+        (2, {"replicas": 2, "availableReplicas": 1}, "yes", None),
+        (2, None, "yes", None),
+        (2, {"replicas": 2, "unavailableReplicas": 2}, "no", "Deployment koord-scheduler has 0 of 2 pods available."),
+        (0, {}, "no", "Deployment koord-scheduler is scaled to 0."),
+    ):
+        with serving() as api:
+            monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+            deployment = api.get("deployments", "koordinator-system", "koord-scheduler")
+            deployment["spec"]["replicas"], deployment["status"] = replicas, status
+            api.put(deployment)
+            _, report = asked(koord)
+            cause = report["cause"] and (report["cause"]["code"], report["cause"]["message"])
+            told = message and ("no-scheduler", f"koord-scheduler is not active: {message}")
+            assert (report["verdict"], cause) == (verdict, told)
+            api.rules.append(Rule(LEASES, 403, "Forbidden", "no lease for you"))
+            assert asked(koord)[1]["verdict"] == "unknown"
 
 
 def test_a_lease_in_a_file_is_not_looked_at(koord: Run, tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from tests.cli.conftest import Done, Run
 from tests.cli.world import GATHER, Object, pod, pod_group, world
 
 RESOURCE = {resource.row: resource for resource in RESOURCES}
-KINDS = (*kinds.REQUESTS, *kinds.FIT_KINDS, "Event")
 REFUSED, FAILED = (2, "unknown"), (2, "")
+OF_SCHEDULER = ("Deployment", "ConfigMap", "Lease")
 ATTEMPT = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
 MAY_REFUSE = ("ElasticQuota", "Reservation", "NodeMetric", "NodeResourceTopology")
 OF_HEAVY = ("Device", "PersistentVolumeClaim", "PersistentVolume", "CSINode", "VolumeAttachment")
@@ -64,17 +64,17 @@ VERBS = (
     Verb(("why-pending", "-A"), (0, "yes"), ("Node", "Pod", "PodGroup")),
     Verb(("why-pending", "job"), (1, "no"), (*ATTEMPT, "Reservation")),
     Verb(("why-pending", "few"), (1, "no"), ("Pod", "PodGroup")),
-    Verb(("why-pending", "tiny"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE)),
-    Verb(("why-pending", "heavy"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE, *OF_HEAVY)),
+    Verb(("why-pending", "tiny"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE, *OF_SCHEDULER)),
+    Verb(("why-pending", "heavy"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE, *OF_HEAVY, *OF_SCHEDULER)),
     Verb(("why-pending", "done"), (0, "yes"), ("Pod", "PodGroup")),
     Verb(("why-pending", "nobody"), FAILED, (), ("Pod", "PodGroup")),
-    Verb(("preempt", "high", "--dry-run"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE)),
-    Verb(("preempt", "high", "--dry-run=server"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE)),
+    Verb(("preempt", "high", "--dry-run"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE, *OF_SCHEDULER)),
+    Verb(("preempt", "high", "--dry-run=server"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE, *OF_SCHEDULER)),
     Verb(("preempt", "done", "--dry-run"), (0, "yes"), ("Pod", "PodGroup")),
     Verb(
         ("fit", "--pods", "1", "--request", "cpu=1"),
         (0, "yes"),
-        (*ATTEMPT, *MAY_REFUSE, "PriorityClass", "LimitRange"),
+        (*ATTEMPT, *MAY_REFUSE, *OF_SCHEDULER, "PriorityClass", "LimitRange"),
     ),
     Verb(
         ("fit", "--like", "job"),
@@ -220,8 +220,8 @@ def test_an_answer_that_rests_on_what_could_not_be_read_is_unknown_and_says_so_a
     words = (*verb.words, "-o", "json")
     assert ended(koord(*words)) == verb.seen
     # What does not decide is tried with one of the two refusals, where it is asked for at all.
-    seen = [request.path for request in api.log]
-    listed = [kind for kind in KINDS if any(re.fullmatch(lists_of(RESOURCE[kind]), path) for path in seen)]
+    seen = {request.path for request in api.log}
+    listed = [one.row for one in RESOURCES if any(re.fullmatch(lists_of(one), path) for path in seen)]
     deciding = (*verb.unknown, *verb.fails)
     asked = dict.fromkeys((*listed, *deciding) if refusal is forbidden else deciding)
     expected = dict.fromkeys(asked, (verb.seen, False))

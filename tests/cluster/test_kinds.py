@@ -107,10 +107,6 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     assert {*kinds.CLAIM_KINDS, *kinds.ELSEWHERE_KINDS, "ClusterColocationProfile"} == kinds.OPTIONAL_KINDS
 
 
-def test_only_what_configures_the_scheduler_is_no_gap() -> None:
-    assert [name for name, kind in kinds.KINDS.items() if not kind.is_gap] == ["ConfigMap", "Lease"]
-
-
 def test_a_name_is_no_part_of_a_path_but_one() -> None:
     assert kinds.POD_GROUP.path("a/../b") == f"{SIGS}/namespaces/a%2F..%2Fb/podgroups"
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.diagnosis.coverage import basis, not_evaluated
+from kubectl_koord.diagnosis.coverage import basis, general, not_evaluated, of_scheduler
 from kubectl_koord.explain.capacity.topo import topo
 from kubectl_koord.model.hardware.numa import NodeNUMA, PodNUMA
 from kubectl_koord.model.namespaces import NAME_LABEL
@@ -18,6 +18,7 @@ from kubectl_koord.model.unevaluated import (
     OpenPlugin,
     PodSetting,
     Unevaluated,
+    UnreadScheduler,
     WideningPodSetting,
 )
 from kubectl_koord.model.values.selectors import EVERYTHING, Requirement, Selector, Taint
@@ -393,3 +394,33 @@ def test_the_topologies_of_nodes_are_missed_where_cpus_or_zones_decide(
 ) -> None:
     report = why_of(drawing.with_gap("NodeResourceTopology", "not-in-input"), subject)
     assert ("kind-not-in-input" in [one.code for one in report.warnings]) == is_needed
+
+
+SEEN = FREE.configured(assumed=False)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "kinds"),
+    [
+        (SEEN, ()),
+        (SEEN.with_gap("Lease"), ("Lease",)),
+        (SEEN.with_gap("Lease").configured(elects_leader=False), ()),
+        (SEEN.with_gap("ConfigMap"), ()),
+        (FREE.configured(assumed=True), ()),
+        (FREE.configured(assumed=True).with_gap("ConfigMap").with_gap("Deployment"), ("Deployment", "ConfigMap")),
+        (FREE.configured(assumed=True).with_gap("ConfigMap", "not-in-input"), ()),
+    ],
+)
+def test_a_yes_rests_on_the_scheduler_as_far_as_it_may_not_be_read(drawing: Drawing, kinds: tuple[str, ...]) -> None:
+    assert of_scheduler(drawing) == ((UnreadScheduler(kinds),) if kinds else ())
+    report = why_of(drawing)
+    assert (report.verdict, report.cause is None) == (("unknown", False) if kinds else ("yes", True))
+    assert all(any(kind in notice.message for notice in general(drawing)) for kind in kinds)
+    full = drawing.with_running("a", on="n1", cpu=8)
+    assert why_of(full).verdict == "no"
+
+
+def test_a_lease_is_not_missed_where_nobody_elects_a_leader() -> None:
+    drawing = SEEN.with_gap("Lease")
+    assert [one.code for one in general(drawing)] == ["forbidden-list"]
+    assert general(drawing.configured(elects_leader=False)) == ()

@@ -516,6 +516,12 @@ def test_a_finding_carries_its_evidence_and_its_remedy() -> None:
     )
 
 
+def test_a_scheduler_without_pods_and_without_a_lease_is_told_once() -> None:
+    drawn = scheduler(available=0)(sound())
+    own = Deployment("koord-scheduler", wanted=2, available=0)
+    assert only(drawn.configured(deployment=own).but(leases=None)).code == "deployment-unavailable"
+
+
 OTHER_WAYS: dict[str, tuple[Change, tuple[str, str, str]]] = {
     "one replica": (scheduler(available=1), ("deployment-unavailable", "warning", "Deployment/koord-scheduler")),
     "scaled down": (

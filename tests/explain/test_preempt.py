@@ -242,6 +242,25 @@ def test_what_could_not_be_read_leaves_it_open() -> None:
     assert refused(TAKEN.with_gap("Node")) == ("unknown", None, None, message)
 
 
+def test_whom_it_preempts_is_open_where_the_configuration_may_not_be_read() -> None:
+    message = (
+        "default/job: cannot tell which pods it would preempt: it depends on the scheduler's configuration (ConfigMap"
+        " objects could not be read), which is not evaluated."
+    )
+    drawing = TAKEN.configured(assumed=True).with_gap("ConfigMap")
+    assert refused(drawing) == ("unknown", None, None, message)
+    assert preempt_of(FREE.with_running("peer", on="n1", cpu=8, priority=9).configured(assumed=True)).verdict == "no"
+
+
+@pytest.mark.parametrize(("drawing", "victims"), [(FREE, 0), (TAKEN, 1)])
+def test_with_a_lease_that_may_not_be_read_it_is_open_whether_anybody_preempts(drawing: Drawing, victims: int) -> None:
+    report = preempt_of(drawing.with_gap("Lease"))
+    assert (report.verdict, report.helps, len(report.victims)) == ("unknown", None, victims)
+    assert [one.message for one in report.warnings if one.code == "not-evaluated"] == [
+        "it depends on whether the scheduler is active (Lease objects could not be read), which is not evaluated."
+    ]
+
+
 ONCE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
 
 

@@ -148,6 +148,11 @@ def test_the_owners_template_is_what_names_the_scheduler() -> None:
     assert step == WayOut("set-scheduler-name", message)
 
 
+def test_nobody_is_told_to_change_the_scheduler_that_may_be_the_right_one() -> None:
+    report = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train").configured(assumed=True))
+    assert (report.verdict, report.next_steps, report.unblock) == ("unknown", (), ())
+
+
 def test_of_pods_whose_label_names_the_scheduler_the_label_is_to_be_changed() -> None:
     label = (("scheduling.koordinator.sh/scheduler-name", "x"),)
     (step,) = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train", labels=label)).next_steps

@@ -10,6 +10,7 @@ from kubectl_koord.model.unevaluated import (
     PodSetting,
     Unevaluated,
     UnreadRuntimeClass,
+    UnreadScheduler,
     WideningPodSetting,
 )
 from kubectl_koord.wording.unevaluated import unevaluated_names
@@ -46,6 +47,13 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
         (
             (PodSetting("exclusive-topology"), WideningPodSetting("exclusive-node-selector")),
             "exclusive placement by topology and exclusive placement by node selectors",
+        ),
+        (
+            (UnreadScheduler(("Deployment", "Lease")),),
+            (
+                "whether the scheduler is active and the scheduler's flags (Deployment and Lease objects could not be"
+                " read)"
+            ),
         ),
         ((UnreadRuntimeClass("kata"),), "RuntimeClass kata (RuntimeClass objects could not be read)"),
     ],

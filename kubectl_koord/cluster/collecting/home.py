@@ -27,6 +27,11 @@ class Scheduler(Struct, frozen=True):
     parsed: dict[str, Any] | None = None
     lease: _Key = ("", "")
 
+    @property
+    def installed(self) -> installation.Deployment | None:
+        """How it is installed, None where its Deployment was not read."""
+        return deployments.installed(self.deployment, SCHEDULER) if self.deployment is not None else None
+
 
 def found(written: Iterable[Deployment], config_maps: Mapping[_Key, scheduler.ConfigMap], looked_in: str) -> Scheduler:
     """Return the scheduler: the one of the usual name in the namespace that was looked in, if there is one."""

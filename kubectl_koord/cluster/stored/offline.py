@@ -63,7 +63,7 @@ def _recorded(
     snapshot = collector.snapshot(
         moment=recording.moment,
         source="file",
-        gaps=[gap for gap in gaps if KINDS[gap.kind].is_gap],
+        gaps=gaps,
         chosen_version=chosen_version,
         namespace_only=recording.namespace_only,
         lease_seen=recording.lease_seen if LEASE.name in wanted else None,

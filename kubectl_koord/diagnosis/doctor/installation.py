@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kubectl_koord.diagnosis.doctor.finding import found, was_read
-from kubectl_koord.engine.admission.leader import no_leader
+from kubectl_koord.engine.admission.leader import NoLeader, no_leader
 from kubectl_koord.model.installation import WEBHOOKS, Deployment, Installation
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation.doctor import Finding, Severity
@@ -69,7 +69,7 @@ def _replicas(one: Deployment) -> Iterator[Finding]:
 
 def _leader(snapshot: Snapshot) -> Iterator[Finding]:
     absent = no_leader(snapshot)
-    if absent is not None:
+    if isinstance(absent, NoLeader):  # of a Deployment without pods that is said already
         yield found("no-scheduler", "error", "Lease", [absent.lease], blocker_sentence(absent))
     if snapshot.leases == () and snapshot.config.elects_leader:
         yield found(

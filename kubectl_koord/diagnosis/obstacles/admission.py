@@ -11,7 +11,7 @@ from kubectl_koord.engine.admission.blockers import (
     OpenConfiguration,
     TooFewPods,
 )
-from kubectl_koord.engine.admission.leader import NoLeader
+from kubectl_koord.engine.admission.leader import NoLeader, NoReplica
 from kubectl_koord.engine.admission.oddities import oddities
 from kubectl_koord.engine.admission.prefilter import UnknownLayer
 from kubectl_koord.engine.reasons.prefilter import (
@@ -45,6 +45,7 @@ def _about(blocker: Blocker) -> Keys:
     match blocker:
         case (
             NoLeader()
+            | NoReplica()
             | NoTopologyTree()
             | TopologyManagerOff()
             | TopologyNotAware()

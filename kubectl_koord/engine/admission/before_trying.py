@@ -57,11 +57,18 @@ def is_open(blocker: Blocker) -> bool:
 
     Where any member may be tried, those with a scheduling gate are tried with it, and cannot be bound; those without
     their resource claims are, and may fail before enough others have a place. A gang that its own list leaves out is
-    tried when those that it lists are.
+    tried when those that it lists are. Where the scheduler's configuration was not read, any name may be that of a
+    profile.
     """
-    return isinstance(blocker, OmitsItself | OpenConfiguration) or (
-        isinstance(blocker, Gated | ClaimsUnready) and blocker.enough_others
-    )
+    match blocker:
+        case OmitsItself() | OpenConfiguration():
+            return True
+        case Gated() | ClaimsUnready():
+            return blocker.enough_others
+        case OtherScheduler() | MixedSchedulers():
+            return not blocker.known
+        case _:
+            return False
 
 
 def keys(pods: Iterable[PendingPod]) -> Keys:
@@ -72,6 +79,15 @@ def keys(pods: Iterable[PendingPod]) -> Keys:
 def of_other_schedulers(subject: Subject, snapshot: Snapshot) -> tuple[PendingPod, ...]:
     """Return the pending pods whose schedulerName is no profile of Koordinator's."""
     return tuple(pod for pod in subject.pending if pod.scheduler not in snapshot.config.profiles)
+
+
+def knows_profiles(snapshot: Snapshot, *, any_named: bool) -> bool:
+    """Tell whether the names of the scheduler's profiles are known; `any_named` is whether a pod names an assumed one.
+
+    That shows that there is this one. What may not be read may hold more.
+    """
+    is_hidden = not (snapshot.sees("ConfigMap") and snapshot.sees("Deployment"))
+    return not snapshot.config.assumed or (any_named and not is_hidden)
 
 
 def is_enough_without(subject: Subject, absent: Collection[str]) -> bool:
@@ -105,10 +121,14 @@ def leaves_gated(subject: Subject, snapshot: Snapshot) -> bool:
 def _of_scheduler(subject: Subject, snapshot: Snapshot) -> Iterator[Blocker]:
     pods, other = subject.pending, of_other_schedulers(subject, snapshot)
     names = tuple(sorted({pod.scheduler for pod in other}))
-    if other and len(other) == len(pods):
-        yield OtherScheduler(keys(other), names, tuple(snapshot.config.profiles), isinstance(subject, GangSubject))
+    is_whole = len(other) == len(pods)
+    known = knows_profiles(snapshot, any_named=not is_whole)
+    if other and is_whole:
+        yield OtherScheduler(
+            keys(other), names, tuple(snapshot.config.profiles), isinstance(subject, GangSubject), known
+        )
     elif other and not is_enough_without(subject, keys(other)):
-        yield MixedSchedulers(keys(other), len(pods), names)
+        yield MixedSchedulers(keys(other), len(pods), names, known)
     leaderless = no_leader(snapshot)
     if pods and leaderless is not None:
         yield leaderless

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.admission.leader import NoLeader
+from kubectl_koord.engine.admission.leader import NoLeader, NoReplica
 from kubectl_koord.engine.admission.open_settings import OpenSetting
 from kubectl_koord.engine.admission.prefilter import UnknownLayer
 from kubectl_koord.engine.fit.resource_claims.readiness import UnreadyClaim
@@ -18,21 +18,23 @@ Keys: TypeAlias = tuple[str, ...]
 
 
 class OtherScheduler(Struct, frozen=True):
-    """Every pod names a scheduler that is no profile of Koordinator's."""
+    """Every pod names a scheduler that is no profile of Koordinator's: of the profiles that are `known`, or assumed."""
 
     pods: Keys
     schedulers: tuple[str, ...]
     profiles: tuple[str, ...]
     in_gang: bool
+    known: bool = True
     code: ClassVar[Literal["other-scheduler"]] = "other-scheduler"
 
 
 class MixedSchedulers(Struct, frozen=True):
-    """Some of so many pods name another scheduler, and too few are left without them."""
+    """Some of so many pods name another scheduler, and too few are left without them; `known` is as above."""
 
     pods: Keys
     of: int
     schedulers: tuple[str, ...]
+    known: bool = True
     code: ClassVar[Literal["mixed-schedulers"]] = "mixed-schedulers"
 
 
@@ -179,6 +181,7 @@ Blocker: TypeAlias = (
     OtherScheduler
     | MixedSchedulers
     | NoLeader
+    | NoReplica
     | BeingDeleted
     | Gated
     | ClaimsUnready

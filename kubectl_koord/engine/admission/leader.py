@@ -27,15 +27,27 @@ class NoLeader(Struct, frozen=True):
     code: ClassVar[Literal["no-scheduler"]] = "no-scheduler"
 
 
-def no_leader(snapshot: Snapshot) -> NoLeader | None:
-    """Return the lease which shows that no scheduler leads; None where one does or nothing can be said.
+class NoReplica(Struct, frozen=True):
+    """The scheduler's Deployment has no pod that is available, of so many that are wanted, and no lease says more."""
 
-    Nothing can be said without a lease, without leader election, and of a lease whose times cannot be
-    compared. A renewal in the future is a clock that is off.
+    deployment: str
+    wanted: int
+    code: ClassVar[Literal["no-scheduler"]] = "no-scheduler"
+
+
+def no_leader(snapshot: Snapshot) -> NoLeader | NoReplica | None:
+    """Return what shows that no scheduler is active; None where one is or nothing can be said.
+
+    A lease tells it, or else the Deployment. Nothing can be said where the lease could not be read, nor of one
+    whose times cannot be compared. A renewal in the future is a clock that is off.
     """
-    if not snapshot.config.elects_leader:
+    elects = snapshot.config.elects_leader
+    if elects and snapshot.leases:
+        return next(filter(None, (_overdue(lease, snapshot.moment) for lease in snapshot.leases)), None)
+    own = snapshot.config.deployment
+    if own is None or not own.is_down or (elects and not snapshot.sees("Lease")):
         return None
-    return next(filter(None, (_overdue(lease, snapshot.moment) for lease in snapshot.leases or ())), None)
+    return NoReplica(own.name, own.wanted)
 
 
 def _overdue(lease: Lease, moment: str) -> NoLeader | None:

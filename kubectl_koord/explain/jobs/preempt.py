@@ -127,6 +127,9 @@ def _tried(
         outcomes = outcomes_of_each(simulation, view)
     if not outcomes:
         return _idle(simulation, warnings, None, sentences.EACH_POD_ALONE, verdict="unknown")
+    unseen = coverage.of_scheduler(simulation.snapshot)
+    if any("ConfigMap" in one.kinds for one in unseen) and any(outcome.rounds for outcome in outcomes):
+        return _idle(simulation, warnings, None, depends_on(unseen), verdict="unknown")
     if _may_preempt_by_default(simulation, outcomes):
         return _idle(simulation, warnings, None, sentences.BY_DEFAULT_PREEMPTION, verdict="unknown")
     if not simulation.snapshot.config.preemption and not _is_lone(simulation) and any(one.rounds for one in outcomes):
@@ -215,6 +218,8 @@ def _from_outcomes(
         unevaluated = (*unevaluated, *coverage.of_preemption(simulation.subject, simulation.snapshot))
     verdicts = {outcome.verdict for outcome in described}
     verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
+    if verdict == "yes":
+        unevaluated = (*unevaluated, *coverage.of_scheduler(simulation.snapshot))
     if unevaluated and (verdict == "yes" or any(item.may_admit for item in unevaluated)):
         verdict = "unknown"
         warnings = (*warnings, Notice("not-evaluated", depends_on(unevaluated)))

@@ -95,6 +95,9 @@ def decided(simulation: Simulation) -> Decided:
         if unread:
             unseen = Cause("not-readable", sentences.place_may_be_taken(unread))
             return Decided("unknown", unseen, outcomes, unevaluated, is_unseen=True)
+        of_scheduler = coverage.of_scheduler(simulation.snapshot)
+        if of_scheduler:
+            return Decided("unknown", Cause("not-readable", depends_on(of_scheduler)), outcomes, unevaluated)
         return Decided(verdict, retry.waits(simulation), outcomes, unevaluated)
     waits = _waiting_for_victims(simulation) if verdict == "no" else None
     return Decided(verdict, waits or _cause(simulation, outcomes, unevaluated, verdict), outcomes, unevaluated)

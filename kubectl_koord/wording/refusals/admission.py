@@ -5,7 +5,7 @@ from typing import assert_never
 
 from kubectl_koord.engine.admission import blockers, oddities
 from kubectl_koord.engine.admission.blockers import Blocker
-from kubectl_koord.engine.admission.leader import NoLeader
+from kubectl_koord.engine.admission.leader import NoLeader, NoReplica
 from kubectl_koord.engine.admission.oddities import Oddity
 from kubectl_koord.engine.admission.prefilter import UnknownLayer
 from kubectl_koord.wording.ages import spelled
@@ -14,18 +14,21 @@ from kubectl_koord.wording.refusals.prefilter import refusal_sentence
 from kubectl_koord.wording.unevaluated import depends_on
 from kubectl_koord.wording.words import count, listed
 
+_MAY_HANDLE = "may handle that or not: its configuration was not read."
+
 
 def blocker_sentence(blocker: Blocker) -> str:
     """Return why a gang or a pod is not tried."""
     match blocker:
-        case blockers.OtherScheduler(pods, names, profiles, in_gang):
+        case blockers.OtherScheduler(pods, names, profiles, in_gang, known):
             who = ("its pod " if len(pods) == 1 else "its pods ") if in_gang else "it "
-            return f"{who}{_have(pods)} schedulerName {listed(names)}; koord-scheduler handles only {listed(profiles)}."
-        case blockers.MixedSchedulers(pods, of, names):
-            return (
-                f"{len(pods)} of its {of} pods {_have(pods)} schedulerName {listed(names)}: koord-scheduler does not"
-                " place them, and the other pods keep waiting."
-            )
+            handled = f"handles only {listed(profiles)}." if known else _MAY_HANDLE
+            return f"{who}{_have(pods)} schedulerName {listed(names)}; koord-scheduler {handled}"
+        case blockers.MixedSchedulers(pods, of, names, known):
+            named = f"{len(pods)} of its {of} pods {_have(pods)} schedulerName {listed(names)}"
+            if not known:
+                return f"{named}; koord-scheduler {_MAY_HANDLE}"
+            return f"{named}: koord-scheduler does not place them, and the other pods keep waiting."
         case blockers.OpenConfiguration(settings):
             return depends_on(settings)
         case NoLeader(lease, holder, age):
@@ -34,6 +37,9 @@ def blocker_sentence(blocker: Blocker) -> str:
                 f"koord-scheduler is not active: lease {lease} ({held}) was last renewed {spelled(age)} ago;"
                 " an active scheduler renews it every few seconds."
             )
+        case NoReplica(deployment, wanted):
+            none = f"has 0 of {count(wanted, 'pod')} available" if wanted else "is scaled to 0"
+            return f"koord-scheduler is not active: Deployment {deployment} {none}."
         case blockers.BeingDeleted():
             return _being_deleted(blocker)
         case blockers.Gated(gates=gates, enough_others=False):

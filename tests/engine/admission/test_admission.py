@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.blockers import (
@@ -206,3 +207,35 @@ def test_pods_beyond_those_that_run_are_surplus_and_others_replace(number: int, 
     for each in range(number):
         drawing = drawing.with_running(f"job-{9 - each}", on="n1", gang="default/job")
     assert [blocker.code for blocker in blockers(drawing)] == [code]
+
+
+OTHER = OtherScheduler(TWO, ("x",), ("koord-scheduler",), in_gang=True)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "is_known"),
+    [(FREE, True), (FREE.configured(assumed=True), False), (FREE.with_gap("ConfigMap"), True)],
+)
+def test_any_scheduler_may_be_a_profile_of_a_configuration_that_was_not_read(
+    drawing: Drawing, *, is_known: bool
+) -> None:
+    found = blockers(drawing.with_gang("job", 2, scheduler="x"))
+    assert found == (structs.replace(OTHER, known=is_known),)
+    assert is_open(found[0]) is not is_known
+
+
+@pytest.mark.parametrize(
+    ("drawing", "is_known"),
+    [
+        (MIXED.configured(assumed=True), True),
+        (MIXED.configured(assumed=True).with_gap("ConfigMap"), False),
+        (MIXED.configured(assumed=True).with_gap("Deployment"), False),
+        (MIXED.with_gap("Deployment"), True),
+    ],
+)
+def test_one_that_others_name_is_the_profile_of_a_configuration_that_is_not_there_but_not_of_a_hidden_one(
+    drawing: Drawing, *, is_known: bool
+) -> None:
+    found = blockers(drawing)
+    assert found == (MixedSchedulers(TWO[1:], 2, ("volcano",), known=is_known),)
+    assert is_open(found[0]) is not is_known

@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_koord.engine.admission.leader import NoLeader, has_bound, no_leader
+from kubectl_koord.engine.admission.leader import NoLeader, NoReplica, has_bound, no_leader
 from kubectl_koord.engine.gangs import all_gangs, group_of
+from kubectl_koord.model.installation import Deployment
 from kubectl_koord.model.objects import Lease
 from tests.build import MOMENT, cluster
 
@@ -31,6 +32,30 @@ def test_a_lease_that_nobody_renews_shows_that_no_scheduler_leads() -> None:
     assert no_leader(EMPTY.but(leases=(OLD,))) == NoLeader("koord-scheduler", "", timedelta(minutes=1))
     assert no_leader(EMPTY.but(leases=(OLD,)).configured(elects_leader=False)) is None
     assert no_leader(EMPTY) is None
+
+
+@pytest.mark.parametrize(
+    ("deployment", "shown"),
+    [
+        (Deployment("own", wanted=2, available=0), NoReplica("own", 2)),
+        (Deployment("own", wanted=0, available=0), NoReplica("own", 0)),
+        (Deployment("own", wanted=0), NoReplica("own", 0)),
+        (Deployment("own", wanted=2, available=1), None),
+        (Deployment("own", wanted=2), None),
+    ],
+)
+def test_without_a_lease_a_deployment_without_a_pod_shows_that_no_scheduler_is_active(
+    deployment: Deployment, shown: NoReplica | None
+) -> None:
+    drawing = EMPTY.configured(deployment=deployment)
+    assert no_leader(drawing) == no_leader(drawing.but(leases=())) == shown
+    assert no_leader(drawing.configured(elects_leader=False).but(leases=(OLD,)).with_gap("Lease")) == shown
+
+
+def test_a_lease_tells_more_than_the_deployment_and_one_that_was_not_read_might() -> None:
+    drawing = EMPTY.configured(deployment=Deployment("own", wanted=1, available=0))
+    assert no_leader(drawing.but(leases=(Lease("koord-scheduler", "a", renewed=MOMENT),))) is None
+    assert no_leader(drawing.with_gap("Lease")) is None
 
 
 @pytest.mark.parametrize(

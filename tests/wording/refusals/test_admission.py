@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_koord.engine.admission.blockers import Blocker, FinishedNeverWait, OtherScheduler
-from kubectl_koord.engine.admission.leader import NoLeader
+from kubectl_koord.engine.admission.blockers import Blocker, FinishedNeverWait, MixedSchedulers, OtherScheduler
+from kubectl_koord.engine.admission.leader import NoLeader, NoReplica
 from kubectl_koord.engine.admission.oddities import (
     ForeignGangMarker,
     MinimumZero,
@@ -41,6 +41,29 @@ from kubectl_koord.wording.refusals.admission import blocker_sentence, oddity_se
             OtherScheduler(("train/job-0", "train/job-1"), ("x",), ("koord-scheduler",), in_gang=True),
             "its pods have schedulerName x; koord-scheduler handles only koord-scheduler.",
         ),
+        (
+            OtherScheduler(("train/a",), ("x",), ("koord-scheduler",), in_gang=False, known=False),
+            "it has schedulerName x; koord-scheduler may handle that or not: its configuration was not read.",
+        ),
+        (
+            MixedSchedulers(("train/a",), 2, ("x",)),
+            (
+                "1 of its 2 pods has schedulerName x: koord-scheduler does not place them, and the other pods keep"
+                " waiting."
+            ),
+        ),
+        (
+            MixedSchedulers(("train/a",), 2, ("x",), known=False),
+            (
+                "1 of its 2 pods has schedulerName x; koord-scheduler may handle that or not: its configuration was not"
+                " read."
+            ),
+        ),
+        (
+            NoReplica("koord-scheduler", 2),
+            "koord-scheduler is not active: Deployment koord-scheduler has 0 of 2 pods available.",
+        ),
+        (NoReplica("own", 0), "koord-scheduler is not active: Deployment own is scaled to 0."),
         (
             FinishedNeverWait("train/job", ("train/job-0",), needed=2, finished=1),
             "train/job has 1 pending pod, but needs 2 at once: finished pods (1) count as members but never wait.",
