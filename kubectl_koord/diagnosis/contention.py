@@ -34,6 +34,7 @@ from kubectl_koord.reports.jobs.pending import Contention
 from kubectl_koord.simulation.simulation import (
     Scenario,
     Simulation,
+    all_place,
     is_surely_placed,
     is_within_quotas,
     next_attempt,
@@ -217,7 +218,7 @@ def equals(simulation: Simulation, placement: Mapping[str, str]) -> tuple[str, .
         if placed is None or not nodes & set(placed.seats):
             continue
         after = simulation.view.with_pods(placed.seats)
-        if not all(outcome.placed_at_once for outcome in next_attempt(simulation, after)):
+        if not all_place(next_attempt(simulation, after)):
             found.append(other.key)
     return tuple(found)
 
@@ -271,5 +272,5 @@ def _tried(cluster: Scenario, other: Subject, view: View) -> Placed | NotPlaced:
     if first.placement is None:
         may_be = any(one.may_admit for one in unevaluated) or any(one.placed_at_once for one in outcomes)
         return NotPlaced(any(outcome.first.prefilter is None for outcome in outcomes), may_be)
-    is_certain = first.plan is not None and len(outcomes) == 1 and not unevaluated
+    is_certain = first.plan is not None and len(outcomes) == 1 and not (unevaluated or outcomes[0].followed)
     return Placed(seats(simulation, outcomes[0]), is_certain)

@@ -13,6 +13,7 @@ from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses
 from kubectl_koord.engine.fit.taints import untolerated
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.quota.tree import quota_tree
+from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.hardware.numa import NO_NUMA, policy_of
@@ -49,7 +50,7 @@ from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
 from kubectl_koord.wording.answers.pending import slots_leave_out
-from kubectl_koord.wording.basis import ASSUMED_CONFIG, lease_missing, none_in_input, not_read
+from kubectl_koord.wording.basis import ASSUMED_CONFIG, lease_missing, none_in_input, not_followed, not_read
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
@@ -130,6 +131,13 @@ def _has_spec(group: GangGroup) -> bool:
 def is_device(resource: str) -> bool:
     """Tell whether DeviceShare allocates the resource."""
     return resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES)
+
+
+def of_search(outcomes: Sequence[Outcome]) -> Iterator[Notice]:
+    """Yield that there are more outcomes than were followed, where that is so."""
+    followed = max((outcome.followed for outcome in outcomes), default=0)
+    if followed:
+        yield Notice("not-followed", f"{not_followed(followed)}.")
 
 
 def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ...]:

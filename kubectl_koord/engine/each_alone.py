@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.attempts.attempt import Attempt, Job
 from kubectl_koord.engine.attempts.choosing import USUAL
 from kubectl_koord.engine.attempts.trying import attempt, carried_out
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.preemption.costs import VictimOrder
 from kubectl_koord.engine.preemption.preempt import Preemption, placed_alike
 from kubectl_koord.engine.rounds import MOST_BRANCHES, Outcome, post_filter, victim_orders
@@ -37,18 +38,24 @@ class _Tried(Struct, frozen=True):
     unhelped: Preemption | None = None
 
 
-def outcomes_of_each(job: Job, view: View) -> Iterator[Outcome]:
+def outcomes_of_each(job: Job, view: View, budget: Budget) -> Iterator[Outcome]:
     """Yield what may come of the pods of a gang that has run before: nothing where their order has too much of a say.
 
     The order of pods of equal priority that differ is in no object; they are tried in all of few orders. The victims
     of all pods are one round: nobody is tried again before they are gone, and then pods take the nodes to which they
-    are nominated.
+    are nominated. The budget is for all of it.
     """
-    for queue in _orders(job.tried):
+    orders = _orders(job.tried)
+    for left, queue in zip(range(len(orders), 0, -1), orders, strict=True):
+        share = budget.part(budget.left // left)
+        if not share.take():
+            return
         first = attempt(_alone(job, queue[0], ()), view, queue[0], USUAL)
-        for victim_order in victim_orders(view, first):
-            found = islice(_each(job, queue, _Tried(view), victim_order), MOST_BRANCHES)
-            yield from (_outcome(queue, first, tried) for tried in found)
+        for victim_order in victim_orders(view, first, share):
+            found = _each(job, queue, _Tried(view), victim_order, share)
+            yield from (_outcome(queue, first, tried) for tried in islice(found, MOST_BRANCHES))
+            if next(found, None) is not None:
+                share.cut()
 
 
 def _orders(pods: Sequence[PendingPod]) -> Sequence[tuple[PendingPod, ...]]:
@@ -87,23 +94,29 @@ def _alone(job: Job, pod: PendingPod, nominated: Iterable[PendingPod]) -> Job:
     return structs.replace(job, pods=(pod,), needed={pod.gang: 1}, nominated=tuple(now.values()), may_trigger=())
 
 
-def _each(job: Job, queue: Sequence[PendingPod], so_far: _Tried, victim_order: VictimOrder) -> Iterator[_Tried]:
+def _each(
+    job: Job, queue: Sequence[PendingPod], so_far: _Tried, victim_order: VictimOrder, budget: Budget
+) -> Iterator[_Tried]:
     """Yield what may become of the pods of a queue, the first first."""
     if not queue:
         yield so_far
+        return
+    if not budget.take(2):
         return
     pod, rest = queue[0], queue[1:]
     alone, view = _alone(job, pod, so_far.nominated), so_far.view
     found = attempt(alone, view, pod, USUAL)
     if found.placement is not None:
         seated = view.with_pods(carried_out(alone, view, found))
-        yield from _each(job, rest, structs.replace(so_far, view=seated, placed=so_far.placed + 1), victim_order)
+        yield from _each(
+            job, rest, structs.replace(so_far, view=seated, placed=so_far.placed + 1), victim_order, budget
+        )
         return
     so_far = structs.replace(so_far, failed=so_far.failed or found)
     for preemption in post_filter(view, Identity(alone), Identity(found), victim_order):
         if preemption.reason is not None:
             unhelped = so_far.unhelped or preemption
-            yield from _each(job, rest, structs.replace(so_far, unhelped=unhelped), victim_order)
+            yield from _each(job, rest, structs.replace(so_far, unhelped=unhelped), victim_order, budget)
             continue
         nominated = structs.replace(pod, nominated=preemption.nominations[pod.key])
         then = structs.replace(
@@ -113,7 +126,7 @@ def _each(job: Job, queue: Sequence[PendingPod], so_far: _Tried, victim_order: V
             killed=(*so_far.killed, *preemption.victims),
             gone=tuple({victim.key: victim for victim in (*so_far.gone, *preemption.gone)}.values()),
         )
-        yield from _each(job, rest, then, victim_order)
+        yield from _each(job, rest, then, victim_order, budget)
 
 
 def _terminating(view: View, victims: Sequence[RunningPod]) -> View:

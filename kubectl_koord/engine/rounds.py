@@ -1,7 +1,8 @@
 """Attempt after attempt: the final outcome of a job, for each outcome that the API leaves open."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -15,6 +16,7 @@ from kubectl_koord.engine.attempts.choosing import (
     not_bookable,
 )
 from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.preemption.costs import (
     VICTIM_ORDERS,
     VictimOrder,
@@ -34,9 +36,11 @@ from kubectl_koord.model.values.memo import Identity, recently
 
 MOST_ROUNDS = 64
 """Each round with effect preempts a pod; a job that needs more attempts than this is not followed further."""
-MOST_BRANCHES = 8
-"""How many continuations of one first attempt are followed."""
+MOST_BRANCHES = 64
+"""How many continuations of one first attempt are followed, in one order of victims."""
 _MOST_KEPT = 16
+_Gone: TypeAlias = frozenset[Identity[RunningPod]]
+"""The pods that are gone, of those of one view."""
 _DISABLED = Preemption(eligible=False, reason="preemption-disabled")
 
 
@@ -48,7 +52,8 @@ class Outcome(Struct, frozen=True):
     the end, None when that was not followed to the end, or is open as a plan that cannot be carried out is
     tried again and again. With `plan_fails` that is so of the attempt that ends it. `landing` is where pending
     reservations are placed before, by name, where that is open. Where each pod is tried for itself, `each` is how many
-    of them have a place in the end, of how many.
+    of them have a place in the end, of how many. `followed` is how many outcomes were followed where there are more,
+    which were not; 0 where all were.
     """
 
     trigger: PendingPod
@@ -59,6 +64,7 @@ class Outcome(Struct, frozen=True):
     plan_fails: bool = False
     landing: tuple[tuple[str, str], ...] = ()
     each: tuple[int, int] | None = None
+    followed: int = 0
 
     @property
     def placed_at_once(self) -> bool:
@@ -76,43 +82,139 @@ class Outcome(Struct, frozen=True):
         return tuple(victim for preemption in self.rounds for victim in preemption.victims)
 
 
+class _Begun(Struct, frozen=True):
+    """A first attempt that failed, and what PostFilter may do after it."""
+
+    first: Attempt
+    member_order: MemberOrder
+    preemptions: tuple[Preemption, ...]
+
+
+class _Next(Struct, frozen=True):
+    """What comes of a job once some pods are gone: preemptions with effect, or the attempt that ends it.
+
+    `last` is the preemption that had no effect.
+    """
+
+    effective: tuple[Preemption, ...] = ()
+    last: Preemption | None = None
+    end: Attempt | None = None
+
+
+class _Course(Struct, frozen=True):
+    """What all that follows a first attempt has in common; `known` is what comes once some pods are gone."""
+
+    job: Job
+    view: View
+    victim_order: VictimOrder
+    member_order: MemberOrder
+    budget: Budget
+    known: dict[_Gone, _Next]
+
+
 def outcomes(
-    job: Job, view: View, *, preemption: bool = True, most_rounds: int | None = MOST_ROUNDS
+    job: Job,
+    view: View,
+    *,
+    preemption: bool = True,
+    most_rounds: int | None = MOST_ROUNDS,
+    budget: Budget | None = None,
 ) -> Iterator[Outcome]:
     """Yield one outcome per kind of trigger and per open order, the likeliest first.
 
-    Where `most_rounds` is None the first attempts are not followed: victims, and their order, do not matter then.
+    Those that begin alike for whoever looks are one, and all begin before any is followed further.
+
+    Args:
+        job: what is tried.
+        view: the cluster.
+        preemption: whether to look at what PostFilter does.
+        most_rounds: how many rounds are followed after the first; what comes after them is open. Where it is None
+            first attempts are not followed: victims, and their order, do not matter then.
+        budget: what all of it may take; it tells whether anything was left out.
+
     """
+    budget = budget or Budget()
     kinds = job.triggers if preemption else tuple({job.kind(pod): pod for pod in reversed(job.triggers)}.values())[::-1]
-    for trigger in kinds:
-        for member_order, first in _firsts(job, view, trigger):
-            if first.placement is not None or not preemption or most_rounds is None:
-                yield Outcome(trigger, first, (), None, _runs(job, first), first.plan_fails)
-                continue
-            for victim_order in victim_orders(view, first):
-                by_cost = False
-                for outcome in islice(follow(job, view, first, victim_order, member_order, most_rounds), MOST_BRANCHES):
-                    by_cost = by_cost or any(preemption.by_cost for preemption in outcome.rounds)
-                    yield outcome
-                if not by_cost:
-                    break  # another order changes nothing but costs
+    begun: dict[object, _Begun | Outcome] = {}
+    for trigger, member_order, first in _firsts(job, view, kinds, budget):
+        ended = Outcome(trigger, first, (), None, _runs(job, first), first.plan_fails)
+        if not preemption or most_rounds is None:
+            yield ended
+        elif first.placement is not None:
+            begun[Identity(ended)] = ended
+        elif budget.take():
+            failed = _Begun(first, member_order, post_filter(view, Identity(job), Identity(first), by_name))
+            begun.setdefault(_begins_as(job, view, failed), failed)
+    for left, one in zip(range(len(begun), 0, -1), begun.values(), strict=True):
+        if isinstance(one, Outcome):
+            yield one
+        else:
+            yield from _in_each_order(job, view, one, budget.part(budget.left // left), most_rounds or 0)
 
 
-def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[MemberOrder, Attempt]]:
-    """Yield the attempts with a trigger by how plain members come, and which nodes they take: no score is computed.
+def _begins_as(job: Job, view: View, begun: _Begun) -> object:
+    """Return what tells a beginning from others: nothing else of it is shown, or decides what follows."""
+    first, is_planned = begun.first, job.topology is not None
+    return (
+        begun.member_order,
+        first.plan.offered if first.plan is not None else (),
+        first.plan_fails,
+        first.fails_at_reserve,
+        tuple(first.unbookable),
+        tuple((one.reason, _gone(one), effect(one, planned=is_planned)) for one in begun.preemptions),
+        Identity(first) if _unsure(view, first) else None,
+    )
+
+
+def effect(preemption: Preemption, *, planned: bool) -> object:
+    """Return what users see of a preemption: of pods without a plan it is not predicted which node each takes."""
+    nominations = tuple(sorted(preemption.nominations.items())) if planned else ()
+    return (tuple(victim.key for victim in preemption.victims), nominations)
+
+
+def _in_each_order(job: Job, view: View, begun: _Begun, budget: Budget, most_rounds: int) -> Iterator[Outcome]:
+    """Yield what follows a first attempt, for each order in which the scheduler's cache may list victims."""
+    for victim_order in victim_orders(view, begun.first, budget):
+        preemptions = begun.preemptions
+        if victim_order is not by_name:
+            if not budget.take():
+                return
+            preemptions = post_filter(view, Identity(job), Identity(begun.first), victim_order)
+        course = _Course(job, view, victim_order, begun.member_order, budget, {})
+        found = _follow(course, begun.first, preemptions, most_rounds)
+        by_cost = False
+        for outcome in islice(found, MOST_BRANCHES):
+            by_cost = by_cost or any(preemption.by_cost for preemption in outcome.rounds)
+            yield outcome
+        if next(found, None) is not None:
+            budget.cut()
+        if not by_cost or not most_rounds:
+            return  # another order changes nothing but costs
+
+
+def _firsts(
+    job: Job, view: View, triggers: Iterable[PendingPod], budget: Budget
+) -> Iterator[tuple[PendingPod, MemberOrder, Attempt]]:
+    """Yield the first attempts by trigger, by how plain members come, and which nodes they take: no score is computed.
 
     Where some of the nodes cannot be booked, one of them may be taken, or one of the others. Where seats of a plan
     fail, enough members may have theirs before.
     """
-    split = fails_at_seat = False
-    for member_order in _member_orders(job, view):
-        first = _attempt(view, Identity(job), Identity(trigger), member_order)
-        split = split or bool(first.unbookable)
-        fails_at_seat = first.plan is not None and first.failed_seat is not None
-        yield member_order, first
-    more = (MemberOrder(bookable), MemberOrder(not_bookable)) if split else ()
-    for member_order in (MemberOrder(failing_last=True),) if fails_at_seat and job.has_surplus else more:
-        yield member_order, _attempt(view, Identity(job), Identity(trigger), member_order)
+    usual = _member_orders(job, view)
+    for trigger in triggers:
+        split = fails_at_seat = False
+        for member_order in usual:
+            if not budget.take():
+                return
+            first = _attempt(view, Identity(job), Identity(trigger), member_order)
+            split = split or bool(first.unbookable)
+            fails_at_seat = first.plan is not None and first.failed_seat is not None
+            yield trigger, member_order, first
+        more = (MemberOrder(bookable), MemberOrder(not_bookable)) if split else ()
+        for member_order in (MemberOrder(failing_last=True),) if fails_at_seat and job.has_surplus else more:
+            if not budget.take():
+                return
+            yield trigger, member_order, _attempt(view, Identity(job), Identity(trigger), member_order)
 
 
 def _member_orders(job: Job, view: View) -> tuple[MemberOrder, ...]:
@@ -139,50 +241,54 @@ def _member_orders(job: Job, view: View) -> tuple[MemberOrder, ...]:
     )
 
 
-def victim_orders(view: View, failed: Attempt) -> Iterator[VictimOrder]:
+def victim_orders(view: View, failed: Attempt, budget: Budget) -> Iterator[VictimOrder]:
     """Yield the orders worth trying: one for each different set of costs that nodes could have.
 
-    Nodes differ in their orders: each of the first few whose cost is open is also tried as the
-    cheapest where the others cost most, and the reverse.
+    Nodes differ in their orders: each whose cost is open is also tried as the cheapest where the others cost most, and
+    the reverse, as far as the budget allows.
     """
     yield by_name
-    considered = failed.considered(view)
-
-    def costs(victim_order: VictimOrder) -> Mapping[str, int]:
-        return node_costs(view, considered, failed.trigger, victim_order, failed.prepared.reservations)
-
-    low, high = costs(lowest_priority_first), costs(highest_priority_first)
-    if low == high:
+    unsure = _unsure(view, failed)
+    if not unsure:
         return
-    unsure = [name for name in considered if low[name] != high[name]][:MOST_BRANCHES]
-    singled_out = [single_out(name, cheap=cheap) for name in unsure for cheap in (True, False)]
+    if len(unsure) > budget.left // 2:
+        budget.cut()
+    few = unsure[: budget.left // 2]
+    singled_out = [single_out(name, cheap=cheap) for name in few for cheap in (True, False)]
     distinct: dict[tuple[int, ...], VictimOrder] = {}
     for victim_order in (*VICTIM_ORDERS, *(singled_out if len(unsure) > 1 else ())):
-        distinct.setdefault(tuple(costs(victim_order).values()), victim_order)
+        distinct.setdefault(tuple(_costs(view, failed, victim_order).values()), victim_order)
     yield from islice(distinct.values(), 1, None)
 
 
-def follow(
-    job: Job,
-    view: View,
-    first: Attempt,
-    victim_order: VictimOrder,
-    member_order: MemberOrder = USUAL,
-    most_rounds: int = MOST_ROUNDS,
-) -> Iterator[Outcome]:
-    """Yield the outcomes that begin with this attempt: preempt, wait until the victims have ended, try again.
+def _unsure(view: View, failed: Attempt) -> list[str]:
+    """Return the nodes of which it is open what it costs to empty them."""
+    low, high = _costs(view, failed, lowest_priority_first), _costs(view, failed, highest_priority_first)
+    return [name for name, cost in low.items() if cost != high[name]]
+
+
+def _costs(view: View, failed: Attempt, victim_order: VictimOrder) -> Mapping[str, int]:
+    return node_costs(view, failed.considered(view), failed.trigger, victim_order, failed.prepared.reservations)
+
+
+def _follow(course: _Course, first: Attempt, preemptions: Iterable[Preemption], most_rounds: int) -> Iterator[Outcome]:
+    """Yield the outcomes that begin with an attempt: preempt, wait until the victims have ended, try again.
 
     After each round any kind of trigger may come next: one that places the job ends the outcome,
     those that preempt branch it.
     """
-    for preemption in post_filter(view, Identity(job), Identity(first), victim_order):
+    job = course.job
+    for preemption in preemptions:
         if preemption.reason is not None or not preemption.gone:
             yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
             continue
-        then = _after(view, preemption.gone)
-        for rounds, last, end in _continued(job, then, victim_order, member_order, most_rounds):
+        for rounds, last, end in _continued(course, _gone(preemption), most_rounds):
             runs = _runs(job, end) if end is not None else None
             yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end is not None and end.plan_fails)
+
+
+def _gone(preemption: Preemption) -> _Gone:
+    return frozenset(map(Identity, preemption.gone))
 
 
 def _runs(job: Job, end: Attempt) -> bool | None:
@@ -215,35 +321,57 @@ def post_filter(
     return (found, retried) if retried is not None else (found,)
 
 
-def _after(view: View, gone: Collection[RunningPod]) -> View:
-    """Return the view once these pods have ended, the same one for the same pods."""
-    return _without(view, frozenset(map(Identity, gone)))
-
-
 @recently(_MOST_KEPT)
-def _without(view: View, gone: frozenset[Identity[RunningPod]]) -> View:
+def _without(view: View, gone: _Gone) -> View:
+    """Return the view once these pods have ended, the same one for the same pods."""
     return view.without([one.value for one in gone])
 
 
 def _continued(
-    job: Job, view: View, victim_order: VictimOrder, member_order: MemberOrder, most: int
+    course: _Course, gone: _Gone, most: int
 ) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, Attempt | None]]:
     """Yield what may follow a round: further rounds, the preemption that had no effect, the attempt that ends it.
 
     There is no such attempt where it was not followed to the end.
     """
-    tried = [_attempt(view, Identity(job), Identity(trigger), member_order) for trigger in job.triggers]
-    placed = next((one for one in tried if one.placement is not None), None)
-    if placed is not None:
-        yield (), None, placed
+    then = _next(course, gone) if most else None
+    if then is None:
+        yield (), None, None
         return
-    preemptions = [found for one in tried for found in post_filter(view, Identity(job), Identity(one), victim_order)]
-    effective = [one for one in preemptions if one.reason is None and one.gone]
-    if not effective:
-        yield (), preemptions[0], next((one for one in tried if one.plan_fails), tried[0])
-    for one in effective:
-        if most == 0:
-            yield (), None, None
-            return
-        for rounds, last, end in _continued(job, _after(view, one.gone), victim_order, member_order, most - 1):
+    if not then.effective:
+        yield (), then.last, then.end
+    for one in then.effective:
+        for rounds, last, end in _continued(course, gone | _gone(one), most - 1):
             yield (one, *rounds), last, end
+
+
+def _next(course: _Course, gone: _Gone) -> _Next | None:
+    """Return what comes once these pods are gone, computed once however they went; None where the budget has ended.
+
+    Preemptions that differ in nothing that is seen are one.
+    """
+    if gone in course.known:
+        return course.known[gone]
+    job, view = Identity(course.job), _without(course.view, gone)
+    tried: list[Attempt] = []
+    preemptions: list[Preemption] = []
+    for trigger in course.job.triggers:
+        if not course.budget.take():
+            return None
+        tried.append(_attempt(view, job, Identity(trigger), course.member_order))
+        if tried[-1].placement is not None:
+            return course.known.setdefault(gone, _Next(end=tried[-1]))
+    for one in tried:
+        if not course.budget.take():
+            return None
+        preemptions += post_filter(view, job, Identity(one), course.victim_order)
+    is_planned = course.job.topology is not None
+    effective = {
+        (_gone(one), effect(one, planned=is_planned)): one
+        for one in reversed(preemptions)
+        if not one.reason and one.gone
+    }
+    if effective:
+        return course.known.setdefault(gone, _Next(tuple(effective.values())[::-1]))
+    end = next((one for one in tried if one.plan_fails), tried[0])
+    return course.known.setdefault(gone, _Next(last=preemptions[0], end=end))

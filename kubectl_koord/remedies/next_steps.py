@@ -17,7 +17,7 @@ from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology,
 from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
-from kubectl_koord.simulation.simulation import Simulation, next_attempt
+from kubectl_koord.simulation.simulation import Simulation, all_place, next_attempt
 from kubectl_koord.wording.remedies import claims, commands
 from kubectl_koord.wording.remedies import next_steps as sentences
 
@@ -210,7 +210,7 @@ def _gathering(simulation: Simulation, layer: str, *, is_closest: bool) -> WayOu
 
 
 def _places(simulation: Simulation, way: WayOut) -> bool:
-    return all(outcome.placed_at_once for outcome in next_attempt(changed(simulation, way.edits)))
+    return all_place(next_attempt(changed(simulation, way.edits)))
 
 
 def _claims(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:

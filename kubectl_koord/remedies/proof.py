@@ -6,7 +6,8 @@ from collections.abc import Collection
 from kubectl_koord.diagnosis import contention
 from kubectl_koord.engine.admission.before_trying import before_trying
 from kubectl_koord.engine.admission.queue import JobsAhead
-from kubectl_koord.simulation.simulation import Simulation, every_outcome, next_attempt
+from kubectl_koord.engine.budget import Budget
+from kubectl_koord.simulation.simulation import Simulation, all_place, every_outcome, next_attempt
 from kubectl_koord.wording.remedies.ways_out import Change
 
 _NODES_IN_ALL, _NODES_OF_JOBS = 400_000, 1_500_000
@@ -111,9 +112,12 @@ def _next_places(simulation: Simulation, budget: SearchBudget) -> bool | None:
 
     What preemption does is computed, which takes long, only where some triggers place it and others do not.
     """
-    placed = {outcome.placed_at_once for outcome in every_outcome(simulation, preemption=False)}
+    steps = Budget(simulation.steps)
+    placed = {outcome.placed_at_once for outcome in every_outcome(simulation, preemption=False, budget=steps)}
+    if steps.is_cut:
+        return None
     if placed != {True, False}:
         return placed == {True}
     if not budget.spend(_RUNS_OF_PREEMPTION):
         return None
-    return all(outcome.placed_at_once for outcome in next_attempt(simulation))
+    return all_place(next_attempt(simulation))

@@ -13,7 +13,7 @@ from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.edits import DeletePod
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
-from kubectl_koord.simulation.simulation import Simulation, next_attempt
+from kubectl_koord.simulation.simulation import Simulation, all_place, next_attempt
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.remedies.ways_out import drop_surplus
 
@@ -40,7 +40,7 @@ def without(simulation: Simulation) -> tuple[WayOut, ...]:
     if not surplus or not staying:
         return ()
     edits = tuple(DeletePod(pod.key) for pod in surplus)
-    if not all(outcome.placed_at_once for outcome in next_attempt(changed(simulation, edits))):
+    if not all_place(next_attempt(changed(simulation, edits))):
         return ()
     message = drop_surplus(len(staying), len(surplus), next_steps.scaled_down(surplus))
     return (WayOut("drop-surplus", message, next_steps.delete(surplus), edits),)

@@ -40,8 +40,9 @@ CauseCode: TypeAlias = Literal[
     "not-readable",
     "not-evaluated",
     "several-outcomes",
+    "not-followed",
 ]
-"""Why a gang is pending, in the order in which the scheduler looks; the last three: why nobody can tell."""
+"""Why a gang is pending, in the order in which the scheduler looks; the last four: why nobody can tell."""
 
 ReadingCode: TypeAlias = Literal["forbidden-list", "missing-list", "one-namespace-list", "unavailable-list"]
 
@@ -91,6 +92,7 @@ _Odd: TypeAlias = Literal[
     "cpus-forgotten",
     "doubly-booked",
     "not-evaluated",
+    "not-followed",
     "first-pod-decides",
     "group-attached-once",
     "lease-missing",

@@ -11,15 +11,15 @@ from msgspec import Struct, structs
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.queue import priority
-from kubectl_koord.engine.attempts.attempt import Attempt, Job
+from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape
 from kubectl_koord.engine.attempts.surely import surely_placed_beside_all
 from kubectl_koord.engine.attempts.trying import carried_out
+from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps
 from kubectl_koord.engine.each_alone import outcomes_of_each as each_alone
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.landings import Landing, landings
 from kubectl_koord.engine.placement import TopologyRequirements
-from kubectl_koord.engine.preemption.preempt import Preemption
-from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, outcomes
+from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, effect, outcomes
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -44,18 +44,22 @@ class Scenario(Struct, frozen=True):
         """Return the simulation of a subject in this cluster, once the reservations that go before it are placed."""
         known = rules(self.snapshot.config.version)
         found = landings(self.view, priority(subject), known)
-        return Simulation(self.snapshot, found[0].view, self.tree, subject, found)
+        steps = most_steps(len(self.view.names()))
+        return Simulation(self.snapshot, found[0].view, self.tree, subject, found, steps=steps)
 
 
 class Simulation(Scenario, frozen=True):
     """A subject in its cluster; `landings` is where reservations that go before it may be placed, the first as here.
 
     `unchanged` is a snapshot in which other jobs see all that they see in this one, None where that is not known.
+    `steps` is how many steps of the engine each enumeration of outcomes may take: all that is asked about the subject
+    hands them down as a `Budget`.
     """
 
     subject: Subject
     landings: tuple[Landing, ...] = ()
     unchanged: Snapshot | None = None
+    steps: int = MOST_STEPS
 
     @property
     def seen_by_others(self) -> Snapshot:
@@ -136,6 +140,7 @@ def open_outcomes(
     preemption: bool = True,
     idle_too: bool = False,
     alone: bool = False,
+    most_rounds: int = MOST_ROUNDS,
 ) -> tuple[Outcome, ...]:
     """Return the distinct outcomes that the API leaves open, the likeliest first.
 
@@ -143,14 +148,30 @@ def open_outcomes(
     are dropped, but for one that fails on the node that scores best, and will again, and for a plan that fails while
     members wait on their seats, of which anything may come; with `idle_too` only
     where one places the job. In versions that do not try again at once, none is dropped, and of a gang that has run
-    neither: each of its pods is bound as it finds a place, whatever that leaves to the next.
+    neither: each of its pods is bound as it finds a place, whatever that leaves to the next. Where the budget of the
+    simulation does not suffice for all, each tells how many were followed. `most_rounds` is as in `outcomes`.
     """
+    budget = Budget(simulation.steps)
     landed: dict[object, list[Outcome]] = {}
-    for outcome in every_outcome(simulation, view, preemption=preemption, alone=alone):
+    for outcome in every_outcome(
+        simulation, view, preemption=preemption, most_rounds=most_rounds, alone=alone, budget=budget
+    ):
         landed.setdefault(outcome.landing, []).append(outcome)
     if not rules(simulation.snapshot.config.version).retries_failed_plans or _is_bound_one_by_one(simulation.subject):
-        return _distinct([outcome for every in landed.values() for outcome in every])
-    return _distinct([outcome for every in landed.values() for outcome in _with_effect(every, idle_too=idle_too)])
+        kept = [outcome for every in landed.values() for outcome in every]
+    else:
+        kept = [outcome for every in landed.values() for outcome in _with_effect(every, idle_too=idle_too)]
+    return _distinct(_told(kept, budget, sum(map(len, landed.values()))))
+
+
+def _told(every: Sequence[Outcome], budget: Budget, followed: int) -> Sequence[Outcome]:
+    """Return outcomes that say how many were followed, where some were left out."""
+    return [structs.replace(outcome, followed=followed) for outcome in every] if budget.is_cut else every
+
+
+def all_place(outcomes: Iterable[Outcome]) -> bool:
+    """Tell whether all outcomes place the job at once, and there are no others."""
+    return all(outcome.placed_at_once and not outcome.followed for outcome in outcomes)
 
 
 def _is_bound_one_by_one(subject: Subject) -> bool:
@@ -175,20 +196,22 @@ def every_outcome(
     preemption: bool = True,
     most_rounds: int | None = MOST_ROUNDS,
     alone: bool = False,
+    budget: Budget | None = None,
 ) -> Iterator[Outcome]:
     """Yield the outcomes as they are computed, those that come to the same included.
 
     Reservations that go before the subject are placed first, those too that find room only in this variant;
-    `alone` leaves them out. `most_rounds` is as in `outcomes`.
+    `alone` leaves them out. `most_rounds` is as in `outcomes`, and so is `budget`, by default that of the simulation.
     """
-    snapshot = simulation.snapshot
-    every = _jobs(snapshot, Identity(simulation.subject), Identity(simulation.tree))
+    budget = budget or Budget(simulation.steps)
+    every = _jobs_of(simulation)
     now = view or simulation.view
     found = (Landing(now),) if alone else _landings(simulation, now)
-    for landing in found:
-        for job in every:
-            for outcome in outcomes(job, landing.view, preemption=preemption, most_rounds=most_rounds):
-                yield structs.replace(outcome, landing=landing.nodes) if len(found) > 1 else outcome
+    tried = [(landing, job) for landing in found for job in every]
+    for left, (landing, job) in zip(range(len(tried), 0, -1), tried, strict=True):
+        share = budget.part(budget.left // left)
+        for outcome in outcomes(job, landing.view, preemption=preemption, most_rounds=most_rounds, budget=share):
+            yield structs.replace(outcome, landing=landing.nodes) if len(found) > 1 else outcome
 
 
 def _landings(simulation: Simulation, view: View) -> tuple[Landing, ...]:
@@ -200,10 +223,12 @@ def _landings(simulation: Simulation, view: View) -> tuple[Landing, ...]:
 
 def outcomes_of_each(simulation: Simulation, view: View) -> tuple[Outcome, ...]:
     """Return the outcomes of a subject that has run before, whose pods are tried each for itself; none for too many."""
-    every = _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree))
+    every = _jobs_of(simulation)
     found = _landings(simulation, view)
-    tried = ((landing, outcome) for landing in found for job in every for outcome in each_alone(job, landing.view))
-    return _distinct([structs.replace(one, landing=landing.nodes) if len(found) > 1 else one for landing, one in tried])
+    budget = Budget(simulation.steps)
+    tried = [(landing, one) for landing in found for job in every for one in each_alone(job, landing.view, budget)]
+    apart = [structs.replace(one, landing=landing.nodes) if len(found) > 1 else one for landing, one in tried]
+    return _distinct(_told(apart, budget, len(apart)))
 
 
 def is_surely_placed(simulation: Simulation, view: View, names: Iterable[str], taken: int | None = None) -> bool:
@@ -211,16 +236,20 @@ def is_surely_placed(simulation: Simulation, view: View, names: Iterable[str], t
 
     Only a few nodes are looked at, the first of those that are named; `taken` is as in `surely_placed_beside_all`.
     """
-    every = _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree))
+    every = _jobs_of(simulation)
     found = _landings(simulation, view)
     return len(found) == 1 and all(surely_placed_beside_all(job, found[0].view, names, taken) for job in every)
 
 
 def is_within_quotas(simulation: Simulation, view: View) -> bool:
     """Tell whether no quota refuses a pod of the subject in a variant, whichever of them is tried first."""
-    every = _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree))
+    every = _jobs_of(simulation)
     asked = ((job, trigger) for job in every for trigger in job.triggers)
     return all(job.over_quota(view, job.gang_by_gang(trigger)) is None for job, trigger in asked)
+
+
+def _jobs_of(simulation: Simulation) -> tuple[Job, ...]:
+    return _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree))
 
 
 @recently(_MOST_KEPT)
@@ -231,14 +260,14 @@ def _jobs(snapshot: Snapshot, subject: Identity[Subject], tree: Identity[Tree | 
 
 def triggers(simulation: Simulation) -> Iterator[PendingPod]:
     """Yield the pods that may be tried first, one of each kind."""
-    for job in _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree)):
+    for job in _jobs_of(simulation):
         yield from job.triggers
 
 
 def seats(simulation: Simulation, outcome: Outcome) -> Mapping[str, tuple[PendingPod, ...]]:
     """Return where the first attempt of an outcome puts the pods, by node, with what is booked for them there."""
-    snapshot, first = simulation.snapshot, outcome.first
-    every = _jobs(snapshot, Identity(simulation.subject), Identity(simulation.tree))
+    first = outcome.first
+    every = _jobs_of(simulation)
     job = next(job for job in every if first.trigger in job.pods)
     views = {landing.nodes: landing.view for landing in simulation.landings}
     return carried_out(job, views.get(outcome.landing, simulation.view), first)
@@ -247,10 +276,13 @@ def seats(simulation: Simulation, outcome: Outcome) -> Mapping[str, tuple[Pendin
 def next_attempt(simulation: Simulation, view: View | None = None) -> tuple[Outcome, ...]:
     """Return the outcomes that tell whether the next attempt places the subject, by every trigger that may come.
 
-    Where all pods are alike, what preemption would do cannot change that, and is not computed.
+    Where all pods are alike, what preemption would do cannot change that, and is not computed; nor is ever what comes
+    after its first round.
     """
-    shapes = {pod.requirements for pod in simulation.subject.pending}
-    return open_outcomes(simulation, view, preemption=len(shapes) > 1, idle_too=True)
+    are_alike = all(
+        len({shape(pod, job.claims, job.promised) for pod in job.pods}) == 1 for job in _jobs_of(simulation)
+    )
+    return open_outcomes(simulation, view, preemption=not are_alike, idle_too=True, most_rounds=0)
 
 
 def _distinct(every: Sequence[Outcome]) -> tuple[Outcome, ...]:
@@ -276,16 +308,11 @@ def at_first(outcome: Outcome) -> _Seen:
         outcome.placed_at_once,
         plan.offered if plan else (),
         placement,
-        _effect(outcome.rounds[0], planned=plan is not None) if outcome.rounds else (),
+        effect(outcome.rounds[0], planned=plan is not None) if outcome.rounds else (),
         reason,
     )
 
 
 def _later(outcome: Outcome) -> _Seen:
     planned = outcome.first.plan is not None
-    return (outcome.runs, tuple(_effect(one, planned=planned) for one in outcome.rounds[1:]))
-
-
-def _effect(preemption: Preemption, *, planned: bool) -> _Seen:
-    nominations = tuple(sorted(preemption.nominations.items())) if planned else ()
-    return (tuple(victim.key for victim in preemption.victims), nominations)
+    return (outcome.runs, tuple(effect(one, planned=planned) for one in outcome.rounds[1:]))

@@ -25,6 +25,11 @@ def could_not_be_read(gaps: Iterable[Gap]) -> str:
     return f"{listed(tuple(kinds))} could not be read: {listed(tuple(reasons))}"
 
 
+def not_followed(outcomes: int) -> str:
+    """Return that there are more outcomes than were followed, and that nothing is known of the others."""
+    return f"followed {outcomes} of more outcomes: what the others come to is unknown"
+
+
 def not_read(kinds: Iterable[str], reason: str) -> str:
     """Return the warning of kinds that could not be read for one reason."""
     return f"{listed(tuple(dict.fromkeys(kinds)))}: {reason}"

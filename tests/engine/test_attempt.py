@@ -14,6 +14,7 @@ from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, PreFilterRefu
 from kubectl_koord.engine.tree import NoTopology
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.model.storage import Claim, Storage, Volume
 from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, rules, short
 
 MIXED = cluster("s0: b0[n1:16 n2:4]").with_gang("job", 0).with_pod("master", gang="job", cpu=12)
@@ -40,6 +41,20 @@ def test_higher_priority_goes_first() -> None:
 
 def test_the_preemption_policy_makes_a_kind_of_its_own() -> None:
     assert names(MIXED.change_pods("worker-1", never_preempts=True)) == ["master", "worker-0", "worker-1"]
+
+
+@pytest.mark.parametrize(("promised", "kinds"), [("", ["job-0"]), ("default/b", ["job-0", "job-1"])])
+def test_claims_that_differ_in_name_and_uid_alone_make_no_kinds_unless_a_volume_is_promised(
+    promised: str, kinds: list[str]
+) -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 0)
+    for name, claim in (("job-0", "a"), ("job-1", "b")):
+        drawing = drawing.with_pod(name, gang="job", claims=(claim,))
+    drawing = drawing.but(
+        claims={f"default/{name}": Claim(f"default/{name}", class_name="late", uid=name) for name in ("a", "b")},
+        storage=Storage((Volume("pv", "late", size=1, promised=promised),)),
+    )
+    assert names(drawing) == kinds
 
 
 def test_only_members_of_gangs_with_the_spec_may_trigger_it() -> None:

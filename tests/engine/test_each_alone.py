@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.each_alone import outcomes_of_each
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.view import of
@@ -26,7 +27,7 @@ def lost(drawing: Drawing, number: int, cpu: float = 8, must_gather: str = "") -
 def of_each(drawing: Drawing) -> Sequence[Outcome]:
     (job,) = jobs_of(drawing)
     assert job.each_queued
-    return [*outcomes_of_each(job, of(drawing))]
+    return [*outcomes_of_each(job, of(drawing), Budget())]
 
 
 def told(outcome: Outcome) -> tuple[list[str], dict[str, str], tuple[int, int] | None, bool | None]:

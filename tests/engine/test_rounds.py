@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from kubectl_koord.engine.rounds import Outcome, outcomes
+from kubectl_koord.engine.budget import Budget
+from kubectl_koord.engine.rounds import MOST_BRANCHES, Outcome, outcomes
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Toleration
@@ -35,7 +36,7 @@ def test_victims_may_die_in_two_rounds() -> None:
     assert [pod.name for pod in outcome.killed] == ["low-0", "low-1"]
 
 
-def test_victims_may_die_in_vain() -> None:
+def test_victims_may_die_within_quota() -> None:
     (outcome,) = courses_of(WASTEFUL.with_running("saint", on="n1", cpu=4, protected=True))
     assert (killed(outcome), outcome.runs) == ([["low-0"]], False)
     assert outcome.last is not None
@@ -113,10 +114,57 @@ def test_a_job_that_needs_too_many_rounds_is_not_followed_on() -> None:
 def test_where_nothing_is_followed_there_is_each_first_attempt_and_no_more() -> None:
     drawing = cluster("s0: b0[n1:16]").with_gang("job", 1, 4, priority=9).with_running("low", on="n1", cpu=16)
     drawing = drawing.with_pod("job-1", gang="job", cpu=4, priority=8)
-    followed, alone = courses_of(drawing), courses_of(drawing, most_rounds=None)
-    assert [outcome.first for outcome in alone] == [outcome.first for outcome in followed]
-    assert [len(outcome.rounds) for outcome in followed] == [1, 1]
+    (followed,), alone = courses_of(drawing), courses_of(drawing, most_rounds=None)
+    assert [outcome.first for outcome in alone][:1] == [followed.first]
+    assert len(followed.rounds) == 1
     assert [(outcome.rounds, outcome.last) for outcome in alone] == [((), None), ((), None)]
+
+
+def test_first_attempts_after_which_nothing_differs_that_is_shown_are_one() -> None:
+    drawing = cluster("s0: b0[n1:16]").with_gang("job", 1, 4, priority=9).with_running("low", on="n1", cpu=16)
+    drawing = drawing.with_pod("job-1", gang="job", cpu=4, priority=8)
+    (outcome,) = courses_of(drawing)
+    assert (outcome.trigger.name, killed(outcome), outcome.runs) == ("job-0", [["low"]], True)
+
+
+def _within_quota(nodes: int) -> Drawing:
+    """Return a gang that its quota refuses, and makes room for on any of so many nodes, of which none is short."""
+    team = (("quota.scheduling.koordinator.sh/name", "team"),)
+    names = [f"n{number:03}" for number in range(nodes)]
+    drawing = cluster(f"s0: b0[{' '.join(names)}]").with_quota("team", cpu=nodes + 3)
+    for name in names:
+        drawing = drawing.with_running(f"low-{name}", on=name, cpu=1, labels=team)
+    return drawing.with_gang("job", 2, 2, must_gather=SPINE, labels=team, priority=9)
+
+
+def test_of_very_many_outcomes_some_are_followed_and_it_is_told_that_there_are_more() -> None:
+    budgets = Budget(), Budget()
+    found = [courses_of(_within_quota(nodes), budget=budget) for nodes, budget in zip((60, 70), budgets, strict=True)]
+    assert [(len(outcomes), budget.is_cut) for outcomes, budget in zip(found, budgets, strict=True)] == [
+        (60, False),
+        (MOST_BRANCHES, True),
+    ]
+
+
+TWICE = WASTEFUL.with_running("low-1", on="n1", cpu=4).with_pod("job-2", gang="job", cpu=2, priority=9)
+
+
+def test_no_search_takes_more_steps_than_it_may() -> None:
+    whole = Budget(1000)
+    ends = [outcome.runs for outcome in courses_of(TWICE, budget=whole)]
+    for steps in range(1000 - whole.left + 1):
+        budget = Budget(steps)
+        found = [outcome.runs for outcome in courses_of(TWICE, budget=budget)]
+        assert budget.left >= 0
+        assert budget.is_cut == (steps < 1000 - whole.left)
+        assert {*found} <= {None, *ends}
+
+
+def test_what_was_asked_before_changes_no_answer() -> None:
+    (job,), view = jobs_of(TWICE), of(TWICE)
+    fresh = [(killed(outcome), outcome.runs) for outcome in outcomes(job, view, budget=Budget(8))]
+    assert [*outcomes(job, view, budget=Budget(1000))]
+    assert [(killed(outcome), outcome.runs) for outcome in outcomes(job, view, budget=Budget(8))] == fresh
 
 
 def test_two_nodes_may_be_met_in_different_orders() -> None:

@@ -556,6 +556,19 @@ def test_attempts_without_end_are_not_followed() -> None:
     assert report.message == f"default/job: cannot tell whether preemption helps: {why}."
 
 
+def test_of_very_many_outcomes_some_are_followed_and_what_the_others_come_to_is_unknown() -> None:
+    nodes = [f"n{number:03}" for number in range(70)]
+    drawing = cluster(f"s0: b0[{' '.join(nodes)}]").with_quota("team", cpu=73)
+    for name in nodes:
+        drawing = drawing.with_running(f"low-{name}", on=name, cpu=1, labels=TEAM)
+    report = preempt_of(drawing.with_gang("job", 2, 2, must_gather=SPINE, labels=TEAM, priority=9))
+    assert (report.verdict, report.helps, len(report.alternatives)) == ("unknown", None, 64)
+    assert {one.verdict for one in report.alternatives} == {"yes"}
+    why = "followed 64 of more outcomes: what the others come to is unknown"
+    assert report.message == f"default/job: cannot tell whether preemption helps: {why}."
+    assert Notice("not-followed", f"{why}.") in report.warnings
+
+
 TEAM = (("quota.scheduling.koordinator.sh/name", "team"),)
 FULL = cluster("s0: b0[n1:4]").with_quota("team", cpu=2).with_pod("job", cpu=4, labels=TEAM, priority=9)
 

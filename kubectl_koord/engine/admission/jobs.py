@@ -19,6 +19,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     """
     claims = snapshot.claims_asked_for
     own = one_of_each_owner(snapshot)
+    promised = frozenset(volume.promised for volume in snapshot.storage.volumes if volume.promised)
     if isinstance(subject, PodSubject):
         return tuple(
             Job(
@@ -28,6 +29,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 rules,
                 snapshot.nominated,
                 claims=claims,
+                promised=promised,
                 reservations=own,
                 pending=snapshot.pending,
             )
@@ -48,6 +50,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 snapshot.nominated,
                 tuple(pod for pod in tried if pod.priority == highest),
                 claims=claims,
+                promised=promised,
                 never=never,
                 reservations=own,
                 pending=snapshot.pending,
@@ -72,6 +75,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 nominated=snapshot.nominated,
                 may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
                 claims=claims,
+                promised=promised,
                 never=never,
                 reservations=own,
                 prefilter=prefilter_refusal(spec, group, snapshot, tree),

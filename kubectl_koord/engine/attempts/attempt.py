@@ -63,7 +63,8 @@ class Job(Struct, frozen=True, dict=True):
     `never` the members that are planned for but never tried (of another scheduler, with a scheduling gate, being
     deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide;
     `pending` all pods that wait in the cluster, None where they are those of the snapshot; `reservations` are those
-    that tell members apart by who may own them. With `each_queued` no pod takes others along: they come by priority.
+    that tell members apart by who may own them, and `promised` the claims to which a volume is.
+    With `each_queued` no pod takes others along: they come by priority.
     """
 
     pods: tuple[PendingPod, ...]
@@ -78,6 +79,7 @@ class Job(Struct, frozen=True, dict=True):
     pending: tuple[PendingPod, ...] | None = None
     reservations: tuple[Reservation, ...] = ()
     each_queued: bool = False
+    promised: frozenset[str] = frozenset()
 
     @property
     def tried(self) -> tuple[PendingPod, ...]:
@@ -96,7 +98,7 @@ class Job(Struct, frozen=True, dict=True):
 
     def kind(self, pod: PendingPod) -> tuple[object, ...]:
         """Return what tells members apart as triggers where nobody is preempted."""
-        return (*shape(pod, self.claims), pod.gang if self.gang_decides else "")
+        return (*shape(pod, self.claims, self.promised), pod.gang if self.gang_decides else "")
 
     @cached_property
     def triggers(self) -> tuple[PendingPod, ...]:
@@ -260,20 +262,26 @@ def _may_end(reason: Reason) -> bool:
     return not reason.unresolvable
 
 
-def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:
-    """Return what a pod asks of nodes; claims with volumes that are alike count as equal, whatever their names."""
+def shape(pod: PendingPod, claims: Mapping[str, Claim], promised: Collection[str]) -> tuple[object, ...]:
+    """Return what a pod asks of nodes; claims with volumes that are alike count as equal, whatever their names.
+
+    Not those with a volume that is `promised` to them: it is no other's.
+    """
     used = tuple(_alike(claim) for claim in pod.resource_claims)
     names = claim_names(pod)
     if not names:
         return (pod.requirements, used)
     alike = (
-        structs.replace(claim, name=name if claim.single_pod else "", volume=str(bool(claim.volume)), owner=("", ""))
-        if (claim := claims.get(name)) is not None
-        else None
-        for name in names
+        claim if claim is None or name in promised else _named_alike(claim)
+        for name, claim in ((name, claims.get(name)) for name in names)
     )
     own = tuple(claims[name].owner == (pod.uid, pod.name) for name in names if name in claims)
     return (structs.replace(pod.requirements, claims=()), tuple(alike), own, used)
+
+
+def _named_alike(claim: Claim) -> Claim:
+    name = claim.name if claim.single_pod else ""
+    return structs.replace(claim, name=name, volume=str(bool(claim.volume)), owner=("", ""), uid="")
 
 
 def _alike(claim: PodClaim) -> ResourceClaim | None:

@@ -30,7 +30,7 @@ from kubectl_koord.wording.answers.pending import (
     remembered,
 )
 from kubectl_koord.wording.answers.progress import called
-from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.basis import could_not_be_read, not_followed
 from kubectl_koord.wording.reservations import once_placed
 from kubectl_koord.wording.unevaluated import depends_on
 
@@ -217,7 +217,7 @@ def _from_outcomes(
     if not all(outcome.placed_at_once for outcome in outcomes):
         unevaluated = (*unevaluated, *coverage.of_preemption(simulation.subject, simulation.snapshot))
     verdicts = {outcome.verdict for outcome in described}
-    verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
+    verdict: Verdict = likeliest.verdict if len(verdicts) == 1 and not outcome.followed else "unknown"
     if verdict == "yes":
         unevaluated = (*unevaluated, *coverage.of_scheduler(simulation.snapshot))
     if unevaluated and (verdict == "yes" or any(item.may_admit for item in unevaluated)):
@@ -234,7 +234,7 @@ def _from_outcomes(
         priority=_priority(simulation),
         eligible=first.eligible if first is not None else True,
         reason=likeliest.reason,
-        helps=likeliest.helps if len(verdicts) == 1 and not unevaluated else None,
+        helps=likeliest.helps if len(verdicts) == 1 and not (unevaluated or outcome.followed) else None,
         victims=likeliest.victims,
         broken_gangs=likeliest.broken_gangs,
         nominations=likeliest.nominations,
@@ -304,12 +304,12 @@ def _is_wasted(outcome: Outcome) -> bool:
     return outcome.runs is False and outcome.each is None
 
 
-def _once_gone(simulation: Simulation) -> tuple[Verdict, bool]:
+def _once_gone(simulation: Simulation) -> tuple[Verdict, bool | None]:
     """Return verdict and help as they will be when the victims that still terminate are gone."""
     dying = [pod for pods in simulation.snapshot.running.values() for pod in pods if pod.terminating and pod.preempted]
     later = open_outcomes(simulation, simulation.view.without(dying))
     runs = all(outcome.placed_at_once or outcome.runs for outcome in later)
-    return ("yes" if runs else "no"), runs
+    return ("unknown", None) if runs and later[0].followed else (("yes" if runs else "no"), runs)
 
 
 def _victims(simulation: Simulation, preemption: Preemption, *, wasted: bool) -> tuple[Victim, ...]:
@@ -336,6 +336,7 @@ def _age(moment: str, created: str) -> int | None:
 
 
 def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable[Notice]:
+    yield from coverage.of_search(outcomes)
     covered: dict[str, bool] = {}
     for outcome in outcomes:
         spent: dict[str, int] = {}
@@ -400,6 +401,8 @@ def _is_retried(outcome: Outcome) -> bool:
 
 def _why_open(outcomes: tuple[Outcome, ...]) -> str:
     """Return why it is open whether preemption helps where all outcomes have that in common; empty otherwise."""
+    if outcomes[0].followed and len({outcome.runs for outcome in outcomes}) == 1:
+        return not_followed(outcomes[0].followed)
     if any(outcome.runs is not None for outcome in outcomes):
         return ""
     first = outcomes[0]

@@ -22,7 +22,7 @@ from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.simulation.simulation import Simulation, next_attempt
 from kubectl_koord.wording.ages import overdue_clause
 from kubectl_koord.wording.answers import pending as sentences
-from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.basis import could_not_be_read, not_followed
 from kubectl_koord.wording.reservations import DEPENDS_ON_LANDING
 from kubectl_koord.wording.unevaluated import depends_on
 
@@ -110,6 +110,8 @@ def depends_on_memory(group: GangGroup, snapshot: Snapshot) -> bool:
 
 def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdict:
     placed = {outcome.placed_at_once for outcome in outcomes}
+    if len(placed) == 1 and outcomes[0].followed:
+        return "unknown"
     if placed == {False}:
         by_quota = all(outcome.first.over_quota is not None for outcome in outcomes)
         races = any(outcome.races for outcome in outcomes)
@@ -130,6 +132,8 @@ def _cause(
     if verdict == "unknown" and unevaluated:
         says = quota.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
         return says or Cause("not-evaluated", depends_on(unevaluated))
+    if outcomes[0].followed and len({outcome.placed_at_once for outcome in outcomes}) == 1:
+        return Cause("not-followed", not_followed(outcomes[0].followed))
     racing = next((outcome for outcome in outcomes if outcome.races), None)
     if racing is not None and not any(outcome.placed_at_once for outcome in outcomes):
         return why_not(simulation, racing.first)

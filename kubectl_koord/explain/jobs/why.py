@@ -106,6 +106,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         simulation,
         (
             *warnings,
+            *coverage.of_search(outcomes),
             *reservations.notices(simulation, outcomes),
             *surplus.notices(simulation, verdict),
             *retry.notices(simulation, verdict),

@@ -1,0 +1,45 @@
+"""How far a search goes, in steps of the engine and not in seconds: no answer depends on the machine."""
+
+MOST_STEPS, _FEWEST_STEPS, _NODES_IN_ALL = 2048, 128, 25_000
+
+
+def most_steps(nodes: int) -> int:
+    """Return how many steps one enumeration of outcomes may take, fewer where more nodes are asked in each.
+
+    An attempt is a step, and so is what PostFilter does after it.
+    """
+    return min(MOST_STEPS, max(_FEWEST_STEPS, _NODES_IN_ALL // max(1, nodes)))
+
+
+class Budget:
+    """The steps that a search may still take, and whether it was cut off.
+
+    Who begins a search makes one and hands it down; everything below takes steps from it. A step is taken whether its
+    answer was computed before or not: what was asked before changes no answer.
+    """
+
+    __slots__ = ("_whole", "is_cut", "left")
+
+    def __init__(self, steps: int = MOST_STEPS, whole: "Budget | None" = None) -> None:
+        """Allow so many steps; they are taken from those of a whole search, too, where this is a part of one."""
+        self.left = steps
+        self.is_cut = False
+        self._whole = whole
+
+    def take(self, steps: int = 1) -> bool:
+        """Take steps away, and tell whether they were left; where they were not, the search is cut off."""
+        if self.left < steps or (self._whole is not None and not self._whole.take(steps)):
+            self.cut()
+            return False
+        self.left -= steps
+        return True
+
+    def cut(self) -> None:
+        """Say that something was left out: in a part, and so in the whole."""
+        self.is_cut = True
+        if self._whole is not None:
+            self._whole.cut()
+
+    def part(self, steps: int) -> "Budget":
+        """Return the budget of a part of the search, which may take so many steps of what is left, and no more."""
+        return Budget(min(steps, self.left), self)

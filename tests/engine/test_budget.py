@@ -1,0 +1,33 @@
+"""How far a search goes."""
+
+from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps
+
+
+def test_a_search_that_has_no_steps_left_is_cut_off() -> None:
+    budget = Budget(2)
+    assert (budget.take(), budget.take(), budget.is_cut) == (True, True, False)
+    assert (budget.take(), budget.is_cut) == (False, True)
+
+
+def test_steps_that_are_not_all_left_are_not_taken() -> None:
+    budget = Budget(2)
+    assert not budget.take(3)
+    assert budget.left == 2
+
+
+def test_a_part_takes_from_the_whole_and_says_so_where_it_is_cut_off() -> None:
+    whole = Budget(5)
+    part = whole.part(2)
+    assert (part.take(2), whole.left, whole.is_cut) == (True, 3, False)
+    assert (part.take(), whole.left, whole.is_cut) == (False, 3, True)
+
+
+def test_a_part_has_no_more_than_the_whole_has_left() -> None:
+    whole = Budget(5)
+    part = whole.part(9)
+    assert whole.take(4)
+    assert (part.left, part.take(2), part.is_cut) == (5, False, True)
+
+
+def test_the_more_nodes_are_asked_in_each_step_the_fewer_steps_there_are() -> None:
+    assert [most_steps(nodes) for nodes in (0, 10, 50, 100, 1000, 5000)] == [MOST_STEPS, MOST_STEPS, 500, 250, 128, 128]
