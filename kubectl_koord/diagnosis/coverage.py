@@ -18,7 +18,7 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.hardware.numa import NO_NUMA, policy_of
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.plugins import POINTS, VOLUMES, Extender
+from kubectl_koord.model.plugins import INLINE_BATCH, POINTS, VOLUMES, Extender
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.quotas import IGNORE_TERMINATING
 from kubectl_koord.model.snapshot import Snapshot
@@ -277,11 +277,27 @@ def _any_has_no_priority(snapshot: Snapshot) -> bool:
     return any(pod.priority == 0 for pod in snapshot.pending) or any(pod.priority == 0 for pod in running)
 
 
+@memoised
+def _any_nominated_by_others(snapshot: Snapshot) -> bool:
+    return any(pod.nominated and pod.scheduler not in snapshot.config.profiles for pod in snapshot.pending)
+
+
+def _looks_beyond_its_node(pod: PendingPod) -> bool:
+    """Tell whether a filter looks at pods of other nodes: of a plan that is placed at once only each node's own."""
+    own = pod.requirements
+    return bool(own.spread or own.pod_affinity or own.pod_anti_affinity)
+
+
 _BEARING: Mapping[str, Callable[[tuple[PendingPod, ...], Snapshot], bool]] = {
     "PriorityTransformer": lambda _pods, snapshot: _any_has_no_priority(snapshot),
     "PreemptionPolicyTransformer": lambda _pods, _snapshot: False,
     "OmitNodeLabelsForReservation": lambda pods, _: any(pod.requirements.reservation is not None for pod in pods),
     "ReplaceResourcesTransformer": lambda _pods, _snapshot: True,
+    INLINE_BATCH: lambda pods, _: any(map(_looks_beyond_its_node, pods)) or any(pod.gates for pod in pods),
+    "SkipFilterWithNominatedPods": lambda pods, snapshot: (
+        bool(snapshot.nominated) and any(map(_looks_beyond_its_node, pods))
+    ),
+    "CrossSchedulerNomination": lambda _pods, snapshot: _any_nominated_by_others(snapshot),
 }
 """When a gate that is on changes what becomes of pods; the second bears on preemption alone."""
 

@@ -211,7 +211,7 @@ def _firsts(
             fails_at_seat = first.plan is not None and first.failed_seat is not None
             yield trigger, member_order, first
         more = (MemberOrder(bookable), MemberOrder(not_bookable)) if split else ()
-        for member_order in (MemberOrder(failing_last=True),) if fails_at_seat and job.has_surplus else more:
+        for member_order in (MemberOrder(failing_last=True),) if fails_at_seat and job.may_do_without else more:
             if not budget.take():
                 return
             yield trigger, member_order, _attempt(view, Identity(job), Identity(trigger), member_order)
@@ -293,7 +293,7 @@ def _gone(preemption: Preemption) -> _Gone:
 
 def _runs(job: Job, end: Attempt) -> bool | None:
     """Return whether the attempt that ends an outcome places the job; None where it depends on a race."""
-    return None if end.plan_fails and job.rules.retries_failed_plans else end.placement is not None
+    return None if end.plan_fails and job.rules.races_over_plans else end.placement is not None
 
 
 @recently(_MOST_KEPT)
@@ -314,7 +314,9 @@ def post_filter(
     found = preempt(job.value, view, failed.value, victim_order) if config.preemption else _DISABLED
     if found.reason is None:
         return (found,)
-    within_quota = preempt_within_quota(job.value, view, failed.value) if config.plugins.preempts_in_quotas else ()
+    is_whole = job.value.rules.places_plans_whole and failed.value.failed_seat is not None and failed.value.plan
+    preempts_in_quotas = config.plugins.preempts_in_quotas and not is_whole
+    within_quota = preempt_within_quota(job.value, view, failed.value) if preempts_in_quotas else ()
     if within_quota or found.reason != "not-helpful":
         return within_quota or (found,)
     retried = preempt_as_retried(job.value, view, failed.value)

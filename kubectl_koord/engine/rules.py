@@ -3,7 +3,10 @@
 1.7 is Koordinator 1.7.0 on Kubernetes 1.28, 1.8 is 1.8.0 on 1.35, main is a7a1b76b (July 2026).
 """
 
-from msgspec import Struct
+from msgspec import Struct, structs
+
+from kubectl_koord.model.plugins import INLINE_BATCH
+from kubectl_koord.model.snapshot import SchedulerConfig
 
 
 class Rules(Struct, frozen=True):
@@ -52,6 +55,8 @@ class Rules(Struct, frozen=True):
         (Kubernetes 1.35, where `mergeAffinityTermNamespacesIfNotEmpty` gets a copy of the term).
     looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
     configures_match_policy: the match policy of gangs that name none is a setting (`defaultMatchPolicy`).
+    places_plans_whole: a plan is carried out for all its pods at once or not at all, and preempts nobody where it fails
+        (main, with the feature gate EnableInlineBatchSchedule: `BatchSchedule` in batch/batch_scheduler.go).
     """
 
     pod_count_multiple: bool
@@ -80,6 +85,12 @@ class Rules(Struct, frozen=True):
     keeps_namespace_selectors: bool
     tolerates_unschedulable: bool
     configures_match_policy: bool
+    places_plans_whole: bool = False
+
+    @property
+    def races_over_plans(self) -> bool:
+        """Whether what comes of a plan that cannot be carried out is a race."""
+        return self.retries_failed_plans and not self.places_plans_whole
 
 
 _RULES = {
@@ -173,3 +184,9 @@ _RULES = {
 def rules(version: str) -> Rules:
     """Return the rules of a known version (`1.7`, `1.8`, `main`)."""
     return _RULES[version]
+
+
+def rules_of(config: SchedulerConfig) -> Rules:
+    """Return the rules of a scheduler: those of its version, with what its feature gates change."""
+    found = _RULES[config.version]
+    return structs.replace(found, places_plans_whole=True) if INLINE_BATCH in config.gates else found

@@ -37,13 +37,18 @@ FILTERS_ALONE = frozenset(("LoadAwareScheduling", "NodePorts", "PodTopologySprea
 VOLUMES = frozenset(("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"))
 DefaultPreemption: TypeAlias = Literal["", "first", "last"]
 """Whether kube-scheduler's DefaultPreemption runs: not at all, before other plugins that preempt, or after them."""
+INLINE_BATCH = "EnableInlineBatchSchedule"
+"""The feature gate with which a plan is carried out for all its pods at once."""
 GATES: Mapping[str, tuple[str, ...]] = {
     "PriorityTransformer": ("1.7", "1.8", "main"),
     "PreemptionPolicyTransformer": ("1.7", "1.8", "main"),
     "OmitNodeLabelsForReservation": ("1.7", "1.8", "main"),
     "ReplaceResourcesTransformer": ("1.8", "main"),
+    INLINE_BATCH: ("main",),
+    "SkipFilterWithNominatedPods": ("main",),
+    "CrossSchedulerNomination": ("main",),
 }
-"""The feature gates with which the scheduler sees something else than objects say, and the versions that know them."""
+"""The feature gates that decide, where they are on, about more than quotas, and the versions that know them."""
 
 
 class Extender(Struct, frozen=True):

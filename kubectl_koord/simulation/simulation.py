@@ -20,7 +20,7 @@ from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.landings import Landing, landings
 from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, effect, outcomes
-from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.rules import rules, rules_of
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View, of
@@ -255,7 +255,7 @@ def _jobs_of(simulation: Simulation) -> tuple[Job, ...]:
 @recently(_MOST_KEPT)
 def _jobs(snapshot: Snapshot, subject: Identity[Subject], tree: Identity[Tree | NoTree]) -> tuple[Job, ...]:
     """Return what a subject is tried as; what was computed of a job holds for whoever asks about the subject again."""
-    return jobs(subject.value, snapshot, rules(snapshot.config.version), tree.value)
+    return jobs(subject.value, snapshot, rules_of(snapshot.config), tree.value)
 
 
 def triggers(simulation: Simulation) -> Iterator[PendingPod]:

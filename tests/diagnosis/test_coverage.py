@@ -7,7 +7,7 @@ from kubectl_koord.diagnosis.coverage import basis, general, not_evaluated, of_s
 from kubectl_koord.explain.capacity.topo import topo
 from kubectl_koord.model.hardware.numa import NodeNUMA, PodNUMA
 from kubectl_koord.model.namespaces import NAME_LABEL
-from kubectl_koord.model.plugins import POINTS, Extender, Plugins
+from kubectl_koord.model.plugins import INLINE_BATCH, POINTS, Extender, Plugins
 from kubectl_koord.model.pods import PodRequirements, PodTerm
 from kubectl_koord.model.quotas import IGNORE_TERMINATING, QuotaSettings
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
@@ -185,6 +185,9 @@ def lacking(plugin: str, *points: str) -> Plugins:
 
 OF_ZONES = PodNUMA(policy="Restricted")
 LONE = cluster("s0: b0[n1]").with_pod("job")
+BESIDE = (PodTerm("kubernetes.io/hostname", EVERYTHING, ("default",)),)
+NEAR = cluster("s0: b0[n1]").with_pod("job", pod_affinity=BESIDE)
+OF_BATCH = f"feature gate {INLINE_BATCH} of the scheduler"
 
 
 @pytest.mark.parametrize(
@@ -287,6 +290,21 @@ IGNORED = "resource example.com/foo, of which the scheduler ignores whether a no
             LONE,
             {"gates": ("ReplaceResourcesTransformer",)},
             "feature gate ReplaceResourcesTransformer of the scheduler",
+        ),
+        (LONE, {"gates": (INLINE_BATCH,)}, ""),
+        (LONE.change_pods("job", gates=("x",)), {"gates": (INLINE_BATCH,)}, OF_BATCH),
+        (NEAR, {"gates": (INLINE_BATCH,)}, OF_BATCH),
+        (NEAR, {"gates": ("SkipFilterWithNominatedPods",)}, ""),
+        (
+            NEAR.with_pod("other", nominated="n1"),
+            {"gates": ("SkipFilterWithNominatedPods",)},
+            "feature gate SkipFilterWithNominatedPods of the scheduler",
+        ),
+        (LONE.with_pod("other", nominated="n1"), {"gates": ("CrossSchedulerNomination",)}, ""),
+        (
+            LONE.with_pod("other", nominated="n1", scheduler="x"),
+            {"gates": ("CrossSchedulerNomination",)},
+            "feature gate CrossSchedulerNomination of the scheduler",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 import pytest
 
 from kubectl_koord.model.load import ExpectedUse, NodeMetric
+from kubectl_koord.model.plugins import INLINE_BATCH
 from kubectl_koord.reports.jobs.pending import Lack, PlanFailure
 from tests.build import SPINE, Drawing, cluster, preempt_of, why_of
 
@@ -61,3 +62,38 @@ def test_a_plan_that_only_another_trigger_makes_wrong_is_no_such_failure() -> No
     unlike = cluster("s0: b0[n1:2 n2:8]").with_gang("job", 1, 1, must_gather=SPINE, minimum=2)
     report = why_of(unlike.with_pod("job-large", cpu=9, gang="job"))
     assert not isinstance(report.cause, PlanFailure)
+
+
+AT_ONCE: dict[str, object] = {"version": "main", "gates": (INLINE_BATCH,)}
+
+
+def test_a_plan_that_is_carried_out_at_once_and_fails_is_rolled_back_whole() -> None:
+    report = why_of(TWO.configured(**AT_ONCE))
+    assert isinstance(report.cause, PlanFailure)
+    assert (report.verdict, report.cause.lacks, report.alternatives) == ("no", (LACK,), ())
+    assert report.cause.message.endswith("; every attempt ends so.")
+
+
+def test_with_more_pods_than_its_minimum_a_plan_at_once_fails_as_soon_as_any_of_them_does() -> None:
+    surplus = (
+        cluster("s0: b0[n1:8]")
+        .change("n1", metric=NodeMetric((("cpu", 3000),)))
+        .with_gang("job", 3, 1, must_gather=SPINE, expected=EXPECTED, minimum=2)
+    )
+    assert why_of(surplus.configured(version="main")).verdict == "yes"
+    assert why_of(surplus.configured(**AT_ONCE)).verdict == "no"
+    fits = cluster("s0: b0[n1:8]").with_gang("job", 2, 1, must_gather=SPINE, minimum=1)
+    assert why_of(fits.configured(**AT_ONCE)).placement == {"default/job-0": "n1", "default/job-1": "n1"}
+
+
+def test_a_plan_at_once_that_a_quota_refuses_in_part_preempts_nobody() -> None:
+    drawing = (
+        cluster("s0: b0[n1:8 n2:8]")
+        .with_quota("default", cpu=5)
+        .with_gang("job", 3, 2, must_gather=SPINE, minimum=2, priority=9)
+        .with_running("low", on="n1", cpu=1)
+    )
+    report = preempt_of(drawing.configured(**AT_ONCE))
+    assert (report.verdict, report.victims) == ("no", ())
+    assert why_of(drawing.configured(**AT_ONCE)).verdict == "no"
+    assert why_of(drawing.configured(version="main")).verdict == "yes"

@@ -91,6 +91,11 @@ class Job(Struct, frozen=True, dict=True):
         """Whether more members are tried than must find a place at once."""
         return sum(self.needed.values()) < len(self.tried)
 
+    @property
+    def may_do_without(self) -> bool:
+        """Whether members may fail on their seats once enough others have theirs."""
+        return self.has_surplus and not self.rules.places_plans_whole
+
     @cached_property
     def gang_decides(self) -> bool:
         """Whether it matters of which gang the trigger is: then that one has a member more when room ends."""

@@ -84,12 +84,18 @@ def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, me
         return Attempt(trigger, prepared, plan, None, slots, left=job.pods)
     in_turn = _in_turn(job, view, trigger, member_order)
     stopped = job.over_quota(view, in_turn)
+    if job.rules.places_plans_whole and stopped is not None:
+        refused, why = in_turn[stopped[0]], stopped[1]
+        seat = FailedSeat(refused.key, plan.assignments[refused.key], why)
+        return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=seat)
     admitted = in_turn[: stopped[0]] if stopped else in_turn
     seated = _seated(job, view, prepared, plan.assignments, admitted)
     if isinstance(seated, FailedSeat):
-        found = _failing(job, view, prepared, plan.assignments, admitted, member_order) if job.has_surplus else seated
+        found = (
+            _failing(job, view, prepared, plan.assignments, admitted, member_order) if job.may_do_without else seated
+        )
         if isinstance(found, FailedSeat):
-            races = job.rules.retries_failed_plans and _may_be_bound(job, view, found)
+            races = job.rules.races_over_plans and _may_be_bound(job, view, found)
             return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=found, races=races)
         enough = {pod.key: plan.assignments[pod.key] for pod in job.tried}
         return Attempt(trigger, prepared, plan, enough, slots, left=job.pods, late=found)

@@ -15,7 +15,7 @@ from kubectl_koord.engine.attempts.surely import surely_placed
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.reasons.claims import ClaimReason
 from kubectl_koord.engine.reasons.prefilter import PodRefusal
-from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.rules import rules, rules_of
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
@@ -83,7 +83,7 @@ def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
     if seat is None or not first.plan_fails:
         return None
     lack = lacking(seat.reason)
-    repeated = rules(simulation.snapshot.config.version).retries_failed_plans
+    repeated = rules_of(simulation.snapshot.config).races_over_plans
     message = sentences.plan_fails(seat.pod, seat.node, lack, repeated=repeated)
     return PlanFailure("plan-not-executable", message, (seat.pod,), (Lack(seat.pod, seat.node, lack),))
 

@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.recording import fields
 from kubectl_koord.cluster.recording.settings import kept
-from kubectl_koord.model.plugins import GATES, OF_KUBERNETES, POINTS, Extender, Plugins
+from kubectl_koord.model.plugins import GATES, INLINE_BATCH, OF_KUBERNETES, POINTS, Extender, Plugins
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import thing
 
@@ -158,7 +158,9 @@ def test_extenders_that_have_a_say_are_told_and_not_where_they_are(
     [
         ("1.8", "", ()),
         ("1.8", "PriorityTransformer=true,Other=true", ("PriorityTransformer",)),
-        ("1.8", "AllAlpha=true,PriorityTransformer=false", tuple(GATES)[1:]),
+        ("1.8", "AllAlpha=true,PriorityTransformer=false", tuple(GATES)[1:4]),
+        ("main", "EnableInlineBatchSchedule=true", (INLINE_BATCH,)),
+        ("1.8", "EnableInlineBatchSchedule=true", ()),
         ("1.7", "AllAlpha=true", tuple(GATES)[:3]),
     ],
 )
