@@ -196,6 +196,8 @@ class ApiServer:
         self.tls = tls
         self.rules: list[Rule] = []
         self.log: list[Request] = []
+        self.date = ""
+        """What its answers have as their Date, if not the time."""
         self.closing = threading.Event()
         self.changed = threading.Condition()
         self.events: list[Change] = []
@@ -206,7 +208,7 @@ class ApiServer:
         self.endings = 0
         self._ended_at = 0
         self._broken = False
-        self._met: dict[int, int] = {}
+        self._met: dict[int, tuple[int, Rule]] = {}
         for item in (objects or {}).get("items", []):
             self.put(item)
         self._http = _Http(self)
@@ -322,7 +324,8 @@ class ApiServer:
             for rule in self.rules:
                 if not rule.matches(request):
                     continue
-                met = self._met[id(rule)] = self._met.get(id(rule), 0) + 1
+                met = self._met.get(id(rule), (0, rule))[0] + 1
+                self._met[id(rule)] = met, rule  # kept: another one may not get its id
                 if rule.skips < met and (rule.times is None or met <= rule.skips + rule.times):
                     return rule
         return None
@@ -506,6 +509,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Print nothing: `ApiServer.log` is the log."""
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return self.server.api.date or super().date_time_string(timestamp)
 
     def _serve(self) -> None:
         api = self.server.api

@@ -246,5 +246,5 @@ def test_an_object_of_which_no_answer_came_is_not_said_to_be_rolled_back(koord: 
     state = "read again, it is as before; what was sent may still be carried out"
     assert f"PodGroup default/tiny: {state}: Unable to connect to the server: " in done.err
     assert "PodGroup default/job: changed, and rolled back\n" in done.err
-    assert done.err.endswith(" (all of it was rolled back)\n")
+    assert done.err.endswith(" (all of it was rolled back; what was sent last may still be carried out)\n")
     assert PREFIX + "groups" not in annotations(server)

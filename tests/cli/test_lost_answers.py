@@ -248,7 +248,7 @@ CLAIMS = {
 END = re.compile(r" \((\d+) of (\d+) changed before that\)$")
 ROLLED = re.compile(
     r" \((?:all of it was rolled back|(?:(\d+) objects? of \d+ could not be rolled back)?(?:, )?"
-    r"(?:(\d+) objects? of \d+ may be changed)?)\)$"
+    r"(?:(\d+) objects? of \d+ may be changed)?)(; what was sent last may still be carried out)?\)$"
 )
 
 
@@ -261,7 +261,11 @@ def claimed(told: Told, plan: ChangePlan, case: Case) -> list[str]:
         claims = [_claim(told, target) for target in targets]
         end = ROLLED.search(told.last)
         assert end, told
-        assert [int(number or 0) for number in end.groups()] == [claims.count("wanted"), claims.count("unknown")], told
+        counts = [int(number or 0) for number in end.groups()[:2]]
+        assert counts == [claims.count("wanted"), claims.count("unknown")], told
+        hit = name_of(plan.changes[1 if case.rollback else case.at].object)
+        is_open = any(line.startswith(f"{hit}: read again, it is as before; ") for line in told.lines)
+        assert is_open is bool(end[3]), told
         return claims
     found = END.search(told.last)
     done = int(found[1]) if found else 0
@@ -293,6 +297,8 @@ def wrong(
                 told = carried_out(way.there, plan, case, capsys)
                 said, stored = claimed(told, plan, case), written(way.server, plan)
                 failed = bool(told.last)
+                if case.rollback:
+                    assert f"{name_of(plan.changes[1].object)}: not changed: " in "\n".join(told.lines), told
                 expected = case.rollback or not applies or not readable
                 if not is_right(said, stored, readable=readable) or failed != expected:
                     found.append((case.label, applies, readable, said, stored, told))
@@ -351,7 +357,8 @@ def test_a_write_that_is_never_answered_is_looked_after(
     assert claimed(told, plan, case) == written(way.server, plan), told
     assert bool(told.last) is not applies
     way.server.rules.clear()
-    over.set()
+    over.set()  # it is carried out now
+    assert applies or told.last.endswith("; what was sent last may still be carried out)")
 
 
 def test_what_others_did_meanwhile_is_told_and_kept(way: Way, capsys: pytest.CaptureFixture[str]) -> None:

@@ -386,24 +386,26 @@ def seen(watch: ClusterWatch) -> str:
     return leases[0].seen
 
 
-def test_a_lease_is_as_old_as_when_its_watch_last_brought_something(
+def test_a_lease_is_as_old_as_when_its_watch_last_brought_something_by_the_clock_of_the_server(
     api: ApiServer, watch: ClusterWatch, now: list[str]
 ) -> None:
-    listed = now[0]
+    api.date = "Thu, 01 Jan 2026 00:02:00 GMT"  # two minutes ahead
+    listed = "2026-01-01T00:02:00Z"
     assert seen(watch) == listed
     api.wait_for(LEASES, 1)
     now[0] = "2026-01-01T00:10:00Z"
     assert seen(watch) == listed
-    api.put(lease("2026-01-01T00:09:59Z"))
-    while seen(watch) != now[0]:
+    api.put(lease("2026-01-01T00:11:59Z"))
+    while seen(watch) != "2026-01-01T00:12:00Z":
         assert changed(watch)
     now[0] = "2026-01-01T00:20:00Z"
     api.bookmark()
-    while seen(watch) != now[0]:
+    while seen(watch) != "2026-01-01T00:22:00Z":
         assert changed(watch)
 
 
 def test_a_lease_whose_watch_has_failed_is_listed_anew(api: ApiServer, watch: ClusterWatch, now: list[str]) -> None:
+    api.date = "no date at all"
     watch.snapshot()
     api.wait_for(LEASES, 1)
     now[0] = "2026-01-01T00:10:00Z"

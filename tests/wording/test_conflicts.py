@@ -36,6 +36,7 @@ def test_a_rollback_is_told_object_by_object() -> None:
         conflicts.end_of_rollback("no", 1, 2, 4),
         conflicts.end_of_rollback("no", 0, 1, 4),
         conflicts.end_of_rollback("no", 0, 0, 4),
+        conflicts.end_of_rollback("no", 0, 0, 4, is_open=True),
     ] == [
         "a: not changed: no",
         "b: changed, and rolled back",
@@ -46,6 +47,7 @@ def test_a_rollback_is_told_object_by_object() -> None:
         "no (1 object of 4 could not be rolled back, 2 objects of 4 may be changed)",
         "no (1 object of 4 may be changed)",
         "no (all of it was rolled back)",
+        "no (all of it was rolled back; what was sent last may still be carried out)",
     ]
 
 

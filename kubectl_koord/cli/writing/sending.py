@@ -190,7 +190,8 @@ def _rolled_back(
     leaving.say("")
     reason = error.reason if isinstance(error, _UnsureError) else error.message
     left, unknown = states.count("otherwise"), states.count("unknown")
-    return KoordError(sentences.end_of_rollback(reason, left, unknown, len(changes)))
+    is_open = states[:1] == ["before"]
+    return KoordError(sentences.end_of_rollback(reason, left, unknown, len(changes), is_open=is_open))
 
 
 def _line(target: str, error: KoordError) -> str:

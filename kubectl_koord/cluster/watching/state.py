@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from kubectl_koord.cluster import source
@@ -12,6 +13,7 @@ from kubectl_koord.cluster.kinds import LEASE
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.reading.lists import Lists
 from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.model.values.moments import between
 
 _EVENTS_PER_POOL = 100_000
 
@@ -31,6 +33,7 @@ class State:
         self._events = 0
         self._interrupted: dict[str, str] = {}
         self._lease_heard = ""
+        self._server_ahead = timedelta()
 
     def more_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
         """Return the kinds that a question which rests on these rests on besides, as things are."""
@@ -64,8 +67,10 @@ class State:
                 self.collector.forget(kind)
                 if kind in self._gaps and self._gaps[kind].code == "unavailable":
                     del self._gaps[kind]
-            if LEASE.name in found.values:
-                self._lease_heard = source.now()
+            listed = source.lease_seen(found)
+            if listed is not None:
+                self._server_ahead = between(source.now(), listed) or timedelta()
+                self._lease_heard = self._server_now()
             for gap in source.absorb(found, self.collector):
                 self._gaps[gap.kind] = gap
             self.narrowed = self.narrowed or bool(found.namespace_only)
@@ -101,7 +106,7 @@ class State:
         """Take note that the watch of a kind has brought something, if only that nothing has happened."""
         if kind == LEASE.name:
             with self._lock:
-                self._lease_heard = source.now()
+                self._lease_heard = self._server_now()
                 self._notify()
 
     def lose(self, gap: Gap) -> None:
@@ -124,6 +129,10 @@ class State:
                 os.close(self.changed)
                 os.close(self._write_end)
                 self._write_end, self._is_notified = -1, True
+
+    def _server_now(self) -> str:
+        """Return this moment by the clock of the server, as far as it has told: the scheduler's is nearer to that."""
+        return (datetime.fromisoformat(source.now()) + self._server_ahead).isoformat().replace("+00:00", "Z")
 
     def _notify(self) -> None:
         if not self._is_notified:

@@ -116,11 +116,15 @@ def not_sent(target: str) -> str:
     return f"{target}: not sent"
 
 
-def end_of_rollback(reason: str, left: int, unknown: int, of: int) -> str:
-    """Return the last line after a failure half-way: how many objects are changed, and of how many nobody knows."""
+def end_of_rollback(reason: str, left: int, unknown: int, of: int, *, is_open: bool = False) -> str:
+    """Return the last line after a failure half-way: how many objects are changed, and of how many nobody knows.
+
+    It `is_open` where the request that failed may still be carried out.
+    """
     states = [f"{count(left, 'object')} of {of} could not be rolled back"] if left else []
     states += [f"{count(unknown, 'object')} of {of} may be changed"] if unknown else []
-    return f"{reason} ({', '.join(states) or 'all of it was rolled back'})"
+    later = "; what was sent last may still be carried out" if is_open else ""
+    return f"{reason} ({', '.join(states) or 'all of it was rolled back'}{later})"
 
 
 def _by(manager: str) -> str:
