@@ -5,14 +5,18 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kubectl_koord.cluster.api.connection import Connection, take_connection
-from kubectl_koord.cluster.api.direct import kubeconfig
+from kubectl_koord.cluster.api.direct import client, kubeconfig
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Tls
 from tests.cluster.conftest import Reach, pod
+from tests.cluster.seen import raw
 
 PODS = "/api/v1/pods"
 V1 = "client.authentication.k8s.io/v1"
@@ -56,7 +60,6 @@ def test_a_flag_that_cannot_be_honoured_is_refused_by_name(
         {"as-uid": "1", "token": "t"},
         {"as-user-extra": {"a": ["b"]}, "token": "t"},
         {"auth-provider": {"name": "oidc"}},
-        {"username": "u", "password": "p"},
     ],
 )
 def test_a_user_that_cannot_be_honoured_is_refused_by_name(
@@ -65,16 +68,6 @@ def test_a_user_that_cannot_be_honoured_is_refused_by_name(
     message = refusal(reach, f"--kubeconfig={secure.kubeconfig(tmp_path, user=user)}")
     assert message.startswith("error: the field '")
     assert not secure.log
-
-
-def test_several_kubeconfig_files_are_refused(
-    server: ApiServer, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = os.environ["KUBECONFIG"]
-    monkeypatch.setenv("KUBECONFIG", os.pathsep.join([first, str(server.kubeconfig(tmp_path))]))
-    assert "KUBECONFIG with several files" in refusal(reach)
-    monkeypatch.setenv("KUBECONFIG", os.pathsep.join(["", first, first]))
-    reach().open(PODS).close()
 
 
 def test_a_policy_on_plugins_is_not_bypassed(
@@ -169,11 +162,20 @@ def test_without_any_configuration_one_line_says_so(reach: Reach) -> None:
     assert kubeconfig.namespace(Connection()) == "default"
 
 
-@pytest.mark.parametrize("text", ["- a\n", "a: [\n", "\t\n: x\n", "!!python/object:os.system {}\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["- a\n", "a: [\n", "\t\n: x\n", "!!python/object:os.system {}\n", "a: !!bool x\n", "a: &a [*a]\n", "[" * 9999],
+)
 def test_a_broken_kubeconfig_is_one_line(tmp_path: Path, reach: Reach, text: str) -> None:
     path = tmp_path / "broken"
     path.write_text(text)
     assert refusal(reach, f"--kubeconfig={path}").startswith("error: error loading config file")
+
+
+def test_without_a_home_there_is_no_kubeconfig_of_ones_own(reach: Reach, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many pods run as a user without an entry anywhere."""
+    monkeypatch.delenv("HOME")
+    assert refusal(reach) == "error: no configuration has been provided: no kubeconfig, no pod, no --server"
 
 
 def test_a_server_flag_alone_is_enough(reach: Reach) -> None:
@@ -230,7 +232,167 @@ def test_what_is_slow_to_import_is_not_imported_where_kubectl_is_found() -> None
 def test_flags_overrule_the_kubeconfig(server: ApiServer) -> None:
     connection, _ = take_connection(["--server=https://h", "--token=t", "--certificate-authority=/ca", "--user=test"])
     access = kubeconfig.load(connection)
-    assert access.cluster["server"] == "https://h"
-    assert access.cluster["certificate-authority"] == "/ca"
-    assert access.user == {"token": "t"}
+    assert (access.cluster.server, access.cluster.certificate_authority) == ("https://h", "/ca")
+    assert access.user == kubeconfig.User(token="t")  # noqa: S106
     assert not server.log
+
+
+SECRET = "S3CRET"  # noqa: S105
+_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(
+        ["", "\0", "https://[", "http://a:b", "https://u:S3CRET@h:99999", "/", "S3CRET\n", "é", "a/\0b", "0x", "=="]
+    ),
+)
+_ODD = st.recursive(
+    _SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=5,
+)
+_ODD_PATHS = st.lists(
+    st.sampled_from(
+        [
+            *(("clusters", 0, "cluster", name) for name in ("server", "tls-server-name", "proxy-url", "extensions")),
+            *(("clusters", 0, "cluster", f"certificate-authority{end}") for end in ("", "-data")),
+            ("clusters", 0, "cluster", "insecure-skip-tls-verify"),
+            *(("users", 0, "user", name) for name in ("token", "tokenFile", "username", "password", "exec", "as")),
+            *(("users", 0, "user", f"client-{name}{end}") for name in ("key", "certificate") for end in ("", "-data")),
+            *(("users", 0, "user", "exec", name) for name in ("command", "args", "env", "apiVersion", "installHint")),
+            *(("contexts", 0, "context", name) for name in ("cluster", "user", "namespace")),
+            *((section, 0, "name") for section in ("clusters", "users", "contexts")),
+            *((section, 0) for section in ("clusters", "users", "contexts")),
+            *((section,) for section in ("clusters", "users", "contexts", "current-context", "apiVersion", "kind")),
+            (),
+        ]
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def _with(whole: Any, path: tuple[str | int, ...], value: object) -> Any:  # noqa: ANN401
+    """Return a value with another one at a place, where there is such a place."""
+    if not path:
+        return value
+    at: Any = path[0]
+    if not isinstance(whole, dict | list) or (isinstance(whole, list) and at not in range(len(whole))):
+        return whole
+    changed: Any = whole.copy()
+    changed[at] = _with(changed[at] if isinstance(changed, list) else changed.get(at, {}), path[1:], value)
+    return changed
+
+
+@given(paths=_ODD_PATHS, data=st.data())
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_odd_kubeconfig_is_one_line_that_names_the_file_or_the_field(
+    paths: list[tuple[str | int, ...]], data: st.DataObject, tmp_path: Path
+) -> None:
+    """Whatever stands where: never a fault of ours, and no secret."""
+    plugin = {"apiVersion": V1, "command": str(tmp_path / "nowhere"), "interactiveMode": "Never"}
+    config: Any = {
+        "current-context": "x",
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": data.draw(st.sampled_from([{"token": SECRET}, {"exec": plugin}]))}],
+    }
+    for path in paths:
+        config = _with(config, path, data.draw(_ODD))
+    file = tmp_path / "config"
+    file.write_text(json.dumps(config))
+    connection, _ = take_connection([f"--kubeconfig={file}"])
+    for ask in (kubeconfig.namespace, kubeconfig.target, lambda given: client.start(given, writes=False).open(PODS)):
+        try:
+            ask(connection)
+        except KoordError as error:
+            assert len(error.message.splitlines()) == 1  # noqa: PT017 - that there is none is as good
+            assert SECRET not in error.message  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("section", "entry", "said"),
+    [
+        ("users", {"name": "u", "user": {"token": 1}}, "users[0].user.token: expected `str`, got `int`"),
+        (
+            "users",
+            {"name": "u", "user": {"exec": {"args": "a"}}},
+            "users[0].user.exec.args: expected `array`, got `str`",
+        ),
+        ("clusters", [1], "clusters[0]: expected `object`, got `array`"),
+        (
+            "clusters",
+            {"name": "c", "cluster": {"insecure-skip-tls-verify": "yes"}},
+            "clusters[0].cluster.insecure-skip-tls-verify: expected `bool`, got `str`",
+        ),
+    ],
+)
+def test_a_field_of_another_type_is_named_with_its_file(
+    reach: Reach, tmp_path: Path, section: str, entry: object, said: str
+) -> None:
+    file = tmp_path / "config"
+    file.write_text(json.dumps({section: [entry]}))
+    assert refusal(reach, f"--kubeconfig={file}") == f'error: error loading config file "{file}": {said}'
+
+
+@pytest.mark.parametrize(
+    ("cluster", "said"),
+    [
+        ({"server": "https://[::1"}, "server of the kubeconfig must be a URL or a host:port pair"),
+        ({"server": "ftp://h"}, "server of the kubeconfig has an unsupported protocol scheme: http or https is needed"),
+        (
+            {"proxy-url": "gopher://u:pw@h"},
+            "proxy-url of the kubeconfig has an unsupported scheme: it must be http, https, or socks5",
+        ),
+        ({"certificate-authority-data": "?"}, "certificate-authority-data of the kubeconfig is no base64"),
+        (
+            {"certificate-authority": "a\0b", "certificate-authority-data": ""},
+            "certificate-authority of the kubeconfig is no path",
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named_by_its_field(
+    secure: ApiServer, reach: Reach, tmp_path: Path, cluster: dict[str, object], said: str
+) -> None:
+    file = secure.kubeconfig(tmp_path, cluster=cluster)
+    assert refusal(reach, f"--kubeconfig={file}") == f"error: invalid configuration: {said}"
+
+
+def test_a_kubeconfig_without_an_end_is_refused(reach: Reach) -> None:
+    assert refusal(reach, "--kubeconfig=/dev/zero").endswith('"/dev/zero": it is larger than 8 MiB')
+
+
+def test_what_aliases_stand_for_is_counted(reach: Reach, tmp_path: Path) -> None:
+    """A few lines may unfold to gigabytes."""
+    file = tmp_path / "config"
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x]"]
+    lines += [f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 8)}]" for at in range(1, 12)]
+    file.write_text("\n".join(lines))
+    assert refusal(reach, f"--kubeconfig={file}").endswith("it has more than 200,000 values")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nxxxxxxxx", "unexpected EOF"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 50, "net/http: too many 1xx informational responses"),
+        (b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 50, "net/http: too many 1xx informational responses"),
+        (b"HTTP/1.1 102 Processing\r\n" + b"x: y\r\n" * 300, "net/http: server response headers exceeded what is read"),
+        (b"HTTP/1.1 OK\r\n\r\n", "net/http: malformed HTTP request or response"),
+    ],
+)
+def test_http_that_is_none_is_one_line(reach: Reach, answer: bytes, said: str) -> None:
+    with raw(answer) as port, pytest.raises(KoordError) as caught:
+        reach(f"--server=http://127.0.0.1:{port}").open(PODS).read()
+    assert "\n" not in caught.value.message
+    assert caught.value.message.startswith("Unable to connect to the server: ")
+    assert said in caught.value.message
+
+
+def test_interim_answers_are_skipped(reach: Reach) -> None:
+    interim = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+    with raw(interim + b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}") as port:
+        body = reach(f"--server=http://127.0.0.1:{port}").open(PODS)
+        assert (body.status, body.read()) == (200, b"{}")

@@ -31,6 +31,7 @@ from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.verbs import VERBS
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.direct.credentials import Credentials
+from kubectl_koord.cluster.api.direct.kubeconfig import Cluster
 from kubectl_koord.cluster.api.direct.tls import context_of
 from kubectl_koord.cluster.rbac import lean
 from tests.apiserver import RESOURCES, ApiServer, Request, Rule, Tls
@@ -214,7 +215,7 @@ def test_09_an_authority_without_key_identifiers_is_trusted_and_no_other(
     koord: Run, tls: Tls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From Python 3.13 on such authorities are refused unless one flag of OpenSSL is off."""
-    trusting = context_of({"certificate-authority": str(tls.certificate)}, Credentials())
+    trusting = context_of(Cluster(certificate_authority=str(tls.certificate)), Credentials())
     assert not trusting.verify_flags & ssl.VERIFY_X509_STRICT
     assert (trusting.verify_mode, trusting.check_hostname) == (ssl.CERT_REQUIRED, True)
     with ApiServer(world(), token=CANARY, tls=tls) as api:

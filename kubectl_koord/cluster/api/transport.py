@@ -14,6 +14,7 @@ USER_AGENT = f"kubectl-koord/{__version__}"
 
 _BEFORE_HINT = "#client-go-credential-plugins"  # the end of a link: what follows is installHint of the kubeconfig
 _FAILED = "Unable to connect to the server: "
+_LONGEST = 1000  # a server's header may stand in a reason
 
 
 class Interrupted(KoordError):  # noqa: N818
@@ -151,7 +152,7 @@ def unsent(reason: str, hint: str = "") -> Unsent:
 def _unable(reason: str, hint: str) -> str:
     lines = reason.strip().splitlines() or ["EOF"]
     advice = " ".join((hint or reason.partition(_BEFORE_HINT)[2]).split())
-    return f"{_FAILED}{lines[0].rstrip()}{f' ({advice})' if advice else ''}"
+    return f"{_FAILED}{lines[0].rstrip()[:_LONGEST]}{f' ({advice[:_LONGEST]})' if advice else ''}"
 
 
 def refused(address: str) -> Unsent:

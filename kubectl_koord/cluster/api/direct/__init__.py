@@ -1,5 +1,5 @@
-"""Without kubectl: the connection pool of the `kubernetes` client library.
+"""Without kubectl: the connections of the `kubernetes` client library.
 
-Only the pool is used. Which server, and as whom, is settled in `kubeconfig` and `credentials`; nothing is retried,
-redirected or sent without credentials.
+TLS, proxies and the pool are the library's. Which server and proxy, and as whom, is settled here, as client-go has it
+(docs/decisions/0016-kubeconfig-of-our-own.md); nothing is retried, redirected or sent without credentials.
 """

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 from collections.abc import Iterator, Mapping
+from http.client import HTTPException
 from typing import Any
 
 from urllib3.exceptions import HTTPError, ReadTimeoutError
@@ -50,7 +51,7 @@ class ClientBody:
             yield from self._response.stream(PIECE)
         except (TimeoutError, ReadTimeoutError):
             raise self.deadline.error(no_body_in_time) from None
-        except (HTTPError, OSError, ValueError):
+        except (HTTPError, HTTPException, OSError, ValueError):
             raise unable("unexpected EOF") from None
 
     def prolong(self, seconds: float) -> None:
@@ -73,7 +74,7 @@ class ClientBody:
             piece: bytes = self._response.read(size)
         except (TimeoutError, ReadTimeoutError):
             raise self.deadline.error(no_body_in_time) from None
-        except (HTTPError, OSError):
+        except (HTTPError, HTTPException, OSError, ValueError):
             raise interrupted() from None
         return piece
 

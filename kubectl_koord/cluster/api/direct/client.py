@@ -2,16 +2,20 @@
 
 import io
 import threading
+from http.client import HTTPException, HTTPResponse
 from typing import Any
 
 import urllib3
+from msgspec import structs
 from urllib3.exceptions import HTTPError
 
 from kubectl_koord.cluster.api import limits
 from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.direct import credentials, failures, kubeconfig, tls
+from kubectl_koord.cluster.api.direct import addresses, credentials, failures, kubeconfig, tls
+from kubectl_koord.cluster.api.direct.addresses import Way
 from kubectl_koord.cluster.api.direct.body import PIECE, ClientBody, Forbidden
 from kubectl_koord.cluster.api.direct.credentials import Credentials
+from kubectl_koord.cluster.api.direct.kubeconfig import Cluster
 from kubectl_koord.cluster.api.limits import Deadline, Limits, Notify, TimedReader
 from kubectl_koord.cluster.api.transport import USER_AGENT, Reply, checked
 from kubectl_koord.cluster.bounds import BOUNDS
@@ -21,6 +25,8 @@ _READS = frozenset({"GET"})
 _WRITES = frozenset({"GET", "PATCH", "POST"})
 _DIAL_SECONDS = 30.0
 _CONNECTIONS = 64
+_INTERIM, _MOST_INTERIM = range(100, 200), 5
+_HEADERS, _LINE = 200, 64 * 1024
 
 
 class ClientTransport(Closing):
@@ -34,18 +40,18 @@ class ClientTransport(Closing):
         methods: frozenset[str],
         notify: Notify | None = None,
     ) -> None:
-        """Keep the pool; `target` is the server's address and our token."""
+        """Keep the pool; `target` is the server's address and what to send as Authorization."""
         self._connection = connection
         self._limits = Limits(connection, notify)
         self._current = _CurrentRequest()
         self._pool = pool
         timed = {scheme: _timed(kind, self._current) for scheme, kind in pool.pool_classes_by_scheme.items()}
         pool.pool_classes_by_scheme = timed
-        self._server, token = target
+        self._server, authorization = target
         self._methods = methods
         self._headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"}
-        if token:
-            self._headers["Authorization"] = f"Bearer {token}"
+        if authorization:
+            self._headers["Authorization"] = authorization
 
     def open(self, path: str) -> ClientBody:
         """Send a GET and return once the status is known.
@@ -117,7 +123,7 @@ class ClientTransport(Closing):
                 redirect=False,
                 preload_content=False,
             )
-        except (HTTPError, OSError) as problem:
+        except (HTTPError, HTTPException, OSError, ValueError) as problem:
             raise failures.failure(problem, self._server, deadline) from None
         return ClientBody(response, deadline)
 
@@ -142,10 +148,32 @@ class _Socket:
         return getattr(self._connected, name)
 
 
+class _Response(HTTPResponse):
+    """Skips interim answers: no more of them than Go does, and others than 100, too."""
+
+    _interim = 0
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if status not in _INTERIM:
+                return version, status, reason
+            self._interim += 1
+            if self._interim > _MOST_INTERIM:
+                raise HTTPException("net/http: too many 1xx informational responses")
+            for _ in range(_HEADERS):
+                if self.fp.readline(_LINE) in (b"\r\n", b"\n", b""):
+                    break
+            else:
+                raise HTTPException("net/http: server response headers exceeded what is read")
+
+
 def _timed(kind: Any, current: _CurrentRequest) -> Any:  # noqa: ANN401
     """Return a kind of pool whose connections know the deadline of the current request."""
 
     class Timed(kind.ConnectionCls):  # type: ignore[misc]
+        response_class = _Response
+
         def connect(self) -> None:
             notice = threading.Timer(limits.NOTICE, current.deadline.notify)
             notice.daemon = True
@@ -169,24 +197,30 @@ def start(connection: Connection, *, writes: bool, notify: Notify | None = None)
 
     """
     access = kubeconfig.load(connection)
-    who = credentials.of(access)
-    server = str(access.cluster["server"]).rstrip("/")
-    pool = _pool(access.cluster, server, who)
-    return ClientTransport(connection, pool, (server, who.token), _WRITES if writes else _READS, notify)
+    server = addresses.server_of(access.cluster.server)
+    cluster = structs.replace(access.cluster, server=server.url)
+    proxy = addresses.proxy_of(cluster)
+    who = credentials.of(cluster, access.user)
+    pool = _pool(cluster, proxy, who)
+    # As Go has it, who is named in the URL comes before who is named elsewhere.
+    authorization = credentials.basic(server.name, server.password) or who.authorization
+    return ClientTransport(connection, pool, (server.url, authorization), _WRITES if writes else _READS, notify)
 
 
-def _pool(cluster: dict[str, Any], server: str, who: Credentials) -> Any:  # noqa: ANN401
+def _pool(cluster: Cluster, proxy: Way | None, who: Credentials) -> Any:  # noqa: ANN401
     from kubernetes import client  # noqa: PLC0415 - takes long, and a kubeconfig may be at fault before
 
     configuration = client.Configuration()
-    configuration.host = server
+    configuration.host = cluster.server
     configuration.connection_pool_maxsize = _CONNECTIONS
-    configuration.verify_ssl = not cluster.get("insecure-skip-tls-verify")
-    configuration.tls_server_name = cluster.get("tls-server-name") or None
-    if cluster.get("proxy-url"):
-        configuration.proxy = cluster["proxy-url"]
+    configuration.verify_ssl = not cluster.insecure_skip_tls_verify
+    configuration.tls_server_name = cluster.tls_server_name or None
+    configuration.proxy = proxy.url if proxy else None
+    configuration.no_proxy = ""  # which proxy is decided
+    if proxy and proxy.name:
+        configuration.proxy_headers = urllib3.make_headers(proxy_basic_auth=f"{proxy.name}:{proxy.password}")
     pool = client.rest.RESTClientObject(configuration).pool_manager
-    if server.startswith("https"):
+    if cluster.server.startswith("https"):
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         pool.connection_pool_kw["ssl_context"] = tls.context_of(cluster, who)
     return pool

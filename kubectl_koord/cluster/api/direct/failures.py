@@ -34,7 +34,14 @@ def failure(problem: Exception, server: str, deadline: Deadline) -> KoordError:
     last = chain[-1]
     if any(isinstance(cause, NewConnectionError) for cause in chain):
         return unsent(str(last))
-    return unable("EOF" if "RemoteDisconnected" in type(last).__name__ else str(last))
+    return unable(_said(last))
+
+
+def _said(problem: BaseException) -> str:
+    """Return what a failure says of itself, unless its text may quote what is secret."""
+    if isinstance(problem, ValueError):
+        return "net/http: malformed HTTP request or response"
+    return "EOF" if "RemoteDisconnected" in type(problem).__name__ else str(problem)
 
 
 def _causes(problem: BaseException | None) -> Iterator[BaseException]:

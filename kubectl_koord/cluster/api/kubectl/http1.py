@@ -6,6 +6,7 @@ of 32 KiB.
 
 import contextlib
 import io
+import re
 import socket
 from collections.abc import Iterator, Mapping
 
@@ -18,7 +19,8 @@ _BUFFER = 256 * 1024
 _LINE = 64 * 1024
 _HEADERS = 200
 _PIECE = 64 * 1024
-_INTERIM = range(100, 200)
+_INTERIM, _MOST_INTERIM = range(100, 200), 5
+_SIZE = re.compile(rb"[0-9a-fA-F]+")
 _NO_BODY = (204, 304)
 
 
@@ -46,15 +48,17 @@ class SocketBody:
 
         """
         try:
-            self._read_head()
-            while self.status in _INTERIM:
+            for _ in range(_MOST_INTERIM + 1):
                 self._read_head()
+                if self.status not in _INTERIM:
+                    return
         except TimeoutError:
             raise self.deadline.error(no_headers_in_time) from None
         except (OSError, EOFError):
             raise unable("unexpected EOF") from None
         except ValueError:
             raise unable("net/http: malformed HTTP response") from None
+        raise unable("net/http: too many 1xx informational responses")
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next `size` bytes, fewer only at the end; all that is left for -1."""
@@ -129,7 +133,10 @@ class SocketBody:
         return count
 
     def _next_chunk(self) -> None:
-        self._left = int(self._line().split(b";")[0], 16)
+        size = self._line().split(b";")[0].strip()
+        if not _SIZE.fullmatch(size):
+            raise ValueError
+        self._left = int(size, 16)
         if self._left == 0:
             self._chunked = False
             while self._line():
@@ -146,6 +153,8 @@ class SocketBody:
             name, _, value = line.decode("latin-1").partition(":")
             key = name.strip().lower()
             headers[key] = f"{headers[key]}, {value.strip()}" if key in headers and key == "warning" else value.strip()
+        else:
+            raise ValueError
         self.status, self.headers = int(status), headers
         self._chunked = headers.get("transfer-encoding", "").lower() == "chunked"
         self._left = self._length()
@@ -154,6 +163,8 @@ class SocketBody:
         if self._chunked or self.status in _NO_BODY or self.status in _INTERIM:
             return 0
         length = self.headers.get("content-length")
+        if length is not None and not length.isdecimal():
+            raise ValueError
         return None if length is None else int(length)
 
     def _line(self) -> bytes:
