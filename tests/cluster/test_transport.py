@@ -225,7 +225,8 @@ def test_nothing_is_sent_to_a_server_that_is_not_trusted(secure: ApiServer, reac
     assert not secure.log
 
 
-def test_nothing_is_retried(server: ApiServer, reach: Reach) -> None:
+def test_a_way_itself_sends_a_request_once(server: ApiServer, reach: Reach) -> None:
+    """What the server asks to be sent again is sent again in the layer above both ways (test_retrying.py)."""
     server.rules.append(Rule(PODS, 429, "TooManyRequests", "slow down", headers={"Retry-After": "1"}))
     body = reach().open(PODS)
     assert body.status == 429
