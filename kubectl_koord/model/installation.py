@@ -1,5 +1,6 @@
 """How Koordinator is installed: what `doctor` alone looks at."""
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
@@ -10,6 +11,14 @@ from kubectl_koord.model.others.descheduler import Descheduler
 TREE_MANAGER = "--enable-network-topology-manager"
 """The flag with which koord-scheduler builds a topology tree; without it there is none."""
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+
+_RELEASE = re.compile(r":v?(\d+)\.(\d+)(?:\.(\d+))?(?:[.\-+@].*)?$")
+_OF_MAIN = re.compile(r":(?:main|master)(?:[.\-@].*)?$")
+_DATE = re.compile(r":[^/]*?(20\d\d)-?(\d\d)-?(\d\d)(?!\d)[^/]*$")
+_NEWEST = {(1, 7): 0, (1, 8): 0}
+_LAST_DAY = "20260724"
+COMPARED = "1.7.0, 1.8.0 and main as of July 2026"
+"""The schedulers whose recorded decisions the answers are compared with."""
 
 ConfigState: TypeAlias = Literal["absent", "unreadable", "read"]
 
@@ -112,6 +121,33 @@ class Right(Struct, frozen=True):
 
     resource: str
     commands: tuple[str, ...] = ()
+
+
+def of_main(image: str) -> bool:
+    """Tell whether an image's tag is one of main's: by its name, or by a day after that of the main that is known."""
+    return _OF_MAIN.search(image) is not None or _is_later(image)
+
+
+def is_newer(image: str) -> bool:
+    """Tell whether an image may be newer than all that answers are compared with; nothing is told by a private tag."""
+    found = _RELEASE.search(image)
+    if found is None:
+        return of_main(image) and not _is_earlier(image)
+    release = (int(found[1]), int(found[2]))
+    return release > max(_NEWEST) or int(found[3] or 0) > _NEWEST.get(release, int(found[3] or 0))
+
+
+def _day(image: str) -> str:
+    found = _DATE.search(image)
+    return "".join(found.groups()) if found is not None else ""
+
+
+def _is_later(image: str) -> bool:
+    return _day(image) > _LAST_DAY
+
+
+def _is_earlier(image: str) -> bool:
+    return "" < _day(image) <= _LAST_DAY
 
 
 def manages_topology(flags: Collection[str]) -> bool:

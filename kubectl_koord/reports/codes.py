@@ -196,6 +196,7 @@ DoctorCode: TypeAlias = (
         "deployment-missing",
         "deployment-unavailable",
         "version-unsupported",
+        "version-newer",
         "versions-differ",
         "no-scheduler",
         "lease-missing",

@@ -546,3 +546,11 @@ def test_without_awareness_members_that_need_not_wait_are_placed_where_they_fit(
 def test_a_partner_whose_pods_all_run_is_not_missing() -> None:
     drawing = FREE.with_gang("job", 1, groups=BOTH).with_running("peer-0", on="n1", gang="default/peer")
     assert why_of(drawing).cause is None
+
+
+def test_a_list_tells_of_pods_that_are_in_gangs_of_another_scheduler() -> None:
+    drawing = FREE.with_pod("a", foreign_gang="spec.schedulingGroup").with_pod("b", foreign_gang="spec.schedulingGroup")
+    drawing = drawing.with_pod("c", foreign_gang="spec.schedulingGroup", scheduler="x").with_gang("job", 1)
+    assert [(one.code, one.message[:44]) for one in every_pending(drawing).warnings] == [
+        ("foreign-gang-marker", "Koordinator ignores spec.schedulingGroup of ")
+    ]

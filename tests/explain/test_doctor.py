@@ -212,6 +212,14 @@ CASES: dict[str, tuple[Change, str, str, Change]] = {
             deployments=tuple(structs.replace(one, image=f"r/{one.name}:v1.7.0") for one in INSTALLED.deployments)
         ),
     ),
+    "version-newer": (
+        installed(
+            deployments=tuple(structs.replace(one, image=f"r/{one.name}:v1.9.0") for one in INSTALLED.deployments)
+        ),
+        "warning",
+        "Deployment/koord-scheduler",
+        lambda drawn: drawn,
+    ),
     "versions-differ": (
         manager(image="other.registry:5000/koord-manager:v1.7.1"),
         "warning",

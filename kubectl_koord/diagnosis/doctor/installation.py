@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from kubectl_koord.diagnosis.doctor.finding import found, was_read
 from kubectl_koord.engine.admission.leader import NoLeader, no_leader
-from kubectl_koord.model.installation import WEBHOOKS, Deployment, Installation
+from kubectl_koord.model.installation import WEBHOOKS, Deployment, Installation, is_newer
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation.doctor import Finding, Severity
 from kubectl_koord.wording.basis import lease_missing
@@ -51,6 +51,8 @@ def _deployments(installed: Installation, namespace: str) -> Iterator[Finding]:
     if scheduler is not None and release is not None and (int(release[1]), int(release[2])) < _OLDEST:
         message = sentences.unsupported(scheduler.image)
         yield found("version-unsupported", "warning", "Deployment", [scheduler.name], message)
+    if scheduler is not None and is_newer(scheduler.image):
+        yield found("version-newer", "warning", "Deployment", [scheduler.name], sentences.newer(scheduler.image))
     images = [one.image for one in known if one.image]
     if len({_tag(image) for image in images}) > 1:
         yield found("versions-differ", "warning", "Deployment", [one.name for one in known], sentences.differ(images))

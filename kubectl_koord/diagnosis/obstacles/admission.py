@@ -1,6 +1,8 @@
 """What blocks a gang or a pod before a node is looked at, and what is odd about it, as answers carry it."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from kubectl_koord.engine.admission.blockers import (
     Blocker,
@@ -28,12 +30,12 @@ from kubectl_koord.engine.reasons.prefilter import (
     UnreadableDeviceAnnotation,
     VolumesUnbound,
 )
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.pending import Cause
-from kubectl_koord.wording.refusals.admission import blocker_sentence, oddity_sentence
+from kubectl_koord.wording.refusals.admission import blocker_sentence, ignored_markers, oddity_sentence
 
 
 def cause(blocker: Blocker) -> Cause:
@@ -80,3 +82,12 @@ def warnings(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
     """Yield a warning for each setting of the subject that does not do what was meant."""
     for oddity in oddities(subject, snapshot, tree):
         yield Notice(oddity.code, oddity_sentence(oddity))
+
+
+def of_other_gangs(subjects: Iterable[Subject], snapshot: Snapshot) -> Iterator[Notice]:
+    """Yield a warning for each marker of another gang scheduler that lone pods carry, with how many do."""
+    profiles = snapshot.config.profiles
+    lone = chain.from_iterable(subject.pending for subject in subjects if isinstance(subject, PodSubject))
+    found = Counter(pod.foreign_gang for pod in lone if pod.foreign_gang and pod.scheduler in profiles)
+    for marker, number in sorted(found.items()):
+        yield Notice("foreign-gang-marker", ignored_markers(marker, number))

@@ -8,6 +8,7 @@ from kubectl_koord.diagnosis import (
     overview,
     visibility,
 )
+from kubectl_koord.diagnosis.obstacles import admission
 from kubectl_koord.diagnosis.quotas import holding
 from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
@@ -41,6 +42,7 @@ def every_pending(
         subjects = tuple(subject for subject in subjects if subject.key in kept)
     startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
     warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
+    warnings = (*warnings, *admission.of_other_gangs(subjects, snapshot))
     unread = visibility.unread(snapshot, "listing", namespace)
     is_selection = selector != EVERYTHING or bool(causes)
     return PendingGangsReport(

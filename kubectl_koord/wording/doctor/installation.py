@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from kubectl_koord.model.installation import COMPARED
 from kubectl_koord.wording.doctor.naming import some, verb
 from kubectl_koord.wording.words import count, listed
 
@@ -19,6 +20,11 @@ def unavailable(name: str, available: int, wanted: int) -> str:
 def unsupported(image: str) -> str:
     """Return that a version has neither topology nor job preemption."""
     return f"the image {image} is older than 1.7: it has no network topology and no preemption for gangs."
+
+
+def newer(image: str) -> str:
+    """Return that a version may decide otherwise than those which answers are compared with."""
+    return f"the image {image} may be newer than what answers are compared with: {COMPARED}."
 
 
 def differ(images: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ _REMEDIES: Mapping[DoctorCode, str] = {
     "deployment-missing": "Install it with Koordinator's Helm chart, or tell where it is with --koordinator-namespace.",
     "deployment-unavailable": ("Look at its pods and their logs: kubectl get pods -A -l koord-app=NAME"),
     "version-unsupported": "Upgrade Koordinator to 1.7 or later.",
+    "version-newer": "Upgrade this plugin; until then take answers with care where releases differ.",
     "versions-differ": "Upgrade with the Helm chart, so that both have one version.",
     "no-scheduler": "Look at the pods of koord-scheduler and their logs.",
     "lease-missing": "Look whether koord-scheduler runs, and with which leader election.",

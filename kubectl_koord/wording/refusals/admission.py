@@ -167,3 +167,12 @@ def oddity_sentence(oddity: Oddity) -> str:
             )
         case _:
             assert_never(oddity)
+
+
+def ignored_markers(marker: str, pods: int) -> str:
+    """Return that so many pods carry a marker of another gang scheduler."""
+    are = "it is scheduled alone" if pods == 1 else "they are scheduled each alone"
+    return (
+        f"Koordinator ignores {marker} of {count(pods, 'pod')}: {are}, not in a gang"
+        " (Koordinator's label is pod-group.scheduling.sigs.k8s.io)."
+    )

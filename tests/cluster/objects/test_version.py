@@ -29,7 +29,11 @@ from tests.cluster.objects.wire import collect, thing
         ("koord-scheduler:v1.8.0@sha256:0f", "1.8"),
         ("registry:5000/koord-scheduler:v1.7.0", "1.7"),
         ("registry:5000/koord-scheduler", None),
-        ("registry:1.8/koord-scheduler:main", None),
+        ("registry:1.8/koord-scheduler:main", "main"),
+        ("koord-scheduler:main-8a1b2c3d", "main"),
+        ("koord-scheduler:maintenance", None),
+        ("koord-scheduler:20261101-8a1b2c3d", "main"),
+        ("koord-scheduler:20240101-8a1b2c3d", None),
         ("koord-scheduler:latest", None),
         ("koord-scheduler@sha256:0f", None),
         ("koord-scheduler", None),
@@ -345,3 +349,35 @@ NOT_LATER = ("filter", "reserve")
 def test_the_profile_tells_where_reservations_are_not_enabled(plugins: str, lacks: tuple[str, ...]) -> None:
     found = configured(f"profiles:\n- schedulerName: koord-scheduler\n  plugins: {plugins}\n")
     assert found.plugins.lacks("Reservation") == lacks
+
+
+NEWER = "; the image may be newer than what answers are compared with, 1.7.0, 1.8.0 and main as of July 2026"
+
+
+@pytest.mark.parametrize(
+    ("image", "newer"),
+    [
+        ("koord-scheduler:v1.9.0", NEWER),
+        ("koord-scheduler:v1.9.0-rc.1", NEWER),
+        ("koord-scheduler:v2.0", NEWER),
+        ("koord-scheduler:v1.8.1", NEWER),
+        ("koord-scheduler:v1.7.2", NEWER),
+        ("koord-scheduler:main", NEWER),
+        ("koord-scheduler:master-8a1b2c3d", NEWER),
+        ("koord-scheduler:main-20261101", NEWER),
+        ("koord-scheduler:main-2026-07-25", NEWER),
+        ("koord-scheduler:main-20260724", ""),
+        ("koord-scheduler:v1.8.0", ""),
+        ("koord-scheduler:v1.8.0@sha256:0f", ""),
+        ("koord-scheduler:v1.7.0", ""),
+        ("koord-scheduler:v1.6.1", ""),
+        ("registry:5000/koord-scheduler", ""),
+        ("koord-scheduler:latest", ""),
+        ("", ""),
+    ],
+)
+def test_a_scheduler_that_may_be_newer_than_what_is_known_is_told(image: str, newer: str) -> None:
+    assert scheduler.version("main", image, None) == ("main", f"as requested{newer}")
+    found = scheduler.from_image(image)
+    if found is not None:
+        assert scheduler.version("", image, None) == (found, f"from the image tag{newer}")

@@ -13,7 +13,7 @@ from kubectl_koord.engine.admission.oddities import (
     SomeOfOtherScheduler,
     StalePhase,
 )
-from kubectl_koord.wording.refusals.admission import blocker_sentence, oddity_sentence
+from kubectl_koord.wording.refusals.admission import blocker_sentence, ignored_markers, oddity_sentence
 
 
 @pytest.mark.parametrize(
@@ -100,3 +100,14 @@ def test_what_blocks_is_told_in_a_sentence(blocker: Blocker, sentence: str) -> N
 )
 def test_what_is_odd_is_told_in_a_sentence(oddity: Oddity, sentence: str) -> None:
     assert oddity_sentence(oddity) == sentence
+
+
+@pytest.mark.parametrize(
+    ("pods", "who"),
+    [(1, "1 pod: it is scheduled alone"), (2, "2 pods: they are scheduled each alone")],
+)
+def test_markers_of_other_gang_schedulers_are_told_with_how_many_pods_carry_them(pods: int, who: str) -> None:
+    assert ignored_markers("spec.schedulingGroup", pods) == (
+        f"Koordinator ignores spec.schedulingGroup of {who}, not in a gang (Koordinator's label is"
+        " pod-group.scheduling.sigs.k8s.io)."
+    )

@@ -18,7 +18,7 @@ from kubectl_koord.model import objects
 from kubectl_koord.model.hardware.devices import DEVICE_SCORING
 from kubectl_koord.model.hardware.numa import NUMASettings
 from kubectl_koord.model.hardware.scoring import Scoring
-from kubectl_koord.model.installation import manages_topology
+from kubectl_koord.model.installation import COMPARED, is_newer, manages_topology, of_main
 from kubectl_koord.model.plugins import GATES
 from kubectl_koord.model.resource_claims import GATES as OF_CLAIMS
 from kubectl_koord.model.resource_claims import ClaimSettings
@@ -74,11 +74,11 @@ def lease(written: Lease) -> objects.Lease:
 def from_image(image: str) -> str | None:
     """Return the version whose behaviour fits the image's tag, None for a private tag.
 
-    Older releases than 1.7 read as 1.7, newer ones than 1.8 as main.
+    Older releases than 1.7 read as 1.7, newer ones than 1.8 as main, and so what is built of main.
     """
     match = _TAG.search(image)
     if match is None:
-        return None
+        return "main" if of_main(image) else None
     release = (int(match[1]), int(match[2]))
     if release <= (1, 7):
         return "1.7"
@@ -102,11 +102,12 @@ def version(chosen: str, image: str, of_crds: str | None) -> tuple[str, str]:
         of_crds: the version of Koordinator's CRDs, None where they do not tell it.
 
     """
+    newer = f"; the image may be newer than what answers are compared with, {COMPARED}" if is_newer(image) else ""
     if chosen:
-        return chosen, "as requested"
+        return chosen, f"as requested{newer}"
     by_image = from_image(image)
     if by_image:
-        return by_image, "from the image tag"
+        return by_image, f"from the image tag{newer}"
     if of_crds:
         return of_crds, "from the CRDs"
     return NEWEST_RELEASE, "assumed: newest known release"

@@ -13,7 +13,7 @@ from kubectl_koord.cluster.objects.fields.owners import references
 from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.pods import reservations
-from kubectl_koord.cluster.objects.pods.fields import FINISHED, Pod
+from kubectl_koord.cluster.objects.pods.fields import FINISHED, Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.listed_fields import BoundPod, ListedPod
 from kubectl_koord.cluster.objects.pods.pool import BOOKED, PodLabels, PodPool
 from kubectl_koord.model import pods
@@ -213,11 +213,18 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         labels=pool.labels(meta.labels),
         resource_version=meta.resource_version or "",
         uid=meta.uid or "",
-        foreign_gang="" if gang else gangs.foreign_gang(meta),
+        foreign_gang="" if gang else _native_group(spec) or gangs.foreign_gang(meta),
         volcano_group=gangs.volcano_group(meta),
         owners=shared(references(meta)),
         resource_claims=tuple(_claims(written)) if spec.resource_claims else (),
     )
+
+
+def _native_group(spec: PodSpec) -> str:
+    """Return the field by which a pod is in a gang of Kubernetes' own, empty for none."""
+    if spec.scheduling_group is not None and spec.scheduling_group.pod_group_name:
+        return "spec.schedulingGroup"
+    return "spec.workloadRef" if spec.workload_ref is not None and spec.workload_ref.name else ""
 
 
 def _scheduler(written: Pod) -> str:

@@ -108,6 +108,18 @@ class Gate(Struct, gc=False, omit_defaults=True):
     name: str = ""
 
 
+class SchedulingGroup(Struct, gc=False, omit_defaults=True, rename="camel"):
+    """spec.schedulingGroup: the PodGroup of Kubernetes' own group scheduling.k8s.io that a pod is in."""
+
+    pod_group_name: str = ""
+
+
+class WorkloadReference(Struct, gc=False, omit_defaults=True, rename="camel"):
+    """spec.workloadRef, which was there before it."""
+
+    name: str = ""
+
+
 class PodResourceClaim(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec.resourceClaims[]."""
 
@@ -131,6 +143,8 @@ class PodSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     tolerations: list[Toleration] | None = None
     topology_spread_constraints: list[SpreadConstraint] | None = None
     scheduling_gates: list[Gate] | None = None
+    scheduling_group: SchedulingGroup | None = None
+    workload_ref: WorkloadReference | None = None
     volumes: list[Volume] | None = None
     resource_claims: list[PodResourceClaim] | None = None
 

@@ -50,6 +50,8 @@ class ListedSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     tolerations: Raw = ABSENT
     topology_spread_constraints: Raw = ABSENT
     scheduling_gates: Raw = ABSENT
+    scheduling_group: Raw = ABSENT
+    workload_ref: Raw = ABSENT
     volumes: Raw = ABSENT
     resource_claims: Raw = ABSENT
 
