@@ -360,6 +360,30 @@ def test_a_value_that_cannot_be_used_is_named_by_its_field(
     assert refusal(reach, f"--kubeconfig={file}") == f"error: invalid configuration: {said}"
 
 
+@pytest.mark.parametrize(
+    ("user", "context", "said"),
+    [
+        ({"client-key": "a\rb"}, {}, 'error: unable to read client-key "/'),
+        ({"token": "t"}, {"cluster": "a\u2028b"}, 'error: cluster "a\\u2028b" does not exist'),
+        ({"token": "t"}, {"user": "a\nb"}, 'error: auth info "a\\nb" does not exist'),
+    ],
+)
+def test_a_name_of_several_lines_is_told_on_one(
+    reach: Reach, tmp_path: Path, user: dict[str, str], context: dict[str, str], said: str
+) -> None:
+    file = tmp_path / "config"
+    config = {
+        "current-context": "x",
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", **context}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": user}],
+    }
+    file.write_text(json.dumps(config))
+    message = refusal(reach, f"--kubeconfig={file}")
+    assert message.startswith(said)
+    assert len(message.splitlines()) == 1
+
+
 def test_a_kubeconfig_without_an_end_is_refused(reach: Reach) -> None:
     assert refusal(reach, "--kubeconfig=/dev/zero").endswith('"/dev/zero": it is larger than 8 MiB')
 
@@ -389,6 +413,13 @@ def test_http_that_is_none_is_one_line(reach: Reach, answer: bytes, said: str) -
     assert "\n" not in caught.value.message
     assert caught.value.message.startswith("Unable to connect to the server: ")
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize("cut", [b"HTTP/1.1 200 OK\r\nContent-Type: app", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"])
+def test_a_head_that_is_cut_off_is_no_answer(reach: Reach, cut: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    with raw(cut) as port, pytest.raises(KoordError, match=r"^Unable to connect to the server: unexpected EOF$"):
+        reach(f"--server=http://127.0.0.1:{port}").open(PODS)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_interim_answers_are_skipped(reach: Reach) -> None:

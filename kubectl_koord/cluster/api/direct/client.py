@@ -1,6 +1,7 @@
 """The transport over the `kubernetes` client's pool of connections."""
 
 import io
+import logging
 import threading
 from http.client import HTTPException, HTTPResponse
 from typing import Any
@@ -148,10 +149,35 @@ class _Socket:
         return getattr(self._connected, name)
 
 
+class _Head:
+    """A file of which lines are read that must be whole, but for the first, which may not come at all."""
+
+    def __init__(self, file: Any) -> None:  # noqa: ANN401
+        self.file = file
+        self._is_first = True
+
+    def readline(self, limit: int = -1) -> bytes:
+        line: bytes = self.file.readline(limit)
+        if not (self._is_first or line.endswith(b"\n") or len(line) == limit):
+            raise HTTPException("unexpected EOF")
+        self._is_first = False
+        return line
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self.file, name)
+
+
 class _Response(HTTPResponse):
-    """Skips interim answers: no more of them than Go does, and others than 100, too."""
+    """An answer whose head is whole; interim ones are skipped: no more than Go does, and others than 100, too."""
 
     _interim = 0
+
+    def begin(self) -> None:
+        head = _Head(self.fp)
+        self.fp: Any = head
+        super().begin()
+        if self.fp is head:
+            self.fp = head.file
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -219,6 +245,7 @@ def _pool(cluster: Cluster, proxy: Way | None, who: Credentials) -> Any:  # noqa
     configuration.no_proxy = ""  # which proxy is decided
     if proxy and proxy.name:
         configuration.proxy_headers = urllib3.make_headers(proxy_basic_auth=f"{proxy.name}:{proxy.password}")
+    logging.getLogger("urllib3").setLevel(logging.CRITICAL + 1)  # what it logs would go to the terminal
     pool = client.rest.RESTClientObject(configuration).pool_manager
     if cluster.server.startswith("https"):
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)

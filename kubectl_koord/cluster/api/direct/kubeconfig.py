@@ -5,6 +5,7 @@ kubectl is refused by name, never approximated: all of it stands in two tables h
 """
 
 import base64
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -375,8 +376,13 @@ def _named(entries: Mapping[str, Any], name: str, what: str) -> Any:  # noqa: AN
     if not name:
         return None
     if name not in entries:
-        raise KoordError(f'error: {what} "{name}" does not exist')
+        raise KoordError(f"error: {what} {_quoted(name)} does not exist")
     return entries[name]
+
+
+def _quoted(text: str) -> str:
+    """Return a text as Go quotes it, on one line."""
+    return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
 def _flagged(access: Access, connection: Connection) -> tuple[Cluster, User]:
@@ -424,6 +430,7 @@ def data_or_file(part: Cluster | User, name: str) -> bytes:
             return base64.b64decode("".join(data.split()), validate=True)
         return Path(file).read_bytes() if file else b""
     except OSError as problem:
-        raise KoordError(f"error: unable to read {name} {file}: {problem.strerror}") from None
+        shown = file if file.isprintable() else _quoted(file)
+        raise KoordError(f"error: unable to read {name} {shown}: {problem.strerror}") from None
     except ValueError:
         raise invalid(f"{name}-data" if data else name, "is no base64" if data else "is no path") from None
