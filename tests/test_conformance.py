@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance import CASES, VERSIONS, known, names_of, read_cases, snapshot_of, subject_of
 from tests.conformance.cases import pack
-from tests.conformance.grading import Result, differing, is_decided, summary
+from tests.conformance.grading import Result, differing, is_decided, summary, with_slots_of_others
 from tests.conformance.known import Known, KnownResults
 from tests.conformance.records import real
 
@@ -155,6 +155,15 @@ def test_an_answer_differs_where_the_record_contradicts_it(
     said: Json, seen: Json, version: str, expected: list[str]
 ) -> None:
     assert differing(said, seen, version) == expected
+
+
+def test_slots_that_were_seen_beside_a_plan_that_fails_may_be_those_of_another_trigger() -> None:
+    other, racing = SAID | {"slots": {"L/a": 1}}, FAILING | {"slots": {"L/a": 3}}
+    seen = PLAN_FAILS | {"slots": [{"L/a": 1}]}
+
+    assert with_slots_of_others(racing, [other, racing], seen) == racing | {"slots": {"L/a": 1}}
+    assert with_slots_of_others(racing, [racing], seen) == racing
+    assert with_slots_of_others(other, [other, racing], PLAN_FAILS | {"slots": [{"L/a": 3}]}) == other
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def judge_version(case: Case, recorded: str) -> Result:
     theirs = real(case.records[recorded], subject)
     because = why(snapshot, subject, brief=True)
     plan = preempt(snapshot, subject)
-    ours = _outcomes(because, plan)
+    every = _outcomes(because, plan)
+    ours = [with_slots_of_others(one, every, theirs) for one in every]
     nearest = min(ours, key=lambda one: len(differing(one, theirs, version)))
     record = case.records[recorded]
     fields = [*differing(nearest, theirs, version), *_tree_differs(snapshot, record)]
@@ -115,6 +116,14 @@ def _outcome(reason: Any, plan: Any, *, planned: bool) -> Json:  # noqa: ANN401
         "nominations": {pod.partition("/")[2]: node for pod, node in plan.nominations.items()},
         "slots": slots_shown(reason),
     }
+
+
+def with_slots_of_others(one: Json, every: list[Json], theirs: Json) -> Json:
+    """Return an outcome; of one whose plan fails, which shows no slots, with those seen that another trigger shows."""
+    if one["cause"] != PLAN_FAILS:
+        return one
+    shown = next((other["slots"] for other in every if other["slots"] in theirs["slots"]), one["slots"])
+    return one | {"slots": shown}
 
 
 def slots_shown(reason: Any) -> dict[str, int] | None:  # noqa: ANN401

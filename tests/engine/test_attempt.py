@@ -255,3 +255,22 @@ def test_without_a_plan_a_job_with_a_topology_spec_is_refused_before_any_node_is
     assert (refused.prefilter, refused.placement, refused.rejections) == (refusal, None, {})
     assert [pod.name for pod in refused.left] == ["job-0", "job-1"]
     assert attempt_of(drawing.with_gang("job", 2)).prefilter is None
+
+
+@pytest.mark.parametrize(
+    ("nominated", "room", "node"),
+    [
+        ("", 4, "n1"),
+        ("n2", 4, "n2"),  # it fits there: no other node is looked at, be it emptier
+        ("n2", 1, "n1"),  # it does not: all are
+        ("gone", 4, "n1"),
+    ],
+)
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_lone_pod_goes_to_the_node_that_it_is_nominated_to(
+    nominated: str, room: int, node: str, *, apart: bool
+) -> None:
+    drawing = cluster(f"s0: b0[n1:16 n2:{room}]")
+    terms = (PodTerm("network/block", having(app="none")),) if apart else ()
+    placed = attempt_of(drawing.with_pod("lone", cpu=2, nominated=nominated, pod_anti_affinity=terms), "lone")
+    assert short(placed.placement) == {"lone": node}

@@ -21,7 +21,7 @@ from kubectl_koord.engine.attempts.attempt import (
 )
 from kubectl_koord.engine.attempts.choosing import MemberOrder
 from kubectl_koord.engine.attempts.filling import fillings, kind_prepared
-from kubectl_koord.engine.columns import NodeSet, members
+from kubectl_koord.engine.columns import NodeSet, members, named
 from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve, unbookable, unscored
 from kubectl_koord.engine.levels import taking_any
 from kubectl_koord.engine.node_state import NodeState
@@ -39,7 +39,9 @@ _MOST_RANKED = 100
 def pod_by_pod(job: Job, view: View, prepared: Prepared, member_order: MemberOrder) -> Attempt:
     """Return what comes of an attempt at a job without topology, with the prepared state of its trigger."""
     trigger = prepared.trigger
-    if are_alike(job, trigger, job.tried) and prepared.counts_only_room and not prepared.may_fail_to_reserve:
+    goes_anywhere = len(job.tried) > 1 or not trigger.nominated
+    counts_only = prepared.counts_only_room and not prepared.may_fail_to_reserve
+    if goes_anywhere and counts_only and are_alike(job, trigger, job.tried):
         return _alike(job, view, trigger, prepared)
     return _one_by_one(job, view, prepared, member_order)
 
@@ -201,7 +203,11 @@ def _left(job: Job, queue: Sequence[PendingPod], position: int) -> tuple[Pending
 
 
 def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder) -> Attempt:
-    """Try members in turn, the trigger first, then the others of each gang, each with its own prepared state."""
+    """Try members in turn, the trigger first, then the others of each gang, each with its own prepared state.
+
+    One that is nominated to a node goes there where the node takes it, and no other is looked at
+    (`evaluateNominatedNode` in kube-scheduler's schedule_one.go).
+    """
     trigger = first.trigger
 
     def turn(pod: PendingPod) -> tuple[int, bool, str, bool, str]:
@@ -221,12 +227,13 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
         if prepared.refusal is not None:
             return Attempt(pod, prepared, None, None, {}, waiting, left(), prefilter=prepared.refusal)
         offer = offer_slots(now, now.names(), (pod,), prepared)
-        aborted = aborting(offer.refusals, len(offer.counts)) if may_abort(pod) else {}
+        held = pod.nominated in offer.counts
+        aborted = aborting(offer.refusals, len(offer.counts)) if may_abort(pod) and not held else {}
         if aborted or not offer.counts:
             return Attempt(pod, prepared, None, None, offer, waiting, left(), unbookable=unbookable, aborted=aborted)
         lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)
         order = turns.setdefault(kinds[pod.key], _Turns()) if lasting else _Turns()
-        feasible = taking_any(now, offer.counts)
+        feasible = named(now, (pod.nominated,)) if held else taking_any(now, offer.counts)
         if prepared.may_fail_to_reserve:
             unbookable |= _not_bookable(now, pod, feasible, prepared)
         late, best = order.late(), preferred(now, feasible, prepared)
