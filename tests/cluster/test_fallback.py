@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_koord.cluster.api.connection import Connection, take_connection
-from kubectl_koord.cluster.api.direct import client, kubeconfig
+from kubectl_koord.cluster.api.direct import client, credentials, kubeconfig
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Tls
 from tests.cluster.conftest import Reach, pod
@@ -155,6 +156,24 @@ def test_a_pod_uses_its_service_account(
             assert (len(other.requests(PODS)), beaten.namespace()) == (1, "theirs")
         monkeypatch.setenv("POD_NAMESPACE", "stated")
         assert kubeconfig.namespace(Connection()) == "stated"
+
+
+def test_the_file_of_a_token_is_read_again(
+    secure: ApiServer, reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pod's token is another one after an hour; where the file is gone, the last one is used."""
+    file = tmp_path / "token"
+    file.write_text("old")
+    transport = reach(f"--kubeconfig={secure.kubeconfig(tmp_path, user={'tokenFile': str(file)})}")
+    file.write_text("secret\n")
+    seen = []
+    for every in (1000.0, 0.0, 0.0):
+        monkeypatch.setattr(credentials, "EVERY", every)
+        with closing(transport.open(PODS)) as body:
+            seen.append(body.status)
+        if seen[-1] == 200:
+            file.unlink(missing_ok=True)
+    assert seen == [401, 200, 200]
 
 
 def test_without_any_configuration_one_line_says_so(reach: Reach) -> None:

@@ -3,6 +3,7 @@
 import io
 import logging
 import threading
+from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse
 from typing import Any
 
@@ -15,7 +16,7 @@ from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.direct import addresses, credentials, failures, kubeconfig, tls
 from kubectl_koord.cluster.api.direct.addresses import Way
 from kubectl_koord.cluster.api.direct.body import PIECE, ClientBody, Forbidden
-from kubectl_koord.cluster.api.direct.credentials import Credentials
+from kubectl_koord.cluster.api.direct.credentials import Authorization, Credentials
 from kubectl_koord.cluster.api.direct.kubeconfig import Cluster
 from kubectl_koord.cluster.api.limits import Deadline, Limits, Notify, TimedReader
 from kubectl_koord.cluster.api.transport import USER_AGENT, Reply, checked
@@ -37,7 +38,7 @@ class ClientTransport(Closing):
         self,
         connection: Connection,
         pool: Any,  # noqa: ANN401
-        target: tuple[str, str],
+        target: tuple[str, Callable[[], str]],
         methods: frozenset[str],
         notify: Notify | None = None,
     ) -> None:
@@ -48,11 +49,9 @@ class ClientTransport(Closing):
         self._pool = pool
         timed = {scheme: _timed(kind, self._current) for scheme, kind in pool.pool_classes_by_scheme.items()}
         pool.pool_classes_by_scheme = timed
-        self._server, authorization = target
+        self._server, self._authorization = target
         self._methods = methods
         self._headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"}
-        if authorization:
-            self._headers["Authorization"] = authorization
 
     def open(self, path: str) -> ClientBody:
         """Send a GET and return once the status is known.
@@ -112,6 +111,8 @@ class ClientTransport(Closing):
         deadline = self._current.deadline = Deadline(self._limits, path)
         if method not in self._methods:
             return ClientBody(Forbidden(), deadline)
+        if authorization := self._authorization():
+            headers = {"Authorization": authorization, **headers}
         try:
             left = deadline.left()
             response = self._pool.request(
@@ -229,8 +230,10 @@ def start(connection: Connection, *, writes: bool, notify: Notify | None = None)
     who = credentials.of(cluster, access.user)
     pool = _pool(cluster, proxy, who)
     # As Go has it, who is named in the URL comes before who is named elsewhere.
-    authorization = credentials.basic(server.name, server.password) or who.authorization
-    return ClientTransport(connection, pool, (server.url, authorization), _WRITES if writes else _READS, notify)
+    if given := credentials.basic(server.name, server.password):
+        who = Credentials(given)
+    target = (server.url, Authorization(who))
+    return ClientTransport(connection, pool, target, _WRITES if writes else _READS, notify)
 
 
 def _pool(cluster: Cluster, proxy: Way | None, who: Credentials) -> Any:  # noqa: ANN401

@@ -5,15 +5,17 @@ nobody; it also keeps back what they print, and starts programs of the kubeconfi
 """
 
 import base64
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kubectl_koord import leaving
 from kubectl_koord.cluster.api.direct.kubeconfig import (
@@ -33,12 +35,38 @@ _MODES = ("", "Never", "IfAvailable", "Always")
 _EXTENSION = "client.authentication.k8s.io/exec"
 
 
+EVERY = 60.0
+"""Seconds after which the file of a token is read again, as client-go has it: a pod's expires after an hour."""
+
+
 class Credentials(Struct, frozen=True):
-    """The value of the header Authorization, a client certificate with its key (PEM), or both."""
+    """The value of the header Authorization, a client certificate with its key (PEM), or both.
+
+    The header is that of a token that stands in `user.token_file`, where there is one.
+    """
 
     authorization: str = ""
     certificate: bytes = b""
     key: bytes = b""
+    user: User = field(default_factory=User)
+
+
+class Authorization:
+    """The value of the header, each time that it is sent. Several threads may ask at once."""
+
+    def __init__(self, who: Credentials) -> None:
+        """Begin with what is known."""
+        self._now = who.authorization
+        self._user = who.user
+        self._read_at = time.monotonic()
+
+    def __call__(self) -> str:
+        """Return it, read anew where it is old; where that fails it stays."""
+        if self._user.token_file and time.monotonic() - self._read_at >= EVERY:
+            self._read_at = time.monotonic()
+            with contextlib.suppress(KoordError):
+                self._now = _bearer(_token(self._user))
+        return self._now
 
 
 def of(cluster: Cluster, user: User) -> Credentials:
@@ -64,7 +92,7 @@ def of(cluster: Cluster, user: User) -> Credentials:
         return _run(user.exec, cluster)
     if not (authorization or certificate):
         raise no_credentials()
-    return Credentials(authorization, certificate, key)
+    return Credentials(authorization, certificate, key, user)
 
 
 def _token(user: User) -> str:
