@@ -127,6 +127,14 @@ def words(deployment: Deployment) -> Iterator[str]:
         yield from (*(container.command or ()), *(container.args or ()))
 
 
+def words_of(deployment: Deployment, part: str) -> Iterator[str]:
+    """Yield the same of the container of a part, by its name or image; of all where it is not told apart."""
+    name = part.removeprefix("koord-")
+    own = [one for one in deployment.containers if one.name == name or _repository(one.image) == part]
+    for container in own or deployment.containers:
+        yield from (*(container.command or ()), *(container.args or ()))
+
+
 def config_of(deployment: Deployment) -> Config | None:
     """Return where the file of --config is from, None where no volume tells."""
     names = {one.name: one.config_map.name for one in deployment.spec.template.spec.volumes or () if one.config_map}
