@@ -97,6 +97,7 @@ def test_where_there_is_no_lease_the_deployment_tells_whether_a_scheduler_is_act
     assert no_kubectl is None
     for replicas, status, verdict, message in (
         (2, {"replicas": 2, "availableReplicas": 1}, "yes", None),
+        (2, {"replicas": 2, "readyReplicas": 1}, "yes", None),
         (2, None, "yes", None),
         (2, {"replicas": 2, "unavailableReplicas": 2}, "no", "Deployment koord-scheduler has 0 of 2 pods available."),
         (0, {}, "no", "Deployment koord-scheduler is scaled to 0."),

@@ -72,6 +72,12 @@ class DeploymentStatus(Struct, gc=False, rename="camel"):
     """status of a Deployment; no number is 0."""
 
     available_replicas: Int32 | None = None
+    ready_replicas: Int32 | None = None
+
+    @property
+    def available(self) -> int:
+        """How many pods are available; those that are ready count, too, as they are to be in a moment."""
+        return max(self.available_replicas or 0, self.ready_replicas or 0)
 
 
 class Deployment(Struct, gc=False):
@@ -164,7 +170,7 @@ def installed(deployment: Deployment, part: str) -> installation.Deployment:
         deployment.metadata.name,
         image(deployment, part),
         1 if wanted is None else wanted,
-        None if status is None else status.available_replicas or 0,
+        None if status is None else status.available,
         tuple(words(deployment)),
         part,
     )
