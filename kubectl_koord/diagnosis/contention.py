@@ -3,18 +3,25 @@
 The order and what follows from it is in engine/queue.py; here, of which jobs enough was read to tell where they go.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import islice
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.queue import (
+    MOST_WAYS,
+    After,
+    Came,
     JobsAhead,
+    Nominated,
     NotPlaced,
     Placed,
     SchedulingQueue,
+    Tried,
     by_priority_and_age,
     fits_wherever,
     higher_priority,
@@ -22,10 +29,11 @@ from kubectl_koord.engine.admission.queue import (
     priority,
 )
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order, offer_slots
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -35,6 +43,7 @@ from kubectl_koord.simulation.simulation import (
     Scenario,
     Simulation,
     all_place,
+    first_effects,
     is_surely_placed,
     is_within_quotas,
     next_attempt,
@@ -45,7 +54,16 @@ from kubectl_koord.simulation.simulation import (
 from kubectl_koord.simulation.subjects import pending_subjects
 
 _MOST_EQUALS = 16
+_MOST_STEPS = 64
 _FEWEST_TRIED, _NODES_IN_ALL = 20, 300_000
+
+
+class Case(Struct, frozen=True):
+    """What comes of a subject once others have been tried; `went` says where those went of which that is open."""
+
+    simulation: Simulation
+    outcomes: tuple[Outcome, ...]
+    went: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class LeftByJobsAhead(Struct, frozen=True, dict=True):
@@ -60,19 +78,40 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
         return self.ahead.names
 
     @property
-    def view(self) -> View:
-        """The cluster once they are placed."""
-        return self.ahead.view
-
-    @property
     def certain(self) -> bool:
         """Whether it is known that they go first, and where, or that does not matter."""
-        return self.ahead.surely and not self.ahead.undetermined
+        return self.ahead.surely and not self.ahead.undetermined and len(self.came) == 1
+
+    @property
+    def is_known(self) -> bool:
+        """Whether they go first for sure, and all that may come of them is followed."""
+        return self.ahead.are_all and self.ahead.surely
+
+    @cached_property
+    def seen(self) -> tuple[Simulation, ...]:
+        """The subject once they have been tried, in all ways that are followed, the likeliest first."""
+        return tuple(map(self.simulation.after, self.ahead.ways))
+
+    @property
+    def view(self) -> View:
+        """The cluster once they are placed."""
+        return self.seen[0].view
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """What comes of the subject in each of these ways."""
+        ways = zip(self.ahead.ways, self.seen, strict=True)
+        return tuple(Case(seen, next_attempt(seen), way.went) for way, seen in ways)
+
+    @cached_property
+    def came(self) -> frozenset[bool]:
+        """Whether the subject is placed, in each of these ways."""
+        return frozenset(one.placed_at_once for seen in self.seen for one in open_outcomes(seen, preemption=False))
 
     @cached_property
     def outcome(self) -> Outcome:
         """What comes of the subject then: one that does not place it, where there is any."""
-        left = open_outcomes(self.simulation, self.view, preemption=False)
+        left = [one for seen in self.seen for one in open_outcomes(seen, preemption=False)]
         return next((outcome for outcome in left if not outcome.placed_at_once), left[0])
 
     @cached_property
@@ -81,9 +120,9 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
         if not self.ahead.undetermined:
             return self.outcome.placed_at_once
         return self._has_nodes_to_spare() or (
-            _may_fit_wherever(self.simulation, self.ahead)
+            _may_fit_wherever(self.seen[0], self.ahead)
             and self.outcome.placed_at_once
-            and is_within_quotas(self.simulation, self._with_all)
+            and is_within_quotas(self.seen[0], self._with_all)
             and self._fits_wherever()
         )
 
@@ -92,7 +131,7 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
 
         Looked at are nodes that take a pod of its where it is tried `alone`, and on which jobs ahead take nothing.
         """
-        return is_surely_placed(self.simulation, self.view, self._untaken(alone, self.view))
+        return is_surely_placed(self.seen[0], self.view, self._untaken(alone, self.view))
 
     def _has_nodes_to_spare(self) -> bool:
         """Tell whether more nodes take a pod of the subject than those that go first can take away, one each.
@@ -106,8 +145,8 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
         if any(pod.requirements.pod_anti_affinity for pod in others):
             return False
         alone = next_attempt(self.simulation)[0].first
-        nodes = self._untaken(alone, self.ahead.fixed)
-        return is_surely_placed(self.simulation, self._with_all, nodes, len(others))
+        nodes = self._untaken(alone, self.ahead.fixed.view)
+        return is_surely_placed(self.seen[0], self._with_all, nodes, len(others))
 
     @property
     def _is_limited(self) -> bool:
@@ -131,7 +170,7 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
         subject, ahead, after = self.simulation.subject, self.ahead, self.outcome.first
         return may_fit_wherever(subject, ahead, (after.prepared,)) and all(
             fits_wherever(subject, ahead, outcome.first, self.simulation.multiples)
-            for outcome in open_outcomes(self.simulation, ahead.fixed, preemption=False)
+            for outcome in open_outcomes(self.simulation.after(ahead.fixed), preemption=False)
         )
 
 
@@ -145,7 +184,8 @@ def _may_fit_wherever(simulation: Simulation, ahead: JobsAhead) -> bool:
 def _scheduling_queue(view: View, snapshot: Identity[Snapshot], tree: Identity[Tree | NoTree]) -> SchedulingQueue:
     """Return the queue of one variant of the cluster."""
     cluster = Scenario(snapshot.value, view, tree.value)
-    return SchedulingQueue(pending_subjects(snapshot.value), view, partial(_tried, cluster))
+    now = After(view, snapshot.value.nominated)
+    return SchedulingQueue(pending_subjects(snapshot.value), now, partial(_tried, cluster))
 
 
 def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
@@ -253,24 +293,97 @@ def _not_judged(snapshot: Snapshot) -> dict[tuple[Gap, ...], int]:
 
 def _placed(cluster: Scenario, other: Subject, view: View) -> Placed | None:
     """Return where another job would go; None when it would not be placed, or what was read does not tell."""
-    found = _tried(cluster, other, view)
+    found = _tried(cluster, other, After(view, cluster.snapshot.nominated), preempts=False).came[0]
     return found if isinstance(found, Placed) else None
 
 
-def _tried(cluster: Scenario, other: Subject, view: View) -> Placed | NotPlaced:
-    """Return the same, and of a job that would not be placed whether nodes were asked."""
+def _tried(cluster: Scenario, other: Subject, now: After, preempts: bool) -> Tried:  # noqa: FBT001 - as the queue asks
+    """Return what becomes of another job that is tried now, and whom it preempts if that is asked."""
     snapshot = cluster.snapshot
     blockers = before_trying(other, snapshot, cluster.tree)
     if blockers:
-        return NotPlaced(asked=False, may_be=is_open(blockers[0]))
+        return _not_tried(may_be=is_open(blockers[0]))
     if visibility.unread_for(other, snapshot):
-        return NotPlaced(asked=False)
+        return Tried((NotPlaced(),), are_all=False, asked=False)
     unevaluated = coverage.not_evaluated(other, snapshot)
-    simulation = Scenario(snapshot, view, cluster.tree).simulation(other)
+    simulation = Scenario(snapshot, cluster.view, cluster.tree).simulation(other).after(now)
     outcomes = open_outcomes(simulation, preemption=False)
-    first = outcomes[0].first
-    if first.placement is None:
-        may_be = any(one.may_admit for one in unevaluated) or any(one.placed_at_once for one in outcomes)
-        return NotPlaced(any(outcome.first.prefilter is None for outcome in outcomes), may_be)
-    is_certain = first.plan is not None and len(outcomes) == 1 and not (unevaluated or outcomes[0].followed)
-    return Placed(seats(simulation, outcomes[0]), is_certain)
+    if outcomes[0].first.placement is not None:
+        return _seated(simulation, outcomes, is_sure=not (unevaluated or outcomes[0].followed))
+    asked = any(outcome.first.prefilter is None for outcome in outcomes)
+    may_be = any(one.may_admit for one in unevaluated) or any(one.placed_at_once or one.races for one in outcomes)
+    if not preempts or may_be:
+        may_preempt = asked and not preempts and snapshot.config.preemption
+        return Tried(
+            (NotPlaced(),), are_all=not (may_be or may_preempt), asked=asked, may_be=may_be, preempts=may_preempt
+        )
+    return structs.replace(_preempting(simulation, is_sure=not unevaluated), asked=asked)
+
+
+def _not_tried(*, may_be: bool) -> Tried:
+    return Tried((NotPlaced(),), are_all=not may_be, asked=False, may_be=may_be)
+
+
+def _seated(simulation: Simulation, outcomes: Sequence[Outcome], *, is_sure: bool) -> Tried:
+    """Return where a job goes that finds a place, on whichever nodes: of a plan they are known, of others if few."""
+    likely = outcomes[0]
+    found = [seats(simulation, one) for one in outcomes[:MOST_WAYS] if one.placed_at_once]
+    is_sure = is_sure and all(outcome.placed_at_once for outcome in outcomes)
+    if likely.first.plan is None:
+        every = [*islice(_spread(simulation, likely.first), MOST_WAYS + 1)] if is_sure else []
+        is_sure = 0 < len(every) <= MOST_WAYS
+        found = [seats(simulation, likely, placement) for placement in every] if is_sure else found[:1]
+    return Tried(tuple(map(Placed, found)), are_all=is_sure)
+
+
+def _spread(simulation: Simulation, first: Attempt) -> Iterator[Mapping[str, str]]:
+    """Yield the placements of pods without a plan that are alike, one for each set of nodes; none where others decide.
+
+    A pod goes to the node to which it is nominated where that takes it (`evaluateNominatedNode` in kube-scheduler's
+    schedule_one.go).
+    """
+    pods, prepared = in_index_order(simulation.subject.pending), first.prepared
+    placement = first.placement or {}
+    are_alike = len({(pod.requirements, pod.labels, pod.gang) for pod in pods}) == 1
+    is_open = prepared.may_fail_to_reserve or prepared.follows_members or prepared.reservations or first.unbookable
+    if is_open or not are_alike or len(placement) < len(pods) or len(simulation.landings) > 1:
+        return
+    slots = offer_slots(simulation.view, simulation.view.names(), pods, prepared).counts.by_name
+    held = Counter(pod.nominated for pod in pods)
+    if all(number <= slots.get(name, 0) for name, number in held.items()):
+        yield {pod.key: pod.nominated for pod in pods}
+        return
+    keys = [pod.key for pod in pods]
+    order = sorted(slots.items(), key=lambda one: (one[0] not in placement.values(), one[0]))
+    for names in _drawn(order, len(keys)):
+        yield dict(zip(keys, names, strict=True))
+
+
+def _drawn(slots: Sequence[tuple[str, int]], number: int) -> Iterator[tuple[str, ...]]:
+    """Yield the ways in which so many pods may be spread over slots of nodes."""
+    left = sum(many for _, many in slots)
+    for at, (name, most) in enumerate(slots):
+        if left < number:
+            return
+        left -= most
+        for many in range(min(most, number), 0, -1):
+            if many == number:
+                yield (name,) * many
+            else:
+                yield from ((name,) * many + rest for rest in _drawn(slots[at + 1 :], number - many))
+
+
+def _preempting(simulation: Simulation, *, is_sure: bool) -> Tried:
+    """Return what a job holds that finds no place and preempts others."""
+    found: dict[object, Came] = {}
+    is_followed = not (isinstance(simulation.subject, GangSubject) and simulation.subject.group.is_satisfied())
+    budget = Budget(min(simulation.steps, _MOST_STEPS))
+    for effect in first_effects(simulation, budget) if is_followed else ():
+        is_sure = is_sure and not effect.retried
+        if effect.reason is None and not effect.retried:
+            held = dict(effect.nominations)
+            pods = (pod for pod in simulation.subject.pending if pod.key in held)
+            waiting = tuple(structs.replace(pod, nominated=held[pod.key]) for pod in pods)
+            nodes = tuple(sorted(held.items()))
+            found.setdefault((nodes, frozenset(pod.key for pod in effect.victims)), Nominated(waiting, effect.victims))
+    return Tried((*found.values(),) or (NotPlaced(),), are_all=is_sure and is_followed and not budget.is_cut)

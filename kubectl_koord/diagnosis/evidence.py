@@ -242,7 +242,9 @@ def _on_node(view: View, name: str, first: Attempt) -> str:
         return words.node_refuses(name, reason)
     need = frozenset(scarce(trigger.requirements.requests, reason))
     running = [one for one in held if not isinstance(one, PendingPod)]
-    ahead = [one for one in held if isinstance(one, PendingPod)]
+    now = {pod.key for pod in view.snapshot.nominated}
+    ahead = [one for one in held if isinstance(one, PendingPod)] + [pod for pod in nominated if pod.key not in now]
+    nominated = [pod for pod in nominated if pod.key in now]
     using = (_using(view, running, need), _taking(nominated, need), _taking(ahead, need))
     return words.node_taken(name, need, *(using if any(using) else (running, _taking(nominated), _taking(ahead))))
 

@@ -121,21 +121,12 @@ def _each(
         nominated = structs.replace(pod, nominated=preemption.nominations[pod.key])
         then = structs.replace(
             so_far,
-            view=_terminating(view, preemption.victims),
+            view=view.preempting(preemption.victims),
             nominated=(*so_far.nominated, nominated),
             killed=(*so_far.killed, *preemption.victims),
             gone=tuple({victim.key: victim for victim in (*so_far.gone, *preemption.gone)}.values()),
         )
         yield from _each(job, rest, then, victim_order, budget)
-
-
-def _terminating(view: View, victims: Sequence[RunningPod]) -> View:
-    """Return the view in which these pods terminate: each is the last that the scheduler's cache lists on its node."""
-    dying: dict[str, list[RunningPod]] = {}
-    for victim in victims:
-        marks = structs.replace(victim.marks, terminating=True, preempted=True)
-        dying.setdefault(victim.node, []).append(structs.replace(victim, marks=marks))
-    return view.without(victims).with_pods(dying) if victims else view
 
 
 def _outcome(queue: Sequence[PendingPod], first: Attempt, tried: _Tried) -> Outcome:

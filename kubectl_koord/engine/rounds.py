@@ -73,11 +73,8 @@ class Outcome(Struct, frozen=True):
 
     @property
     def races(self) -> bool:
-        """Whether the first attempt makes a plan that cannot be carried out, and what comes of it is a race.
-
-        It is one, too, where another plugin preempts pods for the member whose seat fails.
-        """
-        return self.first.races or (self.plan_fails and self.runs is None and not self.rounds)
+        """Whether the first attempt makes a plan that cannot be carried out, and what comes of it is a race."""
+        return self.plan_fails and self.runs is None and not self.rounds
 
     @property
     def killed(self) -> tuple[RunningPod, ...]:
@@ -153,6 +150,15 @@ def outcomes(
             yield one
         else:
             yield from _in_each_order(job, view, one, budget.part(budget.left // left), most_rounds or 0)
+
+
+def effects(job: Job, view: View, budget: Budget) -> Iterator[Preemption]:
+    """Yield what may come of preemption after the next attempt, which does not place the job, and of no later one."""
+    for _, _, first in _firsts(job, view, job.triggers, budget):
+        for victim_order in victim_orders(view, first, budget):
+            if not budget.take():
+                return
+            yield from post_filter(view, Identity(job), Identity(first), victim_order)
 
 
 def _begins_as(job: Job, view: View, begun: _Begun) -> object:

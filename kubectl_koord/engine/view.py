@@ -175,6 +175,14 @@ class View(Memo):
         """Return the view with more pods on some nodes (by node name)."""
         return self._with({}, {name: (*self.occupants(name), *pods) for name, pods in placed.items()})
 
+    def preempting(self, victims: Collection[RunningPod]) -> "View":
+        """Return the view in which these pods terminate: the last ones that the scheduler's cache lists on a node."""
+        dying: dict[str, list[RunningPod]] = {}
+        for victim in victims:
+            marks = structs.replace(victim.marks, terminating=True, preempted=True)
+            dying.setdefault(victim.node, []).append(structs.replace(victim, marks=marks))
+        return self.without(victims).with_pods(dying) if victims else self
+
     def with_reservation(self, reservation: Reservation, room: ReservedRoom) -> "View":
         """Return the view with one more reservation, and with what it takes up."""
         snapshot = structs.replace(self.snapshot, reservations=(*self.snapshot.reservations, reservation))

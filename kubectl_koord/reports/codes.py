@@ -98,7 +98,6 @@ _Odd: TypeAlias = Literal[
     "lease-missing",
     "member-by-name",
     "assumed-config",
-    "setting-not-evaluated",
     "kind-not-in-input",
     "kinds-skipped",
     "podgroup-assumed",

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.admission.jobs import jobs
-from kubectl_koord.engine.admission.queue import priority
+from kubectl_koord.engine.admission.queue import After, priority
 from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape
 from kubectl_koord.engine.attempts.surely import surely_placed_beside_all
 from kubectl_koord.engine.attempts.trying import carried_out
@@ -19,7 +19,8 @@ from kubectl_koord.engine.each_alone import outcomes_of_each as each_alone
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.landings import Landing, landings
 from kubectl_koord.engine.placement import TopologyRequirements
-from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, effect, outcomes
+from kubectl_koord.engine.preemption.preempt import Preemption
+from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, effect, effects, outcomes
 from kubectl_koord.engine.rules import rules, rules_of
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -30,7 +31,7 @@ from kubectl_koord.model.values.memo import Identity, recently
 
 _Seen: TypeAlias = tuple[object, ...]
 
-_MOST_KEPT = 4
+_MOST_KEPT = 8
 
 
 class Scenario(Struct, frozen=True):
@@ -54,12 +55,21 @@ class Simulation(Scenario, frozen=True):
     `unchanged` is a snapshot in which other jobs see all that they see in this one, None where that is not known.
     `steps` is how many steps of the engine each enumeration of outcomes may take: all that is asked about the subject
     hands them down as a `Budget`.
+    `nominated` are the pods that are nominated to nodes, None for those of the snapshot.
     """
 
     subject: Subject
     landings: tuple[Landing, ...] = ()
     unchanged: Snapshot | None = None
     steps: int = MOST_STEPS
+    nominated: Identity[tuple[PendingPod, ...]] | None = None
+
+    def after(self, others: After) -> "Simulation":
+        """Return the simulation of the subject once other jobs have been tried."""
+        if others.view is self.view and others.nominated is self.all_nominated:
+            return self
+        then = Scenario(self.snapshot, others.view, self.tree).simulation(self.subject)
+        return structs.replace(then, unchanged=self.unchanged, nominated=Identity(others.nominated), steps=self.steps)
 
     @property
     def seen_by_others(self) -> Snapshot:
@@ -69,14 +79,16 @@ class Simulation(Scenario, frozen=True):
     def answered_alone(self, view: View) -> tuple[Outcome, ...]:
         """Return the outcomes without preemption in another variant, as if no other pod were nominated anywhere."""
         own = {pod.key for pod in self.subject.pending}
-        if all(pod.key in own for pod in self.snapshot.nominated):
+        now = self.all_nominated
+        if all(pod.key in own for pod in now):
             return open_outcomes(self, view, preemption=False, alone=True)
-        pending = (
-            pod if pod.key in own or not pod.nominated else structs.replace(pod, nominated="")
-            for pod in self.snapshot.pending
-        )
-        alone = structs.replace(self.snapshot, pending=tuple(pending))
-        return open_outcomes(structs.replace(self, snapshot=alone), view, preemption=False, alone=True)
+        alone = structs.replace(self, nominated=Identity(tuple(pod for pod in now if pod.key in own)))
+        return open_outcomes(alone, view, preemption=False, alone=True)
+
+    @property
+    def all_nominated(self) -> tuple[PendingPod, ...]:
+        """The pods that are nominated to nodes."""
+        return self.snapshot.nominated if self.nominated is None else self.nominated.value
 
     def prepared(self, pod: PendingPod, view: View | None = None, *, created_anew: bool = False) -> Prepared:
         """Return what PreFilter leaves for a pod as things are, before any member is placed, or in another variant.
@@ -86,7 +98,7 @@ class Simulation(Scenario, frozen=True):
         snapshot = self.snapshot
         known = rules(snapshot.config.version)
         claims = snapshot.claims_asked_for
-        nominated = of_other_jobs(snapshot.nominated, self.subject.pending)
+        nominated = of_other_jobs(self.all_nominated, self.subject.pending)
         pending = (*snapshot.pending, pod) if created_anew else snapshot.pending
         return prepare(pod, view or self.view, known, nominated, claims, pending=pending)
 
@@ -249,13 +261,22 @@ def is_within_quotas(simulation: Simulation, view: View) -> bool:
 
 
 def _jobs_of(simulation: Simulation) -> tuple[Job, ...]:
-    return _jobs(simulation.snapshot, Identity(simulation.subject), Identity(simulation.tree))
+    subject, tree = Identity(simulation.subject), Identity(simulation.tree)
+    return _jobs(simulation.snapshot, subject, tree, simulation.nominated)
 
 
 @recently(_MOST_KEPT)
-def _jobs(snapshot: Snapshot, subject: Identity[Subject], tree: Identity[Tree | NoTree]) -> tuple[Job, ...]:
+def _jobs(
+    snapshot: Snapshot,
+    subject: Identity[Subject],
+    tree: Identity[Tree | NoTree],
+    nominated: Identity[tuple[PendingPod, ...]] | None,
+) -> tuple[Job, ...]:
     """Return what a subject is tried as; what was computed of a job holds for whoever asks about the subject again."""
-    return jobs(subject.value, snapshot, rules_of(snapshot.config), tree.value)
+    found = jobs(subject.value, snapshot, rules_of(snapshot.config), tree.value)
+    if nominated is None:
+        return found
+    return tuple(structs.replace(job, nominated=nominated.value) for job in found)
 
 
 def triggers(simulation: Simulation) -> Iterator[PendingPod]:
@@ -264,9 +285,21 @@ def triggers(simulation: Simulation) -> Iterator[PendingPod]:
         yield from job.triggers
 
 
-def seats(simulation: Simulation, outcome: Outcome) -> Mapping[str, tuple[PendingPod, ...]]:
-    """Return where the first attempt of an outcome puts the pods, by node, with what is booked for them there."""
-    first = outcome.first
+def first_effects(simulation: Simulation, budget: Budget) -> Iterator[Preemption]:
+    """Yield what may come of preemption after the first attempt, which does not place the subject."""
+    for landing in _landings(simulation, simulation.view):
+        for job in _jobs_of(simulation):
+            yield from effects(job, landing.view, budget)
+
+
+def seats(
+    simulation: Simulation, outcome: Outcome, placement: Mapping[str, str] | None = None
+) -> Mapping[str, tuple[PendingPod, ...]]:
+    """Return where the first attempt of an outcome puts the pods, by node, with what is booked for them there.
+
+    `placement` are other nodes that they may take, by pod.
+    """
+    first = outcome.first if placement is None else structs.replace(outcome.first, placement=placement)
     every = _jobs_of(simulation)
     job = next(job for job in every if first.trigger in job.pods)
     views = {landing.nodes: landing.view for landing in simulation.landings}

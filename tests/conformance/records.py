@@ -102,7 +102,7 @@ def real(record: Json, subject: Subject) -> Json:
         "watched": any(set(one["bound"]) & members for one in rounds),
         "bound": bound,
         "nominations": {name: node for name, node in first["boundOrNominated"].items() if name in members and node},
-        "slots": _slots_seen(record, len(subject.pending)),
+        "slots": _slots_seen(record, {pod.name for pod in subject.pending}),
         "planFails": ("after victims" if first["victims"] else "at once") if fails else "",
         "byTrigger": fails and _is_by_trigger(subject, texts),
         "causes": sorted(_causes(record, texts, plan_fails=fails and not first["victims"])),
@@ -173,12 +173,12 @@ def _causes(record: Json, texts: list[str], *, plan_fails: bool) -> frozenset[st
     return frozenset().union(*(codes or () for codes in decided)) if None not in decided else frozenset()
 
 
-def _slots_seen(record: Json, wanted: int) -> list[dict[str, int]]:
-    """Return the slot tables in the first conditions, each once; those of a plan for a part of the pods left out."""
+def _slots_seen(record: Json, pods: set[str]) -> list[dict[str, int]]:
+    """Return the slot tables in the first conditions of these pods, each once; those of plans for a part left out."""
     seen: list[dict[str, int]] = []
-    for _, message in messages(record):
+    for pod, message in messages(record):
         head = message.partition(" preemption:")[0]
-        if f"desiredOfferSlot: {wanted}," not in head:
+        if pod not in pods or f"desiredOfferSlot: {len(pods)}," not in head:
             continue
         table = {f"{layer}/{name}": int(slots) for layer, name, slots in _SLOTS.findall(head)}
         if table and table not in seen:

@@ -10,7 +10,8 @@ from kubectl_koord.engine.view import of
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.unevaluated import PodSetting, WideningPodSetting
-from kubectl_koord.reports.jobs.pending import Contention
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.jobs.pending import Contention, WhyAlternative, WhyReport
 from kubectl_koord.simulation.simulation import cluster_of, next_attempt
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import (
@@ -24,6 +25,7 @@ from tests.build import (
     devices,
     having,
     jobs_of,
+    preempt_of,
     rules,
     why_of,
 )
@@ -34,6 +36,12 @@ FOUR_NODES = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
 GATHERED = rules(f"MustGather {SPINE}")
 CARDS = tuple(sorted((*cpus(8), ("nvidia.com/gpu", 8), ("pods", 110))))
 BUSY = NodeMetric((("cpu", 10),))
+
+
+@pytest.fixture
+def many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Follow one way only in which jobs that go first may go, as in a cluster with many nodes."""
+    monkeypatch.setattr(queue, "_NODES_IN_ALL", 0)
 
 
 def job(drawing: Drawing, number: int = 2, cpu: float = 8, topology: str | None = None) -> Drawing:
@@ -47,6 +55,7 @@ def test_a_job_of_which_any_member_may_go_first_leaves_it_open_where_its_priorit
     assert (report.verdict, report.cause and report.cause.message, report.unblock) == ("unknown", MAY, ())
 
 
+@pytest.mark.usefixtures("many_nodes")
 def test_a_pod_that_may_go_to_the_only_place_of_a_gang_leaves_it_open() -> None:
     drawing = job(TWO_SPINES, topology=GATHERED).with_pod("high", cpu=8, priority=10)
     report = why_of(drawing)
@@ -89,6 +98,7 @@ def test_a_pod_that_may_go_to_the_only_place_of_a_gang_leaves_it_open() -> None:
         ),
     ],
 )
+@pytest.mark.usefixtures("many_nodes")
 def test_a_gang_is_placed_behind_a_pod_only_where_it_fits_wherever_that_goes(drawing: Drawing, verdict: str) -> None:
     assert why_of(drawing.with_pod("high", cpu=3, priority=10)).verdict == verdict
 
@@ -98,6 +108,7 @@ ONE = (("pick", "one"),)
 EXCLUSIVE = WideningPodSetting("exclusive-node-selector")
 
 
+@pytest.mark.usefixtures("many_nodes")
 def test_a_job_that_finds_no_place_behind_others_may_find_one_where_these_go_elsewhere() -> None:
     drawing = PICKED.with_pod("high", cpu=7, priority=10)
     assert why_of(drawing).verdict == "yes"
@@ -124,6 +135,7 @@ def test_a_job_takes_no_place_where_it_is_surely_refused(fields: dict[str, objec
 
 
 @pytest.mark.parametrize(("nodes", "verdict"), [("n1 n2", "yes"), ("n1", "unknown")])
+@pytest.mark.usefixtures("many_nodes")
 def test_a_job_that_may_be_refused_takes_a_place_or_none(nodes: str, verdict: str) -> None:
     hinted = (PodSetting("scheduling-hint"),)
     drawing = cluster(f"s0: b0[{nodes}]").with_pod("job", cpu=8, priority=1)
@@ -134,6 +146,7 @@ TEAM = (("quota.scheduling.koordinator.sh/name", "team"),)
 
 
 @pytest.mark.parametrize(("most", "verdict"), [(30, "yes"), (14, "unknown")])
+@pytest.mark.usefixtures("many_nodes")
 def test_a_quota_has_room_beside_a_job_that_may_find_a_place(most: int, verdict: str) -> None:
     drawing = cluster("s0: b0[n1 n2 n3 n4]").label("n1", pick="one").with_quota("team", cpu=most)
     drawing = drawing.with_pod("job", cpu=8, priority=1, labels=TEAM).with_pod("high", cpu=8, priority=10)
@@ -149,6 +162,7 @@ def test_a_quota_has_room_beside_a_job_that_may_find_a_place(most: int, verdict:
         pytest.param("n1 n2", 1, "yes", id="one pod is left a node"),
     ],
 )
+@pytest.mark.usefixtures("many_nodes")
 def test_whatever_is_booked_a_job_fits_where_more_nodes_take_a_pod_than_others_can_take_away(
     nodes: str, number: int, verdict: str
 ) -> None:
@@ -167,6 +181,7 @@ def test_whatever_is_booked_a_job_fits_where_more_nodes_take_a_pod_than_others_c
         pytest.param("n1 n2 n3", TEAM, "unknown", id="what they take of quotas is not known"),
     ],
 )
+@pytest.mark.usefixtures("many_nodes")
 def test_behind_very_many_jobs_those_count_too_that_are_not_tried(
     monkeypatch: pytest.MonkeyPatch, nodes: str, quota: tuple[tuple[str, str], ...], verdict: str
 ) -> None:
@@ -176,6 +191,7 @@ def test_behind_very_many_jobs_those_count_too_that_are_not_tried(
     assert why_of(drawing.with_pod("job", cpu=8, priority=1, labels=quota)).verdict == verdict
 
 
+@pytest.mark.usefixtures("many_nodes")
 def test_a_job_loses_no_node_to_those_of_which_it_is_known_where_they_go() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("top", 2, 8, priority=20, must_gather=SPINE)
     for name in ("n1", "n2", "n3", "n4"):
@@ -185,6 +201,7 @@ def test_a_job_loses_no_node_to_those_of_which_it_is_known_where_they_go() -> No
     assert why_of(drawing.with_gang("job", 2, 8, priority=1)).verdict == "unknown"
 
 
+@pytest.mark.usefixtures("many_nodes")
 def test_a_pod_that_keeps_others_away_leaves_it_open_wherever_there_is_room() -> None:
     alone = PodTerm("kubernetes.io/hostname", having(app="web"))
     drawing = job(FOUR_NODES, topology=GATHERED).with_pod("high", cpu=1, priority=10, pod_anti_affinity=(alone,))
@@ -213,6 +230,7 @@ def test_behind_others_a_job_is_surely_placed_on_nodes_that_nobody_takes(drawing
     assert not placed or left.outcome.placed_at_once
 
 
+@pytest.mark.usefixtures("many_nodes")
 def test_what_is_known_of_who_goes_first_is_taken_off_before_what_is_open() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]; s2: b2[n5]").with_gang("top", 2, 8, priority=20, must_gather=SPINE)
     drawing = job(drawing, topology=GATHERED).with_pod("high", cpu=8, priority=10)
@@ -221,6 +239,7 @@ def test_what_is_known_of_who_goes_first_is_taken_off_before_what_is_open() -> N
     assert (report.verdict, report.cause and report.cause.message) == ("unknown", message)
 
 
+@pytest.mark.usefixtures("many_nodes")
 def test_a_way_out_must_hold_wherever_those_before_it_go() -> None:
     drawing = job(cluster("s0: b0[n1 n2]; s1: b1[n3:1]").cordon("n2"), topology=GATHERED).with_pod(
         "high", cpu=8, priority=10
@@ -231,8 +250,9 @@ def test_a_way_out_must_hold_wherever_those_before_it_go() -> None:
 def test_who_would_get_first_what_becomes_free_is_named() -> None:
     drawing = job(cluster("s0: b0[n1 n2]").with_running("x", on="n1", cpu=1), topology=GATHERED)
     drawing = drawing.with_gang("top", 2, 8, priority=20, must_gather=SPINE).with_pod("high", cpu=16, priority=10)
+    shown = "default/top has higher priority and goes first: slots, nodes and victims are shown as it leaves them."
     told = "default/top and default/high have higher priority and may take freed resources first."
-    assert [one.message for one in why_of(drawing).warnings if one.code == "contended"] == [told]
+    assert [one.message for one in why_of(drawing).warnings if one.code == "contended"] == [shown, told]
     told = "default/top has higher priority and may take freed resources first."
     assert [one.message for one in why_of(drawing, "high").warnings if one.code == "contended"] == [told]
 
@@ -253,12 +273,12 @@ def with_gpus(drawing: Drawing, name: str, number: int, priority: int, **fields:
     return drawing.with_gang(name, 1, requests=requests, priority=priority, **fields)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("must_gather", "verdict"), [(SPINE, "no"), ("", "unknown")])
-def test_what_jobs_ahead_have_booked_is_not_there_for_those_behind(must_gather: str, verdict: str) -> None:
+@pytest.mark.parametrize("must_gather", [SPINE, ""])
+def test_what_jobs_ahead_have_booked_is_not_there_for_those_behind(must_gather: str) -> None:
     drawing = with_gpus(TWO_CARDS, "top", 1, 9, must_gather=must_gather)
     assert why_of(with_gpus(drawing, "job", 1, 1, must_gather=must_gather)).verdict == "yes"
     behind = with_gpus(drawing, "job", 2, 1, must_gather=must_gather)
-    assert why_of(behind).verdict == verdict
+    assert why_of(behind).verdict == "no"
     both = with_gpus(drawing, "job", 2, 9, must_gather=must_gather)
     every = [both.subject(name) for name in ("top", "job")]
     assert contentions(cluster_of(both), every) == (Contention("default/top", ("default/job",)),)
@@ -276,3 +296,151 @@ def test_a_job_keeps_its_nodes_in_another_variant_of_the_cluster_where_it_finds_
     full = drawing.with_running("x", "n1", 8)
     (pod,) = drawing.pending
     assert carried_out(jobs_of(full)[0], of(full), attempt_of(drawing)) == {"n1": (pod,)}
+
+
+def gathered(drawing: Drawing, name: str, number: int, priority: int, **fields: object) -> Drawing:
+    return drawing.with_gang(name, number, 8, must_gather=SPINE, priority=priority, **fields)  # type: ignore[arg-type]
+
+
+def offered(report: WhyReport | WhyAlternative) -> dict[str, int]:
+    return {row.name: row.offer_slots for row in report.domains}
+
+
+def test_a_gang_is_promised_what_one_that_goes_first_leaves() -> None:
+    drawing = gathered(cluster("s0: b0[a0 a1 a2]; s1: b1[b0 b1 b2 b3]"), "job", 2, 1)
+    report = why_of(gathered(drawing, "rival", 3, 9))
+    assert (report.verdict, report.placement) == ("yes", {"default/job-0": "b0", "default/job-1": "b1"})
+    assert offered(report) == {"s0": 0, "s1": 4}
+    shown = "default/rival has higher priority and goes first: slots, nodes and victims are shown as it leaves them."
+    assert [one.message for one in report.warnings if one.code == "contended"] == [shown]
+    assert why_of(drawing).placement == {"default/job-0": "a0", "default/job-1": "a1"}
+
+
+def test_slots_are_those_that_jobs_leave_that_go_first() -> None:
+    drawing = gathered(cluster("s0: b0[a0 a1 a2 a3]; s1: b1[b0 b1]"), "job", 5, 1)
+    assert offered(why_of(gathered(drawing, "rival", 2, 9))) == {"s0": 4, "s1": 0}
+
+
+HALF_FULL = (
+    cluster("s0: b0[a0 a1 a2]; s1: b1[b0 b1 b2]")
+    .with_running("low-a2", "a2", 8)
+    .with_running("low-b1", "b1", 8)
+    .with_running("low-b2", "b2", 8)
+)
+
+
+def test_victims_are_those_that_remain_wherever_a_pod_goes_that_goes_first() -> None:
+    drawing = gathered(HALF_FULL.cordon("b0"), "job", 2, 5).with_pod("first", cpu=8, priority=9)
+    told = [(one.when, [pod.pod for pod in one.victims]) for one in preempt_of(drawing).alternatives]
+    assert told == [(f"default/first takes {node}", ["default/low-a2"]) for node in ("a0", "a1")]
+    assert why_of(drawing).alternatives == ()
+
+
+def test_where_it_matters_which_node_a_pod_takes_first_all_that_may_come_is_told() -> None:
+    drawing = gathered(cluster("s0: b0[a0 a1]; s1: b1[b0 b1]").cordon("b1"), "job", 2, 1)
+    report = why_of(drawing.with_pod("first", cpu=8, priority=9))
+    assert (report.verdict, report.cause and report.cause.message) == ("unknown", MAY.replace("/high", "/first"))
+    told = [(one.when, one.verdict, offered(one)) for one in report.alternatives]
+    assert told == [
+        ("default/first takes a0", "no", {"s0": 1, "s1": 1}),
+        ("default/first takes b0", "yes", {"s0": 2, "s1": 0}),
+    ]
+
+
+FULL = (
+    cluster("s0: b0[a0 a1]; s1: b1[b0 b1]")
+    .with_running("low-a0", "a0", 8)
+    .with_running("low-a1", "a1", 8)
+    .with_running("low-b0", "b0", 8)
+    .with_running("low-b1", "b1", 8)
+)
+
+
+def test_a_job_that_preempts_first_holds_its_nodes_and_its_victims_are_its_own() -> None:
+    drawing = gathered(gathered(FULL, "job", 2, 5), "rival", 2, 9)
+    report = preempt_of(drawing)
+    assert report.nominations == {"default/job-0": "b0", "default/job-1": "b1"}
+    assert ([one.pod for one in report.victims], report.verdict) == (["default/low-b0", "default/low-b1"], "yes")
+    shown = "default/rival has higher priority and goes first: slots, nodes and victims are shown as it leaves them."
+    assert Notice("contended", shown) in report.warnings
+    assert [row.in_the_way for row in why_of(drawing).domains] == [
+        (
+            "a0: low-a0 (8 CPU, priority 0) and default/rival-0 goes first,"
+            " a1: low-a1 (8 CPU, priority 0) and default/rival-1 goes first"
+        ),
+        "b0: low-b0 (8 CPU, priority 0), b1: low-b1 (8 CPU, priority 0)",
+    ]
+
+
+def test_room_that_a_job_is_nominated_to_is_no_room_for_those_behind() -> None:
+    drawing = cluster("s0: b0[a0:12]").with_running("low", "a0", 8).with_gang("job", 1, 4, priority=5)
+    assert why_of(drawing).verdict == "yes"
+    report = why_of(drawing.with_gang("rival", 1, 12, priority=9))
+    assert (report.verdict, report.cause and report.cause.message) == (
+        "no",
+        "default/rival has higher priority and takes its place; otherwise it would be placed.",
+    )
+
+
+def test_what_jobs_hold_that_preempt_first_is_not_looked_at_where_nodes_are_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queue, "_NODES_IN_ALL", 0)
+    monkeypatch.setattr(queue, "_FEWEST_PREEMPTING", 0)
+    drawing = gathered(gathered(FULL, "job", 2, 5), "rival", 2, 9)
+    told = "default/rival has higher priority and may preempt: which nodes it holds then was not looked at."
+    assert Notice("contended", told) in preempt_of(drawing).warnings
+    assert Notice("contended", told) in why_of(drawing).warnings
+
+
+def test_a_pod_that_is_nominated_goes_where_it_is_nominated() -> None:
+    drawing = gathered(cluster("s0: b0[a0 a1]; s1: b1[b0 b1]"), "job", 2, 1)
+    report = why_of(drawing.with_pod("first", cpu=8, nominated="a1", priority=9))
+    assert (report.verdict, offered(report), report.alternatives) == ("yes", {"s0": 1, "s1": 2}, ())
+
+
+def test_whether_a_pod_has_company_depends_on_where_that_goes_first() -> None:
+    beside = PodTerm("kubernetes.io/hostname", having(app="web"))
+    drawing = cluster("s0: b0[n1:4 n2:8]").label("n1", **{"kubernetes.io/hostname": "n1"})
+    drawing = drawing.label("n2", **{"kubernetes.io/hostname": "n2"})
+    drawing = drawing.with_pod("first", cpu=4, priority=9, labels=(("app", "web"),))
+    report = why_of(drawing.with_pod("job", cpu=4, pod_affinity=(beside,)))
+    assert (report.verdict, report.cause and report.cause.message) == (
+        "unknown",
+        "it depends on where default/first goes first; no object shows this.",
+    )
+    assert [(one.when, one.verdict) for one in report.alternatives] == [
+        ("default/first takes n1", "no"),
+        ("default/first takes n2", "yes"),
+    ]
+
+
+def test_a_gang_that_goes_first_may_be_spread_in_any_way_and_all_that_are_few_are_told_apart() -> None:
+    drawing = gathered(cluster("s0: b0[a0:16 a1]; s1: b1[b0]"), "job", 1, 1).with_gang("first", 2, 8, priority=9)
+    told = [(one.when, one.verdict, offered(one)) for one in why_of(drawing).alternatives]
+    assert told == [
+        ("default/first takes a0", "yes", {"s0": 1, "s1": 1}),
+        ("default/first takes a0 and a1", "yes", {"s0": 1, "s1": 1}),
+        ("default/first takes a0 and b0", "yes", {"s0": 2, "s1": 0}),
+        ("default/first takes a1 and b0", "yes", {"s0": 1, "s1": 0}),
+    ]
+
+
+def test_a_gang_that_takes_all_there_is_goes_there() -> None:
+    nodes = " ".join(f"n{number:02}" for number in range(40))
+    drawing = gathered(cluster(f"s0: b0[{nodes}]; s1: b1[z0 z1]").cordon("z0"), "job", 1, 1)
+    report = why_of(drawing.with_gang("first", 41, 8, priority=9))
+    assert (report.verdict, offered(report), report.alternatives) == ("no", {"s0": 0, "s1": 0}, ())
+
+
+def test_of_a_gang_of_unlike_pods_that_goes_first_all_plans_are_followed() -> None:
+    drawing = gathered(cluster("s0: b0[a0:9 a1:9]; s1: b1[b0:8 b1:8]"), "job", 2, 1)
+    mixed = drawing.with_gang("first", 1, 9, must_gather=SPINE, priority=9)
+    mixed = mixed.with_pod("first-9", gang="first", needs_pod_group=True, cpu=1, priority=9)
+    report = why_of(mixed)
+    assert (report.verdict, offered(report)) == ("yes", {"s0": 1, "s1": 2})
+
+
+def test_what_a_satisfied_gang_holds_whose_pods_come_one_by_one_is_open() -> None:
+    drawing = gathered(FULL, "job", 2, 5).with_gang("rival", 2, 8, priority=9).with_finished("old", gang="rival")
+    assert preempt_of(drawing).verdict == "yes"

@@ -98,9 +98,9 @@ def test_whoever_is_there_is_named_where_nobody_takes_what_is_short() -> None:
     assert way(THREE.with_running("web", on="n1", **web), cpu=1, ports=(HostPort(80),)) == (
         "n1: web (no resources, priority 0)"
     )
-    assert way(THREE.with_pod("web", nominated="n1", priority=9, **web), cpu=1, ports=(HostPort(80),)) == (
-        "n1: nominated for default/web"
-    )
+    assert way(
+        THREE.with_pod("web", nominated="n1", priority=9, gates=("g",), **web), cpu=1, ports=(HostPort(80),)
+    ) == ("n1: nominated for default/web")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,9 @@ def test_the_funnel_of_a_plain_gang_is_counted_before_its_own_members_take_their
 
 def test_pods_nominated_to_a_node_are_named_beside_those_on_it() -> None:
     drawing = THREE.with_pod("other", cpu=8, nominated="n1", priority=9).with_pod("tiny", nominated="n2", priority=9)
-    assert way(drawing, priority=5) == "n1: nominated for default/other, n2: nominated for default/tiny"
+    assert way(drawing, priority=5) == "n1: default/other goes first, n2: default/tiny goes first"
+    held = drawing.change_pods("other", "tiny", gates=("g",))
+    assert way(held, priority=5) == "n1: nominated for default/other, n2: nominated for default/tiny"
     drawing = drawing.with_running("low", on="n1", cpu=8, terminating=True)
     assert way(drawing, pods=3, priority=9).startswith("n1: low (8 CPU, priority 0) and nominated for default/other, ")
     assert way(drawing, priority=10) == "n1: low (8 CPU, priority 0)"

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import pytest
 
+from kubectl_koord.engine.admission import queue
 from kubectl_koord.engine.rounds import MOST_ROUNDS
 from kubectl_koord.model.plugins import Extender, Plugins
 from kubectl_koord.model.quotas import NAME_LABEL
@@ -107,13 +108,22 @@ def test_it_preempts_what_is_left_where_it_is_known_which_nodes_the_first_one_ta
 @pytest.mark.parametrize(
     ("drawing", "word"),
     [
-        pytest.param(cluster("s0: b0[n1 n2:9]").with_running("low", on="n2", cpu=1), "takes", id="which node is open"),
+        pytest.param(
+            cluster("s0: b0[n1:16 n2:9]").with_running("low", on="n2", cpu=1), "takes", id="which node is open"
+        ),
         pytest.param(cluster("s0: b0[n1 n2:2]").with_running("low", on="n2", cpu=1), "may take", id="may leave room"),
     ],
 )
-def test_it_is_open_whom_it_preempts_where_the_nodes_of_the_first_one_are_open(drawing: Drawing, word: str) -> None:
-    cpu = 8 if word == "takes" else 1
-    drawing = drawing.with_gang("job", 1, 8, priority=5).with_gang("high", 2, cpu, priority=9)
+def test_it_is_open_whom_it_preempts_where_the_nodes_of_the_first_one_are_open(
+    monkeypatch: pytest.MonkeyPatch, drawing: Drawing, word: str
+) -> None:
+    number, cpu = (2, 8) if word == "takes" else (1, 1)
+    drawing = drawing.with_gang("job", number, 8, priority=5).with_gang("high", 2, cpu, priority=9)
+    report = preempt_of(drawing)
+    assert report.verdict == "no"
+    assert Notice("contended", AHEAD) in report.warnings
+    drawing = drawing.change("n1", labels=(("many", "nodes"),))
+    monkeypatch.setattr(queue, "_NODES_IN_ALL", 0)
     taken = AHEAD.replace("takes", word)
     message = f"default/job: cannot tell which pods it would preempt: {taken}"
     assert refused(drawing) == ("unknown", None, None, message)

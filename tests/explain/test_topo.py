@@ -71,18 +71,18 @@ def test_for_a_gang_every_domain_has_its_slots() -> None:
     assert (report.gang, report.desired_offer_slot) == ("default/job", 2)
 
 
-def test_a_gang_whose_place_is_taken_first_is_told_so_beside_the_slots_as_they_are() -> None:
+def test_slots_are_those_that_jobs_leave_that_go_first() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, must_gather=SPINE)
     high = drawing.with_gang("high", 1, 8, must_gather=SPINE, priority=9)
+    taken = Notice("contended", "default/high has higher priority and takes its place; otherwise it would be placed.")
+    shown = "default/high has higher priority and goes first: slots, nodes and victims are shown as it leaves them."
+    first = Notice("contended", shown)
     report = topo(high, high.subject("job"))
-    message = "default/high has higher priority and takes its place; otherwise it would be placed."
-    assert ([row.offer_slots for row in report.domains], report.warnings) == (
-        [2, 2, 2],
-        (Notice("contended", message),),
-    )
+    assert ([row.offer_slots for row in report.domains], report.warnings) == ([1, 1, 1], (taken, first))
     room = cluster("s0: b0[n1 n2 n3]").but(pending=high.pending, pod_groups=high.pod_groups)
-    for other in (drawing, room):
-        assert topo(other, other.subject("job")).warnings == ()
+    report = topo(room, room.subject("job"))
+    assert ([row.offer_slots for row in report.domains], report.warnings) == ([2, 2, 2], (first,))
+    assert topo(drawing, drawing.subject("job")).warnings == ()
 
 
 def test_a_node_without_slots_says_why() -> None:

@@ -4,109 +4,170 @@ Mirrors `PrioritySort.Less` in kube-scheduler's plugins/queuesort/priority_sort.
 equal priority the one that was queued earlier does, and when that was is in no object.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempts.attempt import Attempt, needed
 from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.slots import in_index_order, offer_slots, total
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, RunningPod
 
 _MOST_AHEAD = 64
+MOST_WAYS = 24
+"""So many ways in which the jobs ahead may go are told apart, and fewer where there are many nodes."""
+_NODES_IN_ALL = 1_500
+_FEWEST_PREEMPTING = 2
+_UNASKED = False
+
+
+class After(Struct, frozen=True):
+    """The cluster once some jobs have been tried.
+
+    nominated: the pods that are nominated to a node then. preempted: those that have been preempted and terminate, by
+    the job for which. went: where jobs went of which it is open, by their name.
+    """
+
+    view: View
+    nominated: tuple[PendingPod, ...]
+    preempted: tuple[tuple[str, tuple[RunningPod, ...]], ...] = ()
+    went: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class Placed(Struct, frozen=True):
-    """The pods of a job by the node where they go, with what is booked for them, and whether that is sure."""
+    """The pods of a job by the node where they go, with what is booked for them."""
 
     seats: Mapping[str, tuple[PendingPod, ...]]
-    certain: bool
+
+
+class Nominated(Struct, frozen=True):
+    """The pods of a job that preempts, each nominated to the node that it waits for, and who ends for them."""
+
+    pods: tuple[PendingPod, ...]
+    victims: tuple[RunningPod, ...]
 
 
 class NotPlaced(Struct, frozen=True):
-    """That a job finds no place, and whether any node was asked; `may_be` is whether it may find one all the same."""
+    """That a job finds no place, and preempts nobody."""
 
-    asked: bool
+
+Came: TypeAlias = Placed | Nominated | NotPlaced
+
+
+class Tried(Struct, frozen=True):
+    """What may come of a job, the likeliest first; `are_all` is whether nothing else may.
+
+    asked: whether any node was asked. may_be: whether it may be placed all the same where it is not. preempts: whether
+    it may preempt others, which was not looked at.
+    """
+
+    came: tuple[Came, ...]
+    are_all: bool
+    asked: bool = True
     may_be: bool = False
+    preempts: bool = False
 
 
-Place: TypeAlias = Callable[[Subject, View], Placed | NotPlaced]
-"""Tells where a job goes in a variant of the cluster without preemption."""
+Try: TypeAlias = Callable[[Subject, After, bool], Tried]
+"""Tells what becomes of a job in a variant of the cluster, and whom it preempts if that is asked."""
 
 
 class JobsAhead(Struct, frozen=True):
-    """The jobs that go first and may be placed now, and the cluster once they are.
+    """The jobs that go first and may be placed now, or preempt, and the cluster once they have been tried.
 
     A pod of which the node is undetermined is on any node there, or on none.
 
-    undetermined: the pods of which it is open what nodes they take, from the first such job on, where that may decide.
+    ways: the cluster as they may leave it, the likeliest first; view: that of the first.
+    are_all: whether they leave it in one of these ways. undetermined: where that is not so the pods of which it is open
+    what nodes they take, from the first such job on, where that may decide.
     elsewhere: those of them that find no place there, and may find one all the same.
     fixed: the cluster with the jobs before these. tried: how many jobs go first, those that find no place included;
     asked: for how many of them nodes were asked. surely: whether they go first whichever of their pods stand for them.
-    untried: the pods of jobs that go first, too, and are too many to be tried.
+    untried: the pods of jobs that go first, too, and are too many to be tried. unasked: the jobs that may preempt, and
+    hold nodes, which was not looked at.
     """
 
     names: tuple[str, ...]
-    view: View
+    ways: tuple[After, ...]
     undetermined: tuple[PendingPod, ...]
-    fixed: View
+    fixed: After
+    are_all: bool = True
     tried: int = 0
     asked: int = 0
     surely: bool = True
     elsewhere: tuple[PendingPod, ...] = ()
     untried: tuple[PendingPod, ...] = ()
+    unasked: tuple[str, ...] = ()
+
+    @property
+    def view(self) -> View:
+        """The cluster once they have been tried, as it is likeliest."""
+        return self.ways[0].view
 
 
 class _Step(Struct, frozen=True):
-    """One job of the queue that was tried, and the cluster after it.
+    """One job of the queue that was tried, and the cluster after it, in all ways that are followed.
 
-    `elsewhere` is whether one that is not placed may be, as where those before it go is open, or what decides about it.
+    `tried` is what came of it in the first of them, `takes` whether it takes nodes in any, or holds them. `are_all` is
+    whether all ways are followed until then. `elsewhere` is whether one that is not placed may be, as where those
+    before it go is open, or what decides about it.
     """
 
     subject: Subject
     priority: int
-    placed: Placed | None
-    view: View
-    asked: bool
-    elsewhere: bool = False
+    tried: Tried
+    ways: tuple[After, ...]
+    are_all: bool
+    takes: bool
+    elsewhere: bool
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing else may come of it, where those before it went as is likeliest."""
+        return self.tried.are_all and len(self.tried.came) == 1
 
 
 class SchedulingQueue:
     """Pending jobs in the order in which they are tried, each tried once for all who ask."""
 
-    def __init__(self, waiting: Iterable[Subject], view: View, place: Place) -> None:
+    def __init__(self, waiting: Iterable[Subject], now: After, try_job: Try) -> None:
         """Keep the jobs that wait, the cluster as it is, and how to find out where a job goes; nothing is tried yet."""
         self._waiting = by_priority(waiting)
-        self._view = view
-        self._place = place
+        self._now = now
+        self._try_job = try_job
+        self._most_ways = max(1, min(MOST_WAYS, _NODES_IN_ALL // max(1, len(now.view.names()))))
+        self._most_preempting = max(_FEWEST_PREEMPTING, _NODES_IN_ALL // max(1, len(now.view.names())))
+        self._preempting = 0
         self._tried: list[_Step] = []
         self._untried_above: dict[int, tuple[PendingPod, ...]] = {}  # by priority
-        self._before_open: View | None = None  # the cluster without the first job of which it is open where it goes
+        self._before_open: After | None = None  # the cluster without the first job of which it is open where it goes
 
     def ahead_of(self, subject: Subject, *, is_planned: bool) -> JobsAhead:
         """Return what jobs of strictly higher priority take before a subject is tried: the first, if they are many.
 
-        Only jobs that would be placed as things are; those that must preempt first are left out.
         `is_planned` is whether the subject is placed by topology.
         """
         steps = self._before(priority(subject))
-        placed = [step for step in steps if step.placed is not None]
-        fixed = [*takewhile(lambda step: _is_determined(step, subject, is_planned=is_planned), placed)]
-        elsewhere = _pods_of(step for step in steps if step.elsewhere)
+        are_all = steps[-1].are_all if steps else True
+        taking = [step for step in steps if step.takes]
+        fixed = [*takewhile(lambda step: _is_determined(step, subject, is_planned=is_planned), taking)]
+        elsewhere = () if are_all else _pods_of(step for step in steps if step.elsewhere)
         return JobsAhead(
-            names=tuple(step.subject.key for step in steps if step.placed is not None or step.elsewhere),
-            view=steps[-1].view if steps else self._view,
-            undetermined=(*_pods_of(placed[len(fixed) :]), *elsewhere),
+            names=tuple(step.subject.key for step in steps if step.takes or step.elsewhere),
+            ways=steps[-1].ways if steps else (self._now,),
+            are_all=are_all,
+            undetermined=() if are_all else (*_pods_of(taking[len(fixed) :]), *elsewhere),
             elsewhere=elsewhere,
-            fixed=fixed[-1].view if fixed else self._view,
+            fixed=fixed[-1].ways[0] if fixed else self._now,
             untried=self._never_tried(priority(subject)),
             tried=len(steps),
-            asked=sum(step.asked for step in steps),
-            surely=all(least_priority(step.subject) > priority(subject) for step in placed),
+            asked=sum(step.tried.asked for step in steps),
+            unasked=tuple(step.subject.key for step in steps if step.tried.preempts),
+            surely=all(least_priority(step.subject) > priority(subject) for step in taking),
         )
 
     def knows_before(self, subject: Subject) -> bool:
@@ -129,18 +190,61 @@ class SchedulingQueue:
         return self._untried_above[own]
 
     def _try(self, other: Subject) -> _Step:
-        view = self._tried[-1].view if self._tried else self._view
-        placed = self._place(other, view)
-        if isinstance(placed, NotPlaced):
-            elsewhere = placed.may_be or self._is_placed_elsewhere(other)
-            return _Step(other, priority(other), None, view, placed.asked, elsewhere)
-        if not placed.certain and self._before_open is None:
-            self._before_open = view
-        return _Step(other, priority(other), placed, view.with_pods(placed.seats), asked=True)
+        before = self._tried[-1].ways if self._tried else (self._now,)
+        tried = [self._try_job(other, way, self._preempting < self._most_preempting) for way in before]
+        self._preempting += any(each.asked and not isinstance(each.came[0], Placed) for each in tried)
+        is_few = sum(len(each.came) for each in tried) <= self._most_ways
+        ways = tuple(
+            _after(other.key, way, one, is_open=len(each.came) > 1)
+            for way, each in zip(before, tried, strict=True)
+            for one in (each.came if is_few else each.came[:1])
+        )
+        are_all = (not self._tried or self._tried[-1].are_all) and is_few and all(each.are_all for each in tried)
+        likely = tried[0]
+        is_placed = isinstance(likely.came[0], Placed)
+        if is_placed and not (likely.are_all and len(likely.came) == 1) and self._before_open is None:
+            self._before_open = before[0]
+        takes = [not isinstance(each.came[0], NotPlaced) for each in tried]
+        may_be = not takes[0] and (likely.may_be or any(takes))
+        elsewhere = may_be or (not takes[0] and not are_all and self._is_placed_elsewhere(other))
+        return _Step(other, priority(other), likely, ways, are_all, any(takes), elsewhere)
 
     def _is_placed_elsewhere(self, other: Subject) -> bool:
         """Tell whether a job that finds no place would, were it not for those of which it is open where they go."""
-        return self._before_open is not None and isinstance(self._place(other, self._before_open), Placed)
+        before = self._before_open
+        return before is not None and isinstance(self._try_job(other, before, _UNASKED).came[0], Placed)
+
+
+def _after(key: str, before: After, came: Came, *, is_open: bool) -> After:
+    """Return the cluster after a job of which this came; `is_open` is whether anything else might have."""
+    if isinstance(came, NotPlaced):
+        return structs.replace(before, went=(*before.went, (key, ()))) if is_open else before
+    if isinstance(came, Nominated):
+        return _waiting_for(key, before, came, is_open=is_open)
+    return structs.replace(
+        before,
+        view=before.view.with_pods(came.seats),
+        nominated=_without(before.nominated, (pod for pods in came.seats.values() for pod in pods)),
+        went=(*before.went, (key, tuple(sorted(came.seats)))) if is_open else before.went,
+    )
+
+
+def _waiting_for(key: str, before: After, came: Nominated, *, is_open: bool) -> After:
+    """Return the cluster in which a job waits for its victims: its pods hold their nodes, and these terminate."""
+    return structs.replace(
+        before,
+        view=before.view.preempting(came.victims),
+        nominated=(*_without(before.nominated, came.pods), *came.pods),
+        preempted=(*before.preempted, (key, came.victims)),
+        went=(*before.went, (key, tuple(sorted({pod.nominated for pod in came.pods})))) if is_open else before.went,
+    )
+
+
+def _without(nominated: Sequence[PendingPod], pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
+    if not nominated:
+        return ()
+    keys = {pod.key for pod in pods}
+    return tuple(pod for pod in nominated if pod.key not in keys)
 
 
 def _pods_of(steps: Iterable[_Step]) -> tuple[PendingPod, ...]:
@@ -150,7 +254,7 @@ def _pods_of(steps: Iterable[_Step]) -> tuple[PendingPod, ...]:
 def _is_determined(step: _Step, subject: Subject, *, is_planned: bool) -> bool:
     """Tell whether it is known where a job goes, or does not matter: pods all alike, and no topology."""
     requirements = {pod.requirements for each in (subject, step.subject) for pod in each.pending}
-    return (step.placed is not None and step.placed.certain) or (len(requirements) == 1 and not is_planned)
+    return step.certain or (len(requirements) == 1 and not is_planned)
 
 
 def may_fit_wherever(subject: Subject, ahead: JobsAhead, prepared: Iterable[Prepared]) -> bool:
@@ -184,7 +288,7 @@ def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples:
     most = max(_slots_taken_by(pod, pods[0]) for pod in ahead.undetermined)
     plan = first.plan
     if plan is None:
-        offered = total(offer_slots(ahead.fixed, ahead.fixed.names(), in_index_order(pods), first.prepared))
+        offered = total(offer_slots(ahead.fixed.view, ahead.fixed.view.names(), in_index_order(pods), first.prepared))
         return offered - _wanted_at_once(subject) >= most * len(ahead.undetermined)
     top = plan.tree.domains[plan.start[0]].layer
     below = takewhile(lambda layer: layer != top, reversed(plan.tree.layers))

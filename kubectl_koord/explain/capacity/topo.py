@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kubectl_koord.diagnosis import coverage, visibility
+from kubectl_koord.diagnosis import contention, coverage, visibility
 from kubectl_koord.diagnosis.obstacles import cards
 from kubectl_koord.diagnosis.quotas.headroom import headroom_of, limits_any
 from kubectl_koord.diagnosis.tree_status import stale_status
@@ -14,6 +14,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.engine.view import View, of
+from kubectl_koord.explain.jobs.surprises import of_jobs_ahead
 from kubectl_koord.explain.jobs.verdict import verdict_of
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.objects import Node
@@ -62,7 +63,7 @@ def topo(
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
         outcome = _outcome(snapshot, subject) if not tree_unread else None
         if subject is not None and outcome is not None:
-            warnings.extend((*coverage.slots_incomplete(subject, snapshot), *_taken(snapshot, subject)))
+            warnings.extend((*coverage.slots_incomplete(subject, snapshot), *_goes_first(snapshot, subject)))
         figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"), resource=resource)
         if whole:
             figures = figures._replace(whole=_whole(tree, view))
@@ -98,15 +99,19 @@ def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
 def _outcome(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
     if subject is None or not subject.pending or visibility.unread_for(subject, snapshot):
         return None
-    found = open_outcomes(simulate(snapshot, subject), preemption=False)
+    simulation = simulate(snapshot, subject)
+    left = contention.left_by_jobs_ahead(simulation)
+    found = open_outcomes(left.seen[0] if left is not None else simulation, preemption=False)
     return found[0] if found and found[0].first.plan is not None else None
 
 
-def _taken(snapshot: Snapshot, subject: Subject) -> Iterator[Notice]:
-    """Yield who goes first and takes the place of a subject that would be placed otherwise: slots are as things are."""
-    found = verdict_of(simulate(snapshot, subject))
-    if found.behind is not None:
-        yield Notice("contended", place_taken(found.behind.names, certain=found.behind.certain))
+def _goes_first(snapshot: Snapshot, subject: Subject) -> Iterator[Notice]:
+    """Yield who goes first, and whether they take the place of a subject that would be placed otherwise."""
+    simulation = simulate(snapshot, subject)
+    behind = verdict_of(simulation).behind
+    if behind is not None:
+        yield Notice("contended", place_taken(behind.names, certain=behind.certain))
+    yield from of_jobs_ahead(simulation)
 
 
 class _Amounts(NamedTuple):

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from kubectl_koord.diagnosis import contention, coverage, disruption, not_ready, visibility
-from kubectl_koord.diagnosis.contention import LeftByJobsAhead
+from kubectl_koord.diagnosis.contention import Case, LeftByJobsAhead
 from kubectl_koord.diagnosis.obstacles import admission, victims
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
-from kubectl_koord.engine.view import View
-from kubectl_koord.explain.jobs.alternatives import case_of_booking
+from kubectl_koord.explain.jobs.alternatives import case_of_booking, when
+from kubectl_koord.explain.jobs.surprises import of_unasked_jobs
 from kubectl_koord.explain.jobs.verdict import depends_on_memory
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.moments import between
@@ -20,11 +20,19 @@ from kubectl_koord.remedies import surplus
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, Victim
-from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of, open_outcomes, outcomes_of_each
+from kubectl_koord.simulation.simulation import (
+    Scenario,
+    Simulation,
+    cluster_of,
+    next_attempt,
+    open_outcomes,
+    outcomes_of_each,
+)
 from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import (
     DEPENDS_ON_MEMORY,
     SCHEDULER_FORGOT,
+    counted_after,
     place_may_be_taken,
     place_taken,
     remembered,
@@ -64,10 +72,7 @@ def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = 
     blind = visibility.unread_for(subject, snapshot)
     if blind:
         return _idle(simulation, warnings, None, could_not_be_read(blind), verdict="unknown")
-    outcomes = open_outcomes(simulation)
-    if all(outcome.placed_at_once for outcome in outcomes):
-        return _as_remembered(simulation, _placed_alone(simulation, outcomes, warnings))
-    return _as_remembered(simulation, _tried(simulation, simulation.view, outcomes, warnings))
+    return _as_remembered(simulation, _answered(simulation, warnings))
 
 
 def _as_remembered(simulation: Simulation, report: PreemptReport) -> PreemptReport:
@@ -94,24 +99,43 @@ def _as_remembered(simulation: Simulation, report: PreemptReport) -> PreemptRepo
     return structs.replace(report, verdict="unknown", helps=None, message=message, alternatives=(*cases, forgot))
 
 
-def _placed_alone(simulation: Simulation, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
-    """Return the report of a subject that is placed without preemption, unless jobs that go first take its place."""
+def _answered(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
+    """Return the report of a subject that is tried, once the jobs that go first have been."""
     left = contention.left_by_jobs_ahead(simulation)
-    if left is not None and not left.leaves_room:
-        return _behind_jobs_ahead(simulation, left, warnings)
-    unread = contention.unread_higher_priority_jobs(simulation)
-    if unread:
-        return _idle(simulation, warnings, None, place_may_be_taken(unread), verdict="unknown")
-    return _from_outcomes(simulation, outcomes, warnings)
+    cases = _cases(simulation, left)
+    if left is not None and not cases:
+        return _idle(simulation, warnings, None, place_taken(left.names, certain=left.certain), verdict="unknown")
+    if all(outcome.placed_at_once for outcome in _outcomes(cases)):
+        unread = contention.unread_higher_priority_jobs(simulation)
+        if unread:
+            return _idle(simulation, warnings, None, place_may_be_taken(unread), verdict="unknown")
+        return _from_outcomes(simulation, cases, warnings)
+    if left is not None:
+        is_behind = all(outcome.placed_at_once for outcome in next_attempt(simulation))
+        ahead = place_taken if is_behind else counted_after
+        certain = left.certain if is_behind else left.is_known
+        warnings = (*warnings, Notice("contended", ahead(left.names, certain=certain)))
+    return _tried(simulation, cases, (*warnings, *of_unasked_jobs(simulation)))
 
 
-def _behind_jobs_ahead(simulation: Simulation, left: LeftByJobsAhead, warnings: tuple[Notice, ...]) -> PreemptReport:
-    """Return what preemption does once jobs of higher priority are placed, as far as the nodes they take are known."""
-    taken = place_taken(left.names, certain=left.certain)
-    if not (left.certain and (_preempts_nobody(simulation) or contention.are_nodes_known(simulation))):
-        return _idle(simulation, warnings, None, taken, verdict="unknown")
-    outcomes = open_outcomes(simulation, left.view)
-    return _tried(simulation, left.view, outcomes, (*warnings, Notice("contended", taken)))
+def _cases(simulation: Simulation, left: LeftByJobsAhead | None) -> tuple[Case, ...]:
+    """Return what comes of the subject, by what comes of the jobs that go first; nothing where that is open."""
+    if left is not None and left.is_known:
+        ways = zip(left.ahead.ways, left.seen, strict=True)
+        return tuple(Case(seen, open_outcomes(seen), way.went) for way, seen in ways)
+    alone = Case(simulation, open_outcomes(simulation))
+    if left is None:
+        return (alone,)
+    if all(outcome.placed_at_once for outcome in alone.outcomes):
+        if left.leaves_room:
+            return (alone,)
+        if not (left.certain and (_preempts_nobody(simulation) or contention.are_nodes_known(simulation))):
+            return ()
+    return (Case(left.seen[0], open_outcomes(left.seen[0])),)
+
+
+def _outcomes(cases: Iterable[Case]) -> tuple[Outcome, ...]:
+    return tuple(outcome for case in cases for outcome in case.outcomes)
 
 
 def _preempts_nobody(simulation: Simulation) -> bool:
@@ -120,13 +144,14 @@ def _preempts_nobody(simulation: Simulation) -> bool:
     return all(pod.priority >= own for pods in simulation.snapshot.running.values() for pod in pods)
 
 
-def _tried(
-    simulation: Simulation, view: View, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]
-) -> PreemptReport:
-    if _is_one_by_one(simulation, outcomes):
-        outcomes = outcomes_of_each(simulation, view)
-    if not outcomes:
-        return _idle(simulation, warnings, None, sentences.EACH_POD_ALONE, verdict="unknown")
+def _tried(simulation: Simulation, cases: tuple[Case, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
+    if _is_one_by_one(simulation, _outcomes(cases)):
+        cases = tuple(
+            structs.replace(case, outcomes=outcomes_of_each(case.simulation, case.simulation.view)) for case in cases
+        )
+        if not all(case.outcomes for case in cases):
+            return _idle(simulation, warnings, None, sentences.EACH_POD_ALONE, verdict="unknown")
+    outcomes = _outcomes(cases)
     unseen = coverage.of_scheduler(simulation.snapshot)
     if any("ConfigMap" in one.kinds for one in unseen) and any(outcome.rounds for outcome in outcomes):
         return _idle(simulation, warnings, None, depends_on(unseen), verdict="unknown")
@@ -134,7 +159,7 @@ def _tried(
         return _idle(simulation, warnings, None, sentences.BY_DEFAULT_PREEMPTION, verdict="unknown")
     if not simulation.snapshot.config.preemption and not _is_lone(simulation) and any(one.rounds for one in outcomes):
         return _idle(simulation, warnings, None, sentences.WITHIN_QUOTA_ALONE, verdict="unknown")
-    return _from_outcomes(simulation, outcomes, warnings)
+    return _from_outcomes(simulation, cases, warnings)
 
 
 def _may_preempt_by_default(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> bool:
@@ -208,10 +233,9 @@ def _priority(simulation: Simulation) -> int | None:
     return max((pod.priority for pod in simulation.subject.pending), default=None)
 
 
-def _from_outcomes(
-    simulation: Simulation, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]
-) -> PreemptReport:
-    described = _told_apart(_distinct([_describe(simulation, outcome) for outcome in outcomes]))
+def _from_outcomes(simulation: Simulation, cases: tuple[Case, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
+    outcomes = _outcomes(cases)
+    described = _told_apart(_distinct([_describe(case, outcome) for case in cases for outcome in case.outcomes]))
     likeliest, outcome = described[0], outcomes[0]
     unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
     if not all(outcome.placed_at_once for outcome in outcomes):
@@ -268,7 +292,8 @@ def _told_apart(described: list[PreemptAlternative]) -> list[PreemptAlternative]
     ]
 
 
-def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
+def _describe(case: Case, outcome: Outcome) -> PreemptAlternative:
+    simulation = case.simulation
     reason: ReasonCode | CauseCode | None = "not-needed" if outcome.placed_at_once else None
     helps = None if outcome.placed_at_once else outcome.runs
     if not outcome.placed_at_once and not outcome.rounds and outcome.last is not None:
@@ -288,7 +313,9 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
         for preemption in outcome.rounds
     )
     return PreemptAlternative(
-        when=once_placed(outcome.landing, case_of_booking(outcome) or sentences.tried_first(outcome.trigger.key)),
+        when=when(
+            case, once_placed(outcome.landing, case_of_booking(outcome) or sentences.tried_first(outcome.trigger.key))
+        ),
         verdict=verdict,
         victims=rounds[0].victims if rounds else (),
         nominations=rounds[0].nominations if rounds else {},

@@ -27,6 +27,21 @@ def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verd
     yield from _contended(simulation, outcomes[0].first)
 
 
+def of_jobs_ahead(simulation: Simulation) -> Iterator[Notice]:
+    """Yield who goes first and takes room, where slots or nodes are shown, and of whom it was not looked at."""
+    left = contention.left_by_jobs_ahead(simulation)
+    if left is not None and simulation.has_topology:
+        yield Notice("contended", sentences.counted_after(left.names, certain=left.is_known))
+    yield from of_unasked_jobs(simulation)
+
+
+def of_unasked_jobs(simulation: Simulation) -> Iterator[Notice]:
+    """Yield who goes first and may preempt, where it was not looked at whom."""
+    unasked = contention.jobs_ahead(simulation).unasked
+    if unasked:
+        yield Notice("contended", sentences.may_preempt_first(unasked))
+
+
 def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
     """Yield which jobs want the place that the subject would have, or what becomes free for it."""
     if first.placement is None:

@@ -1,12 +1,13 @@
 """The verdict about a subject, and its one root cause, without the report about them."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import contention, coverage, visibility
-from kubectl_koord.diagnosis.contention import LeftByJobsAhead
+from kubectl_koord.diagnosis.contention import Case, LeftByJobsAhead
 from kubectl_koord.diagnosis.obstacles import admission, quota
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.blockers import Blocker
@@ -15,15 +16,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.explain.jobs.insufficient import Unsaid, about_pods, said, why_not
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.unevaluated import (
-    OpenCards,
-    OpenGate,
-    OpenPlugin,
-    OpenProfile,
-    OpenSetting,
-    OtherProfile,
-    Unevaluated,
-)
+from kubectl_koord.model.unevaluated import OpenCards, OpenGate, OpenPlugin, OpenProfile, OtherProfile, Unevaluated
 from kubectl_koord.remedies import retry, surplus
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.jobs.pending import Cause
@@ -40,17 +33,23 @@ _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
 class Decided(Struct, frozen=True, dict=True):
     """What is decided about a subject, and by what: there are no outcomes where it is not tried.
 
+    `cases` are the outcomes by what comes of the jobs that go first, the likeliest first, and `outcomes` those of all.
     `on_memory` is whether it depends on what the scheduler remembers, `behind` what jobs that go first leave where that
     is too little, `is_unseen` whether there may be such jobs that could not be read.
     """
 
     verdict: Verdict
     why: Cause | Unsaid | None
-    outcomes: tuple[Outcome, ...] = ()
+    cases: tuple[Case, ...] = ()
     unevaluated: _Unevaluated = ()
     on_memory: bool = False
     behind: LeftByJobsAhead | None = None
     is_unseen: bool = False
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What may come of the next attempt."""
+        return tuple(outcome for case in self.cases for outcome in case.outcomes)
 
     @cached_property
     def cause(self) -> Cause | None:
@@ -81,6 +80,7 @@ def not_readable(gaps: tuple[Gap, ...]) -> Cause:
 def decided(simulation: Simulation) -> Decided:
     """Return what is decided about a subject that is tried: the engine's answer decides."""
     outcomes = next_attempt(simulation)
+    alone = (Case(simulation, outcomes),)
     subject = simulation.subject
     if (
         outcomes[0].placed_at_once
@@ -88,27 +88,31 @@ def decided(simulation: Simulation) -> Decided:
         and depends_on_memory(subject.group, simulation.snapshot)
     ):
         forgotten = about_pods(surplus.late_code(subject.group), sentences.DEPENDS_ON_MEMORY, subject.pending)
-        return Decided("unknown", forgotten, outcomes, on_memory=True)
+        return Decided("unknown", forgotten, alone, on_memory=True)
     unevaluated = coverage.not_evaluated(subject, simulation.snapshot)
+    left = contention.left_by_jobs_ahead(simulation)
     verdict = _verdict(outcomes, unevaluated)
+    if verdict == "yes" and left is not None and not left.leaves_room:
+        message = sentences.place_taken(left.names, certain=left.certain)
+        taken = about_pods(
+            "insufficient-slots" if simulation.has_topology else "insufficient-capacity", message, subject.pending
+        )
+        return Decided("no" if left.certain else "unknown", taken, left.cases, unevaluated, behind=left)
+    cases = left.cases if left is not None else alone
+    if left is not None and left.is_known:
+        outcomes = tuple(outcome for case in cases for outcome in case.outcomes)
+        verdict = _verdict(outcomes, unevaluated)
     if verdict == "yes":
-        left = contention.left_by_jobs_ahead(simulation)
-        if left is not None and not left.leaves_room:
-            message = sentences.place_taken(left.names, certain=left.certain)
-            taken = about_pods(
-                "insufficient-slots" if simulation.has_topology else "insufficient-capacity", message, subject.pending
-            )
-            return Decided("no" if left.certain else "unknown", taken, outcomes, unevaluated, behind=left)
         unread = contention.unread_higher_priority_jobs(simulation)
         if unread:
             unseen = Cause("not-readable", sentences.place_may_be_taken(unread))
-            return Decided("unknown", unseen, outcomes, unevaluated, is_unseen=True)
+            return Decided("unknown", unseen, cases, unevaluated, is_unseen=True)
         of_scheduler = coverage.of_scheduler(simulation.snapshot)
         if of_scheduler:
-            return Decided("unknown", Cause("not-readable", depends_on(of_scheduler)), outcomes, unevaluated)
-        return Decided(verdict, retry.waits(simulation), outcomes, unevaluated)
+            return Decided("unknown", Cause("not-readable", depends_on(of_scheduler)), cases, unevaluated)
+        return Decided(verdict, retry.waits(simulation), cases, unevaluated)
     waits = _waiting_for_victims(simulation) if verdict == "no" else None
-    return Decided(verdict, waits or _cause(simulation, outcomes, unevaluated, verdict), outcomes, unevaluated)
+    return Decided(verdict, waits or _cause(cases, unevaluated, verdict), cases, unevaluated)
 
 
 def depends_on_memory(group: GangGroup, snapshot: Snapshot) -> bool:
@@ -130,13 +134,12 @@ def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdic
 
 def _may_admit(item: Unevaluated, *, by_quota: bool) -> bool:
     """Tell whether something may open what is closed: what nodes are found to offer opens no quota."""
-    asks_else = isinstance(item, OpenCards | OpenGate | OpenPlugin | OpenProfile | OpenSetting | OtherProfile)
+    asks_else = isinstance(item, OpenCards | OpenGate | OpenPlugin | OpenProfile | OtherProfile)
     return item.may_admit and (not by_quota or asks_else)
 
 
-def _cause(
-    simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated, verdict: Verdict
-) -> Cause | Unsaid:
+def _cause(cases: Sequence[Case], unevaluated: _Unevaluated, verdict: Verdict) -> Cause | Unsaid:
+    simulation, outcomes = cases[0].simulation, tuple(outcome for case in cases for outcome in case.outcomes)
     if verdict == "unknown" and unevaluated:
         says = quota.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
         return says or Cause("not-evaluated", depends_on(unevaluated))
@@ -149,9 +152,16 @@ def _cause(
         failing = {name: reason for outcome in outcomes for name, reason in outcome.first.unbookable.items()}
         return Cause("several-outcomes", sentences.depends_on_node(failing))
     if verdict == "unknown":
-        is_landing_open = len({outcome.landing for outcome in outcomes}) > 1
-        return Cause("several-outcomes", DEPENDS_ON_LANDING if is_landing_open else sentences.DEPENDS_ON_FIRST_POD)
+        return Cause("several-outcomes", _what_decides(cases))
     return why_not(simulation, outcomes[0].first)
+
+
+def _what_decides(cases: Sequence[Case]) -> str:
+    """Return on what it depends which of the outcomes comes."""
+    if len(cases) > 1 and all(len({outcome.placed_at_once for outcome in case.outcomes}) == 1 for case in cases):
+        return sentences.depends_on_others([key for key, _ in cases[0].went])
+    is_landing_open = len({outcome.landing for case in cases for outcome in case.outcomes}) > 1
+    return DEPENDS_ON_LANDING if is_landing_open else sentences.DEPENDS_ON_FIRST_POD
 
 
 def _waiting_for_victims(simulation: Simulation) -> Cause | None:

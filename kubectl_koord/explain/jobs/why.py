@@ -87,30 +87,31 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
     found = decided(simulation)
     outcomes, verdict, cause = found.outcomes, found.verdict, found.cause
-    subject = simulation.subject
+    subject, seen = simulation.subject, found.cases[0].simulation
     if found.on_memory and isinstance(subject, GangSubject):
         return _replacement(simulation, subject.group, found, warnings)
     if found.behind is not None:
         return _behind_jobs_ahead(simulation, found.behind, found, warnings, brief=brief)
     attempts = tuple(outcome.first for outcome in outcomes)
     if found.is_unseen:
-        return report_of(simulation, warnings, verdict=verdict, cause=cause, attempts=attempts, brief=brief)
+        return report_of(seen, warnings, verdict=verdict, cause=cause, attempts=attempts, brief=brief)
     likeliest = outcomes[0]
-    others = alternatives_of(simulation, outcomes)
+    others = alternatives_of(found.cases)
     placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" else None
     is_stuck = verdict == "no" or isinstance(cause, PlanFailure)
     ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief else ways_out.Found(())
     if verdict == "yes" and cause is not None and not brief:
         ways = ways_out.Found(retry.steps(simulation))
     return report_of(
-        simulation,
+        seen,
         (
             *warnings,
             *coverage.of_search(outcomes),
-            *reservations.notices(simulation, outcomes),
+            *reservations.notices(seen, outcomes),
             *surplus.notices(simulation, verdict),
             *retry.notices(simulation, verdict),
-            *(surprises.notices(simulation, outcomes, verdict) if not brief else ()),
+            *(surprises.of_jobs_ahead(simulation) if not brief else ()),
+            *(surprises.notices(seen, outcomes, verdict) if not brief else ()),
         ),
         verdict=verdict,
         cause=cause,
@@ -171,22 +172,23 @@ def _behind_jobs_ahead(
     """Return the report when jobs of higher priority go first and leave no room."""
     ways = _ways_out(simulation, left.outcome, found.cause) if left.certain and not brief else ways_out.Found(())
     return report_of(
-        simulation if brief else structs.replace(simulation, view=left.view),
+        simulation if brief else left.seen[0],
         warnings,
         verdict=found.verdict,
         cause=found.cause,
-        attempts=(left.outcome.first,) if not brief or _shows_attempts(simulation, left, found) else (),
+        attempts=(left.outcome.first,) if not brief or _shows_attempts(simulation, left) else (),
         brief=brief,
+        alternatives=alternatives_of(found.cases) if left.is_known else (),
         unblock=ways.ways,
         no_way_out=ways.why_none,
     )
 
 
-def _shows_attempts(simulation: Simulation, left: LeftByJobsAhead, found: Decided) -> bool:
+def _shows_attempts(simulation: Simulation, left: LeftByJobsAhead) -> bool:
     """Tell whether a brief report says anything of attempts: slots, or whether what the scheduler said still holds.
 
     Of an attempt without a plan that places the subject it says nothing.
     """
     if simulation.has_topology or all(pod.condition is None for pod in simulation.subject.pending):
         return simulation.has_topology
-    return not left.surely_places(found.outcomes[0].first)
+    return not left.surely_places(next_attempt(simulation)[0].first)

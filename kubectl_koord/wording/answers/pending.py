@@ -67,6 +67,34 @@ def place_taken(jobs: Sequence[str], *, certain: bool) -> str:
     return f"{listed(jobs)} {has} higher priority and {takes} its place; otherwise it would be placed."
 
 
+def depends_on_others(jobs: Sequence[str]) -> str:
+    """Return that it depends on which nodes jobs take that are tried first."""
+    return f"it depends on where {listed(jobs)} {'goes' if len(jobs) == 1 else 'go'} first; no object shows this."
+
+
+def others_went(went: Sequence[tuple[str, Sequence[str]]], case: str) -> str:
+    """Return where jobs go that are tried first, and a case of the subject's own, empty for none."""
+    each = [f"{job} takes {listed(nodes)}" if nodes else f"{job} finds no place" for job, nodes in went]
+    return f"{', '.join(each)}{f', and {case}' if case else ''}"
+
+
+def counted_after(jobs: Sequence[str], *, certain: bool) -> str:
+    """Return that what is shown is as jobs of higher priority leave it."""
+    has, goes, leave, take = ("has", "goes", "it leaves", "it takes")
+    if len(jobs) > 1:
+        has, goes, leave, take = ("have", "go", "they leave", "they take")
+    shown = (
+        f"{listed(jobs)} {has} higher priority and {goes} first: slots, nodes and victims are shown as {leave} them."
+    )
+    return shown if certain else f"{shown} Which nodes {take} is open, so that others may be left."
+
+
+def may_preempt_first(jobs: Sequence[str]) -> str:
+    """Return that jobs of higher priority may preempt, which was left out as they are many, or the nodes are."""
+    has, holds = ("has", "it holds") if len(jobs) == 1 else ("have", "they hold")
+    return f"{listed(jobs)} {has} higher priority and may preempt: which nodes {holds} then was not looked at."
+
+
 def remembered(case: str) -> str:
     """Return the case that the scheduler remembers that a gang ran, and another one, empty for none."""
     return f"{SCHEDULER_REMEMBERS}{f', and {case}' if case else ''}"

@@ -7,10 +7,12 @@ import pytest
 from kubectl_koord.engine.admission import queue as module
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.queue import (
+    After,
     JobsAhead,
     NotPlaced,
     Placed,
     SchedulingQueue,
+    Tried,
     by_priority_and_age,
     fits_wherever,
     higher_priority,
@@ -35,6 +37,7 @@ DRAWN = (
     .with_gang("top", 2, priority=9)
 )
 TWO = cluster("s0: b0[n1]").with_gang("job", 2)
+NOW = After(of(DRAWN), ())
 NAMES = ("low", "mid", "also-mid", "top")
 
 
@@ -43,13 +46,13 @@ def subjects(drawing: Drawing = DRAWN) -> list[Subject]:
 
 
 def queue(asked: list[str], *, certain: bool = True) -> SchedulingQueue:
-    def place(subject: Subject, _view: View) -> Placed | NotPlaced:
+    def tried(subject: Subject, _now: After, _preempts: bool) -> Tried:  # noqa: FBT001 - as the queue asks
         asked.append(subject.key)
         if subject.key == "default/mid":
-            return NotPlaced(asked=False)
-        return Placed({"n1": subject.pending}, certain)
+            return Tried((NotPlaced(),), are_all=True, asked=False)
+        return Tried((Placed({"n1": subject.pending}),), are_all=certain)
 
-    return SchedulingQueue(subjects(), of(DRAWN), place)
+    return SchedulingQueue(subjects(), NOW, tried)
 
 
 def on(view: View, node: str) -> list[str]:
@@ -85,7 +88,9 @@ def test_any_other_member_may_stand_for_a_job_in_the_queue(held: dict[str, objec
 def test_a_job_goes_first_for_sure_where_all_its_pods_would(lowest: int, *, surely: bool) -> None:
     drawing = DRAWN.change_pods("top-1", priority=lowest)
     found = SchedulingQueue(
-        [drawing.subject("top")], of(drawing), lambda job, _: Placed({"n1": job.pending}, certain=True)
+        [drawing.subject("top")],
+        After(of(drawing), ()),
+        lambda job, _, __: Tried((Placed({"n1": job.pending}),), are_all=True),
     )
     ahead = found.ahead_of(drawing.subject("mid"), is_planned=False)
     assert (ahead.names, ahead.surely) == (("default/top",), surely)
@@ -101,10 +106,10 @@ def test_jobs_of_higher_priority_take_their_nodes_first_and_each_is_tried_once()
     last = queued.ahead_of(DRAWN.subject("low"), is_planned=False)
     assert (last.tried, last.asked, queued.knows_before(DRAWN.subject("low"))) == (3, 2, True)
     assert (last.names, on(last.view, "n1")) == (("default/top", "default/also-mid"), ["top-0", "top-1", "also-mid"])
-    assert (last.undetermined, last.fixed) == ((), last.view)
+    assert (last.undetermined, last.fixed.view) == ((), last.view)
     assert asked == ["default/top", "default/also-mid", "default/mid"]
     first = queued.ahead_of(DRAWN.subject("top"), is_planned=False)
-    assert (first.names, on(first.view, "n1"), on(first.fixed, "n1")) == ((), [], [])
+    assert (first.names, on(first.view, "n1"), on(first.fixed.view, "n1")) == ((), [], [])
 
 
 def test_where_pods_go_that_are_all_alike_matters_only_to_a_plan() -> None:
@@ -112,26 +117,26 @@ def test_where_pods_go_that_are_all_alike_matters_only_to_a_plan() -> None:
     assert alike.undetermined == ()
     planned = queue([], certain=False).ahead_of(DRAWN.subject("low"), is_planned=True)
     assert [pod.name for pod in planned.undetermined] == ["top-0", "top-1", "also-mid"]
-    assert (on(planned.fixed, "n1"), on(planned.view, "n1")) == ([], ["top-0", "top-1", "also-mid"])
+    assert (on(planned.fixed.view, "n1"), on(planned.view, "n1")) == ([], ["top-0", "top-1", "also-mid"])
 
 
 @pytest.mark.parametrize(("certain", "elsewhere"), [(True, []), (False, ["also-mid"])])
 def test_a_job_may_be_placed_that_finds_no_place_where_it_is_open_who_takes_it(
     elsewhere: list[str], *, certain: bool
 ) -> None:
-    def place(subject: Subject, view: View) -> Placed | NotPlaced:
-        if subject.key == "default/also-mid" and on(view, "n1"):
-            return NotPlaced(asked=True)
-        return NotPlaced(asked=True) if subject.key == "default/mid" else Placed({"n1": subject.pending}, certain)
+    def tried(subject: Subject, now: After, _preempts: bool) -> Tried:  # noqa: FBT001 - as the queue asks
+        if subject.key == "default/mid" or (subject.key == "default/also-mid" and on(now.view, "n1")):
+            return Tried((NotPlaced(),), are_all=True)
+        return Tried((Placed({"n1": subject.pending}),), are_all=certain)
 
-    ahead = SchedulingQueue(subjects(), of(DRAWN), place).ahead_of(DRAWN.subject("low"), is_planned=False)
+    ahead = SchedulingQueue(subjects(), NOW, tried).ahead_of(DRAWN.subject("low"), is_planned=False)
     assert [pod.name for pod in ahead.elsewhere] == [pod.name for pod in ahead.undetermined] == elsewhere
     assert ahead.names == ("default/top", *(f"default/{name}" for name in elsewhere))
-    assert on(ahead.view, "n1") == on(ahead.fixed, "n1") == ["top-0", "top-1"]
+    assert on(ahead.view, "n1") == on(ahead.fixed.view, "n1") == ["top-0", "top-1"]
 
 
 def test_a_job_may_be_placed_of_which_it_is_open_whether_it_finds_a_place() -> None:
-    found = SchedulingQueue(subjects(), of(DRAWN), lambda _, __: NotPlaced(asked=True, may_be=True))
+    found = SchedulingQueue(subjects(), NOW, lambda _, __, ___: Tried((NotPlaced(),), are_all=False, may_be=True))
     ahead = found.ahead_of(DRAWN.subject("mid"), is_planned=False)
     assert (ahead.names, [pod.name for pod in ahead.elsewhere]) == (("default/top",), ["top-0", "top-1"])
 
@@ -161,7 +166,8 @@ def test_a_job_fits_wherever_a_pod_ahead_goes_where_a_slot_can_be_spared(
 ) -> None:
     drawing = cluster(f"s0: b0[{nodes}]").with_gang("job", 2, 8, must_gather=must_gather).with_pod("high", cpu=3)
     view, subject = of(drawing), drawing.subject("job")
-    ahead = JobsAhead(("default/high",), view, drawing.subject("high").pending, view)
+    now = After(view, ())
+    ahead = JobsAhead(("default/high",), (now,), drawing.subject("high").pending, now)
     (job,) = jobs(subject, drawing, rules("1.8"), build(drawing.topologies, drawing.nodes))
     assert fits_wherever(subject, ahead, attempt(job, view, subject.pending[0]), {}) is fits
 
@@ -182,6 +188,7 @@ def test_what_pods_ahead_may_take_is_compared_for_pods_alike_that_take_room_alon
     drawing: Drawing, *, may: bool
 ) -> None:
     view, subject = of(drawing), drawing.subject("job")
-    ahead = JobsAhead(("default/high",), view, drawing.subject("high").pending, view)
+    now = After(view, ())
+    ahead = JobsAhead(("default/high",), (now,), drawing.subject("high").pending, now)
     (job,) = jobs(subject, drawing, rules("1.8"), build(drawing.topologies, drawing.nodes))
     assert may_fit_wherever(subject, ahead, (job.prepared(subject.pending[0], view),)) is may
