@@ -1,4 +1,4 @@
-"""A line on a terminal while reading takes long: what has come so far."""
+"""A line on a terminal while something takes long: what has come so far, or what is done."""
 
 import os
 import shutil
@@ -15,9 +15,9 @@ _ERASE = "\r\x1b[K"
 
 
 class Progress:
-    """Shows how many objects of each kind have been read, in seconds from when it is entered.
+    """Shows how many objects of each kind have been read, or what is `doing`, in seconds from when it is entered.
 
-    Nothing is written unless the stream is a terminal, nor before `first` seconds have passed and
+    Nothing is written unless the stream is a terminal, nor before `first` seconds have passed and, of reading,
     objects have come; the line is gone when it is left. `seen` is counted up by who reads, in other threads.
     """
 
@@ -26,6 +26,7 @@ class Progress:
         stream: TextIO,
         seen: Mapping[str, int],
         *,
+        doing: str = "",
         first: float = FIRST,
         every: float = EVERY,
         clock: Callable[[], float] = time.monotonic,
@@ -33,6 +34,7 @@ class Progress:
         """Keep them; nothing is shown yet."""
         self._stream = stream
         self._seen = seen
+        self._doing = doing
         self._waits = (first, every)
         self._clock = clock
         self._over = threading.Event()
@@ -59,11 +61,11 @@ class Progress:
         shown = False
         while not self._over.wait(wait):
             wait = every
-            if self._seen:  # until then somebody may be asked to log in on this line
+            if self._seen or self._doing:  # until then somebody may be asked to log in on this line
                 width = shutil.get_terminal_size().columns - 1
                 if not shown:
                     leaving.first(self._erase)
-                self._write(f"{_ERASE}{told(dict(self._seen), self._clock() - start)[:width]}")
+                self._write(f"{_ERASE}{told(self._doing or dict(self._seen), self._clock() - start)[:width]}")
                 shown = True
         if shown:
             self._write(_ERASE)
@@ -79,7 +81,9 @@ class Progress:
             self._over.set()  # nobody looks any more: no reason to stop reading
 
 
-def told(seen: Mapping[str, int], seconds: float) -> str:
-    """Return the line: `reading: 5000 Nodes, 1 PodGroup (1.2 s)`."""
-    counts = [f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in seen.items()]
+def told(what: Mapping[str, int] | str, seconds: float) -> str:
+    """Return the line: `reading: 5000 Nodes, 1 PodGroup (1.2 s)`, or `looking for ways out ... (1.2 s)`."""
+    if isinstance(what, str):
+        return f"{what} ... ({seconds:.1f} s)"
+    counts = [f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in what.items()]
     return f"reading: {', '.join(counts)} ({seconds:.1f} s)"

@@ -14,6 +14,7 @@ from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
+    from kubectl_koord.cli.progress import Progress
     from kubectl_koord.cluster.api.transport import Transport
     from kubectl_koord.cluster.elsewhere import StatedInstallation
     from kubectl_koord.cluster.source import EarlyLook, Join
@@ -104,6 +105,12 @@ class Session:
                 snapshot = source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
         spare.forget()
         return snapshot
+
+    def looking_for_ways_out(self) -> "Progress":
+        """Return what tells on a terminal, while it is entered, that ways out are looked for."""
+        from kubectl_koord.cli.progress import Progress
+
+        return Progress(sys.stderr, {}, doing="looking for ways out")
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.

@@ -48,6 +48,13 @@ def test_what_has_been_read_is_told_and_taken_away() -> None:
     assert terminal.getvalue() == "\r\x1b[Kreading: 5,000 Nodes, 1 PodGroup (0.0 s)\r\x1b[K"
 
 
+def test_what_is_done_is_told_where_nothing_is_read() -> None:
+    terminal = Terminal()
+    with Progress(terminal, {}, doing="looking for ways out", first=0, every=60, clock=lambda: 7.0):
+        assert terminal.written.wait(10)
+    assert terminal.getvalue() == "\r\x1b[Klooking for ways out ... (0.0 s)\r\x1b[K"
+
+
 def test_the_line_is_never_wider_than_the_terminal() -> None:
     terminal = Terminal()
     with Progress(terminal, {f"Kind{number}": number for number in range(50)}, first=0, every=60):

@@ -108,7 +108,8 @@ def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
     if session.options.is_live and subject.pending:
         homes = {pod.namespace for pod in subject.pending}
         snapshot = source.with_events(snapshot, session.live_transport(), homes, "FailedScheduling")
-    report = why(snapshot, subject)
+    with session.looking_for_ways_out():
+        report = why(snapshot, subject)
     report = with_nodes(report, snapshot, subject) if nodes else report
     session.show(with_texts(report, subject.pending) if raw else report)
 
