@@ -1,8 +1,9 @@
 """Our times beside kubectl's, in turn within one run, so that a noisy machine is noisy for both.
 
-python -m benchmarks.run [--quick | --diverse [--pairs N]] [--write]
+python -m benchmarks.run [--quick | --diverse [--pairs N] | --sizes] [--write]
 
-takes about an hour, most of it in kubectl, or with --diverse half of that; nothing else should run meanwhile.
+takes about an hour, most of it in kubectl, or with --diverse half of that; nothing else should run meanwhile. With
+--sizes it takes minutes, and what else runs matters little: processor time is what counts there.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from benchmarks.figures import (
     BOTH,
     DIVERSE_HUGE_LIMITS,
     DIVERSE_LARGE_LIMITS,
+    GANG,
     HUGE_LIMITS,
     JSON,
     LARGE_LIMITS,
@@ -56,6 +58,8 @@ from kubectl_koord.cluster.api.connect import find_kubectl
 
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 PAIRS = 9
+SIZES, SIZES_WHERE_QUICK = (50, 100, 250, 500, 1_000, 2_500, 5_000), (50, 250, 1_000)
+_PODS_A_NODE, _FEWEST_PODS = 10, 1_500
 SMALL, LARGE, HUGE = Size(1_000, 10_000), Size(5_000, 50_000), Size(15_000, 300_000)
 
 Section: TypeAlias = tuple[str, list[Figure]]
@@ -76,6 +80,7 @@ def sections(kubectl: str, home: Path, *, quick: bool) -> Iterator[Section]:
         all_of_us = dict.fromkeys(OURS, pairs)
         found = measure(all_of_us, {TABLE: pairs}, kubectl, env, all_of_us)
         yield f"{_title(SMALL)}, diverse", list(of_size(found, {}))
+    yield by_size(home, SIZES_WHERE_QUICK if quick else SIZES)
     if quick:
         return
     yield from diverse_sections(kubectl, home)
@@ -132,6 +137,20 @@ def diverse_sections(kubectl: str, home: Path, pairs: int = PAIRS) -> Iterator[S
             *chain.from_iterable(_answered(name, after[name]) for name in QUESTIONS),
         ],
     )
+
+
+def by_size(home: Path, sizes: Iterable[int]) -> Section:
+    """Return what the answer about a gang takes with its ways out, which are looked for with as many steps anywhere."""
+    figures: list[Figure] = []
+    for nodes in sizes:
+        size = Size(nodes, max(_FEWEST_PODS, nodes * _PODS_A_NODE))
+        with folder() as place, serving(size, place, "--diverse") as kubeconfig:
+            after = after_last_byte(GANG, 3, environment(home, kubeconfig))
+        figures += [
+            figure(f"{_title(size)}: processor time", after.processor, "ms", Limit(1, 0.5)),
+            figure(f"{_title(size)}: peak memory", after.mib, "MiB"),
+        ]
+    return f"From the last byte read to the answer printed: {GANG}, with ways out, by size, diverse", figures
 
 
 def _answered(name: str, after: Answered) -> Iterator[Figure]:
@@ -201,6 +220,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="1,000 nodes and 10,000 pods only, few runs")
     parser.add_argument("--diverse", action="store_true", help="the start and the diverse clusters only")
+    parser.add_argument("--sizes", action="store_true", help="ways out by the size of the cluster only")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="how often what is diverse runs (default: 9)")
     parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name} too: of --diverse its sections")
     options = parser.parse_args()
@@ -215,13 +235,15 @@ def main() -> int:
         measured = sections(kubectl, home, quick=options.quick)
         if options.diverse:
             measured = chain((_start(kubectl, home, 15),), diverse_sections(kubectl, home, options.pairs))
+        if options.sizes:
+            measured = iter((by_size(home, SIZES),))
         for title, figures in measured:
             found[title] = ["", f"{datetime.now(UTC).date()}.", "", *table(figures)]
             show_progress("")
             print("\n".join(("", f"## {title}", *found[title])), flush=True)
             passed &= all(one.passed for one in figures)
     if options.write:
-        known = _written(_lines(RESULTS)) if options.diverse else {}
+        known = _written(_lines(RESULTS)) if options.diverse or options.sizes else {}
         for title, rows in (known | found).items():
             lines += ["", f"## {title}", *rows]
         RESULTS.write_text("\n".join(lines) + "\n")
