@@ -1,16 +1,17 @@
-"""What all families of remedies work with: the simulation, what is short where, and a budget of engine runs."""
+"""What all families of remedies work with: the simulation, what is short where, and a budget of steps."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
 from kubectl_koord.diagnosis import contention, coverage
 from kubectl_koord.engine.admission.before_trying import before_trying
+from kubectl_koord.engine.admission.queue import JobsAhead
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.view import View
-from kubectl_koord.remedies.proof import SearchBudget, is_placed
+from kubectl_koord.remedies.proof import SearchBudget, is_placed, jobs_ahead, next_attempt_of
 from kubectl_koord.remedies.slot_count import SlotCount, placed_members
 from kubectl_koord.reports.edits import (
     AddNode,
@@ -47,7 +48,6 @@ _CHANGES: dict[type[Edit], Change] = {
     Uncordon: "uncordon",
     UseQuota: "other-quota",
 }
-_MORE_RUNS: Mapping[Change, int] = {"add-nodes": 30, "release-reservation": 3}
 _MORE_PIECES = 4
 _MOST_SLOT_COUNTS = 4
 
@@ -82,9 +82,14 @@ class Search:
         return self._failed_attempt[0]
 
     @cached_property
+    def jobs_ahead(self) -> JobsAhead:
+        """What jobs of higher priority take before the subject is tried."""
+        return jobs_ahead(self.simulation, self.budget)
+
+    @cached_property
     def _failed_attempt(self) -> tuple[View, Attempt]:
         simulation = self.simulation
-        before = contention.jobs_ahead(simulation).view
+        before = self.jobs_ahead.view
         if before is simulation.view:
             return simulation.view, self.failed.first
         tried = (outcome.first for outcome in every_outcome(simulation, before, preemption=False))
@@ -127,9 +132,10 @@ class Search:
         key = tuple(edits)
         if key not in self._works:
             changes = {change} if change else set(map(_change, key))
-            more = max((_MORE_RUNS.get(one, 0) for one in changes), default=0)
-            may_run = self.budget.runs > 0 and self.budget.affords(more)
-            placed = self._is_placed(key, changes) if may_run else None
+            if not self.budget.now:
+                self.untried.update(changes)
+                return False
+            placed = self._is_placed(key, changes)
             (self.untried if placed is None else self.tried).update(changes)
             self._works[key] = bool(placed)
         return self._works[key]
@@ -140,29 +146,24 @@ class Search:
             return None  # by nodes that come into question now
         is_other = simulation.seen_by_others is not self.simulation.seen_by_others
         is_own = is_other and simulation.view is self.simulation.view
-        likely = contention.jobs_ahead(self.simulation) if is_own else None
+        likely = self.jobs_ahead if is_own else None
         return is_placed(simulation, self.budget, changes, likely)
 
-    def may_help(self, change: Change, runs: int = 0) -> bool:
+    def may_help(self, change: Change, steps: int = 0) -> bool:
         """Note that a change that makes room is looked at, and tell whether it may help, and could still be proven.
 
-        `runs` is how many runs it takes as long to find candidates.
+        `steps` is how many steps it takes to find candidates.
         """
         if self.passes_over_room and change != "add-nodes":
             self.untried.add(change)
             return False
-        is_possible = not self.has_ended and self.budget.affords(runs)
+        is_possible = self.budget.take(steps)
         (self.tried if is_possible else self.untried).add(change)
         return is_possible
 
     def judged(self, change: Change) -> None:
         """Note that it was computed whether quotas let the subject pass after a change, unless that took too long."""
         (self.untried if self.budget.trials < 0 else self.tried).add(change)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing more can be found: no runs are left, and nothing that was tried works."""
-        return self.budget.runs <= 0 and not any(self._works.values())
 
     @property
     def counts_exactly(self) -> bool:
@@ -220,7 +221,7 @@ class Search:
 
     def outcome_after(self, edits: Sequence[Edit]) -> Outcome | None:
         """Return what the engine says once the edits are made, None where it is not asked any more."""
-        if not self.budget.spend():
+        if not self.budget.take(next_attempt_of(self.simulation)):
             self.untried.add("pairs")
             return None
         simulation = changed(self.simulation, edits)

@@ -1,6 +1,6 @@
 """Ways out of being pending: single changes, or pairs where none is enough, each because the engine then says yes."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
@@ -17,8 +17,10 @@ from kubectl_koord.simulation.edits import changed, deleted
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.remedies import commands
 from kubectl_koord.wording.remedies import ways_out as sentences
+from kubectl_koord.wording.remedies.ways_out import Change
 
-_FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
+_Family: TypeAlias = Callable[[Search], Iterator[WayOut]]
+_FAMILIES: tuple[_Family, ...] = (
     cluster.wait_for_terminating,
     cluster.wait_for_preemption,
     claims.supply,
@@ -52,29 +54,30 @@ _OF_QUOTAS = (
     cluster.add_nodes,
 )
 """Those that may open a quota: room on nodes does not."""
-_LONG = frozenset(
-    (
-        cluster.wait_for_preemption,
-        reservations.release,
-        quotas.free_quota,
-        pods.free_lower,
-        moves.move_one,
-        pods.free_any,
-        cluster.add_nodes,
-    )
-)
-"""Those that look for candidates all over the cluster, or change all of it."""
-
+_LONG: Mapping[_Family, Change] = {
+    cluster.wait_for_preemption: "preemption",
+    reservations.release: "release-reservation",
+    quotas.free_quota: "free-pods",
+    pods.free_lower: "free-pods",
+    moves.move_one: "move-pod",
+    pods.free_any: "free-pods",
+    cluster.add_nodes: "add-nodes",
+}
+"""Those that look for candidates all over the cluster, or change all of it, and what they find."""
+_ENOUGH = 3
+"""Where the budget is tight, and so many are found that harm nobody, nothing that costs others is looked for."""
+_SHARE, _SHARE_WHERE_TIGHT = 2, 4
+"""A family takes no more than one step in so many of those that are left; the last one, and a pair, as if not tight."""
 
 _Half: TypeAlias = tuple[int, WayOut]
-_FEWEST_RUNS_OF_PAIRS = 150
 
 
 class Found(Struct, frozen=True):
-    """The ways out, cheapest first, and where there is none: why."""
+    """The ways out, cheapest first, and where there is none: why; else what was not looked at to the end."""
 
     ways: tuple[WayOut, ...]
     why_none: str = ""
+    not_tried: str = ""
 
 
 def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False) -> Found:
@@ -88,32 +91,48 @@ def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False)
         return Found((), sentences.help_depends_on(unevaluated))
     if not simulation.view.names():
         return Found((), sentences.NO_NODES)
-    search = Search(simulation, failed, SearchBudget(len(simulation.view.names())), never_fits=never_fits)
+    search = Search(simulation, failed, SearchBudget(simulation), never_fits=never_fits)
     ways = _found(search)
     if ways:
-        return Found(tuple(sorted(ways, key=_harm)))
+        return Found(tuple(sorted(ways, key=_harm)), not_tried=sentences.not_tried(search.untried - {"pairs"}))
     quotas_alone = "raise-quota" not in search.untried and quotas.may_pass(search)
     return Found((), sentences.none_found(search.tried - search.untried, search.untried, quotas_alone=quotas_alone))
 
 
 def _found(search: Search) -> tuple[WayOut, ...]:
     """Return the ways out; where there is too little time to look for all, what is found soon goes first."""
-    found = {family: tuple(family(search)) for family in _quick(search)}
+    found = {family: _of_family(search, family) for family in _quick(search)}
     is_tight = search.budget.is_tight
     if is_tight and not any(found.values()) and (pair := tuple(_pair(search, _opening(search)))):
         return pair
     families = _families(search)
-    found |= {family: tuple(family(search)) for family in families if family not in found}
+    for family in (one for one in families if one not in found):
+        if is_tight and _are_enough(found) and family is not cluster.wait_for_preemption:
+            search.untried.add(_LONG[family])
+            found[family] = ()
+        else:
+            found[family] = _of_family(search, family)
     ways = tuple(way for family in families for way in found[family])
     return ways or tuple(_pair(search, _halves(search) if is_tight else chain(_opening(search), _halves(search))))
 
 
-def _families(search: Search) -> Sequence[Callable[[Search], Iterator[WayOut]]]:
+def _of_family(search: Search, family: _Family) -> tuple[WayOut, ...]:
+    """Return the ways out of a family, which leaves most steps to those that come after it."""
+    search.budget.keep(_SHARE_WHERE_TIGHT if search.budget.is_tight and family is not _FAMILIES[-1] else _SHARE)
+    return tuple(family(search))
+
+
+def _are_enough(found: Mapping[_Family, tuple[WayOut, ...]]) -> bool:
+    """Tell whether a few ways out that harm nobody are found."""
+    return sum(_harm(way) == disruption.HARMLESS for ways in found.values() for way in ways) >= _ENOUGH
+
+
+def _families(search: Search) -> Sequence[_Family]:
     """Return the families that may help: where quotas refuse the subject, those alone that may change that."""
     return _OF_QUOTAS if quotas.refuse(search) else _FAMILIES
 
 
-def _quick(search: Search) -> Sequence[Callable[[Search], Iterator[WayOut]]]:
+def _quick(search: Search) -> Sequence[_Family]:
     """Return the same, where there is too little time to look for all without those that take long."""
     families = _families(search)
     return [family for family in families if family not in _LONG] if search.budget.is_tight else families
@@ -133,7 +152,7 @@ def divided(simulation: Simulation, steps: Iterable[WayOut]) -> tuple[tuple[WayO
     subject, snapshot = simulation.subject, simulation.snapshot
     if coverage.not_evaluated(subject, snapshot) or visibility.unread_for(subject, snapshot):
         return (), steps
-    budget = SearchBudget(len(simulation.view.names()))
+    budget = SearchBudget(simulation)
     proven = tuple(step for step in steps if step.edits and is_placed(changed(simulation, step.edits), budget))
     return proven, tuple(step for step in steps if step not in proven)
 
@@ -142,6 +161,7 @@ def _pair(search: Search, halves: Iterable[_Half]) -> Iterator[WayOut]:
     """Yield the cheapest pair: a change that is not enough alone, and the first that is enough after it."""
     found: list[tuple[int, int, WayOut, WayOut]] = []
     for rank, half in halves:
+        search.budget.keep(_SHARE)
         after = search.outcome_after(half.edits)
         if after is None:
             continue
@@ -151,6 +171,7 @@ def _pair(search: Search, halves: Iterable[_Half]) -> Iterator[WayOut]:
             found.append((rank + at, rank, half, way))
             break
         (search.untried if beyond.untried else search.tried).add("pairs")
+    search.budget.keep(1)
     for *_, half, way in sorted(found, key=lambda item: item[:2])[:1]:
         yield _joined(_trimmed(search, half, way), way)
 
@@ -166,9 +187,6 @@ def _opening(search: Search) -> Iterator[_Half]:
 def _halves(search: Search) -> Iterator[_Half]:
     """Yield the other changes to begin a pair with."""
     view = search.simulation.view
-    if search.budget.is_tight and search.budget.runs < _FEWEST_RUNS_OF_PAIRS:
-        search.untried.add("pairs")
-        return
     terminating, cordoned = cluster.leaving(view), evidence.cordoned(view)
     if terminating:
         yield (
@@ -187,7 +205,7 @@ def _halves(search: Search) -> Iterator[_Half]:
         yield _rank(gang.smaller_multiple), gang.lower_multiple(search.simulation, layer, multiple, 1)
 
 
-def _rank(family: Callable[[Search], Iterator[WayOut]]) -> int:
+def _rank(family: _Family) -> int:
     return _FAMILIES.index(family)
 
 

@@ -1,19 +1,28 @@
 """What holds for all families: pairs, the budget, who takes the place, what cannot be proven."""
 
+from random import Random
+from typing import Any
+
 import pytest
 
+from kubectl_koord.engine import rounds
+from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.remedies import proof, ways_out
-from kubectl_koord.remedies.proof import SearchBudget
+from kubectl_koord.remedies.proof import MOST_STEPS, SearchBudget
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.ways import cluster as cluster_remedies
 from kubectl_koord.remedies.ways import gang, moves, pods
 from kubectl_koord.reports.edits import AddNode, DeletePod, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.simulation.simulation import next_attempt, simulate
+from kubectl_koord.simulation.simulation import Simulation, next_attempt, simulate
 from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
+from tests.properties.strategies import random_cluster
 
 ENDED = "the search ended before it had fully tried "
+MORE_NODES = "more nodes like those there are"
+MOST_ATTEMPTS_OF_STEP = 4
 NOTHING = "none of the changes tried lets it start: "
 MUST_BE_MENDED = "fix the cause first; whether that is enough is unknown."
 
@@ -22,10 +31,10 @@ def actions(drawing: Drawing, name: str = "job") -> list[str]:
     return [way.action for way in why_of(drawing, name).unblock]
 
 
-def search(drawing: Drawing, runs: int) -> Search:
+def search(drawing: Drawing, steps: int) -> Search:
     simulation = simulate(drawing, drawing.subject("job"))
-    budget = SearchBudget(1)
-    budget.runs = runs
+    budget = SearchBudget(simulation)
+    budget.left = steps
     return Search(simulation, next_attempt(simulation)[0], budget)
 
 
@@ -67,23 +76,20 @@ def test_nothing_is_counted_that_could_not_be_proven_any_more() -> None:
     assert "slot_counts" not in vars(spent)
 
 
-def test_what_worked_with_the_last_run_is_still_offered() -> None:
-    drawing = cluster("s0: b0[n1]").with_running("low", on="n1", cpu=8).with_gang("job", 1, 8)
-    last = search(drawing, 1)
-    freeing = (DeletePod("default/low", "n1"),)
-    assert (last.has_ended, last.works(freeing), last.budget.runs, last.has_ended) == (False, True, 0, False)
-    assert [way.edits for way in pods.free_any(last)] == [freeing]
-
-
-@pytest.mark.parametrize(("nodes", "runs"), [(1, 1500), (1000, 400), (1_000_000, 120)])
-def test_the_budget_is_a_number_that_shrinks_as_the_cluster_grows(nodes: int, runs: int) -> None:
-    assert SearchBudget(nodes).runs == runs
-
-
-def test_what_was_asked_once_is_not_asked_again() -> None:
+def test_what_was_asked_once_is_not_asked_again_even_with_the_last_steps() -> None:
     drawing = cluster("s0: b0[n1]").cordon("n1").with_gang("job", 1, 8)
-    found = search(drawing, 1)
-    assert [found.works((Uncordon("n1"),)), found.works((Uncordon("n1"),)), found.budget.runs] == [True, True, 0]
+    found = search(drawing, 2)
+    assert [found.works((Uncordon("n1"),)), found.works((Uncordon("n1"),)), found.budget.left] == [True, True, 0]
+    assert not found.works((Uncordon("n1"), AddNode("n1-new-1", "n1")))
+    assert (found.tried, found.untried) == ({"uncordon"}, {"uncordon", "add-nodes"})
+
+
+def test_what_was_not_asked_for_want_of_steps_may_be_asked_once_there_are_some() -> None:
+    found = search(cluster("s0: b0[n1]").cordon("n1").with_gang("job", 1, 8), 8)
+    found.budget.kept = 8
+    assert not found.works((Uncordon("n1"),))
+    found.budget.keep(4)
+    assert (found.budget.now, found.works((Uncordon("n1"),)), found.budget.left) == (2, True, 6)
 
 
 def test_pods_of_higher_priority_take_the_place_that_a_change_would_make() -> None:
@@ -91,7 +97,7 @@ def test_pods_of_higher_priority_take_the_place_that_a_change_would_make() -> No
     rival = drawing.with_gang("big", 1, 8, must_gather=SPINE, priority=100)
     assert actions(drawing)[0] == "uncordon"
     assert "uncordon" not in actions(rival)
-    assert not search(rival, 1).works((Uncordon("n1"),))  # the rival must be asked, too
+    assert not search(rival, 2).works((Uncordon("n1"),))  # the rival must be asked, too
 
 
 def test_who_would_be_placed_but_for_a_job_of_higher_priority_has_ways_out_as_well() -> None:
@@ -138,8 +144,7 @@ def test_a_pair_may_begin_with_another_layer_or_multiple() -> None:
 
 
 def test_a_spent_budget_finds_no_pair_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "_FEWEST_RUNS", 0)
-    monkeypatch.setattr(proof, "_MOST_RUNS", 0)
+    monkeypatch.setattr(proof, "MOST_STEPS", 0)
     report = why_of(cluster("s0: b0[n1]").cordon("n1").taint("n1", "gpu").with_gang("job", 1, 8))
     assert (report.verdict, report.unblock, report.no_way_out) == (
         "no",
@@ -251,3 +256,71 @@ def test_gangs_of_a_group_with_specs_of_their_own_are_counted_by_each() -> None:
     drawing = drawing.with_gang("job", 2, 8, topology=rules(f"MustGather {BLOCK} x3"), groups=both)
     drawing = drawing.with_gang("mate", 1, 8, groups=both).change_pods(never_preempts=True)
     assert messages(drawing)[0] == "Uncordon n2"
+
+
+def test_where_not_all_can_be_looked_for_few_ways_out_that_harm_nobody_are_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawing = cluster("s0: b0[n1 n2 n3 n4]").cordon("n2").taint("n3", "gpu").taint("n4", "ssd")
+    drawing = drawing.with_running("low", on="n1", cpu=8).with_gang("job", 1, 8, priority=5)
+    every = why_of(drawing)
+    assert [way.action for way in every.unblock][-2:] == ["free-pods", "add-nodes"]
+    monkeypatch.setattr(proof, "_TIGHT", 1_000)
+    few = why_of(drawing)
+    assert (every.unblock[:4], every.ways_not_tried) == (few.unblock, "")
+    assert [way.action for way in few.unblock] == ["wait-for-preemption", "uncordon", "tolerate", "tolerate"]
+    assert few.ways_not_tried == f"{ENDED}deleting reservations, evicting pods, moving pods and {MORE_NODES}."
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return what is filled with every attempt that the engine computes."""
+    found: list[object] = []
+
+    def counted(*args: Any) -> Attempt:  # noqa: ANN401 - whatever it is called with
+        found.append(args)
+        return attempt(*args)
+
+    monkeypatch.setattr(rounds, "attempt", counted)
+    return found
+
+
+def test_no_search_takes_more_steps_than_there_are(attempts: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law, of generated clusters: each step is at most a few attempts of the engine."""
+    spent: list[SearchBudget] = []
+
+    def noted(simulation: Simulation) -> SearchBudget:
+        spent.append(SearchBudget(simulation))
+        return spent[-1]
+
+    monkeypatch.setattr(ways_out, "SearchBudget", noted)
+    for seed in range(60):
+        drawing = random_cluster(Random(seed))  # noqa: S311 - for chance, not for secrets
+        simulation = simulate(drawing, drawing.subject("job"))
+        failed = next_attempt(simulation)[:1]
+        attempts.clear()
+        for outcome in failed if not failed[0].placed_at_once else ():
+            ways_out.proven(simulation, outcome)
+        assert len(attempts) <= MOST_ATTEMPTS_OF_STEP * MOST_STEPS
+    assert len(spent) > 20
+    assert all(0 <= budget.left <= MOST_STEPS for budget in spent)
+
+
+@pytest.mark.parametrize(("nodes", "jobs"), [(8, 0), (8, 30), (64, 30), (512, 30)])
+def test_a_search_does_not_grow_with_the_cluster(attempts: list[object], nodes: int, jobs: int) -> None:
+    """The more nodes are asked by an attempt, the fewer attempts there are."""
+    domains = "; ".join(
+        f"s{each}: b{each}[{' '.join(f'n{each}-{node}' for node in range(8))}]" for each in range(nodes // 8)
+    )
+    drawing = cluster(domains)
+    for each in range(nodes // 8):
+        drawing = drawing.cordon(f"n{each}-0").taint(f"n{each}-1", "gpu").with_running(f"low-{each}", f"n{each}-2", 4)
+    for number in range(jobs):
+        drawing = drawing.with_gang(f"ahead-{number:02}", 1, 1, priority=9, must_gather=BLOCK)
+    drawing = drawing.with_gang("job", 9, 8, priority=5, must_gather=BLOCK)
+    simulation = simulate(drawing, drawing.subject("job"))
+    failed = next_attempt(simulation)[0]
+    attempts.clear()
+    found = ways_out.proven(simulation, failed)
+    assert found.ways or found.why_none
+    assert len(attempts) <= MOST_STEPS

@@ -181,6 +181,11 @@ def test_a_way_out_that_is_the_only_one_of_its_kind_stands_alone_with_its_comman
     assert f"What to do next\n  1. {way.message}\n     {way.command}\n" in written
 
 
+def test_what_was_not_tried_is_told_below_the_ways_out_that_are_shown() -> None:
+    page = text(replace(WHY, unblock=WHY.unblock[:1], next_steps=(), ways_not_tried="the search ended."), style=PIPE)
+    assert f"     {WHY.unblock[0].command}\nThere may be more: the search ended.\n" in page
+
+
 def test_a_layer_that_is_not_in_the_topology_is_shown_as_it_is() -> None:
     cause = Cause("unknown-layer", "it must gather in layer SpinelLayer, which is not in the topology.")
     page = text(replace(WHY, must_gather="SpinelLayer", cause=cause), style=PIPE)

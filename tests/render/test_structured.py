@@ -59,6 +59,7 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "requests",
         "lonePod",
         "noWayOut",
+        "waysNotTried",
         "nextSteps",
         "waiting",
         "waitingSince",

@@ -1,6 +1,6 @@
 """What is said where nothing helps, and where the search ended before that was known."""
 
-from kubectl_koord.wording.remedies.ways_out import none_found
+from kubectl_koord.wording.remedies.ways_out import none_found, not_tried
 
 
 def test_where_nothing_could_be_tried_that_is_said() -> None:
@@ -25,3 +25,9 @@ def test_what_was_not_tried_is_told_apart_from_what_was() -> None:
         f" {rest}"
     )
     assert none_found({"raise-quota"}, {"free-pods", "add-nodes", "pairs"}, quotas_alone=True) == said
+
+
+def test_beside_ways_out_it_is_said_what_was_not_tried() -> None:
+    assert not_tried(()) == ""
+    said = "the search ended before it had fully tried evicting pods and more nodes like those there are."
+    assert not_tried({"free-pods", "add-nodes"}) == said

@@ -182,6 +182,7 @@ def _gang(
         unblock=tuple(_ways(_alone(report.unblock) if alone else report.unblock)),
         next_steps=tuple(_ways(report.next_steps)),
         no_way_out=report.no_way_out,
+        ways_not_tried=report.ways_not_tried,
         broken_gangs=room.broken_gangs if preempted and room is not None else (),
         alternatives=report.alternatives,
         counted_to=copies.MOST_COPIES if count else 0,

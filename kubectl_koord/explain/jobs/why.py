@@ -122,6 +122,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         also_wrong=tuple(_also_wrong(simulation, cause, found.unevaluated)) if verdict == "no" else (),
         unblock=ways.ways,
         no_way_out=ways.why_none,
+        ways_not_tried=ways.not_tried,
     )
 
 
@@ -181,6 +182,7 @@ def _behind_jobs_ahead(
         alternatives=alternatives_of(found.cases) if left.is_known else (),
         unblock=ways.ways,
         no_way_out=ways.why_none,
+        ways_not_tried=ways.not_tried,
     )
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count as numbers
 from itertools import islice
 
-from kubectl_koord.diagnosis import contention, disruption, evidence
+from kubectl_koord.diagnosis import disruption, evidence
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.reasons.nodes import Untolerated
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
@@ -14,7 +15,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.remedies import next_steps
-from kubectl_koord.remedies.proof import OF_NEW_CLUSTER
+from kubectl_koord.remedies.proof import attempt_of, jobs_of
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount, in_domain
 from kubectl_koord.reports.edits import AddNode, Edit, Tolerate, Uncordon
@@ -25,6 +26,7 @@ from kubectl_koord.wording.ages import overdue, overdue_clause
 from kubectl_koord.wording.disruption import preemption_effects
 from kubectl_koord.wording.remedies import commands
 from kubectl_koord.wording.remedies import ways_out as sentences
+from kubectl_koord.wording.remedies.ways_out import Change
 
 _MOST_NAMED = 3
 _MOST_TAINTS = 8
@@ -33,9 +35,8 @@ _MOST_PLACES = 3
 _MOST_TRIED = 16
 _MOST_GROWN = 6
 _MORE_NODES = 2
-_RUNS_PER_OUTCOME = 20
-_RUNS_OF_PREEMPTION = 50
 _OF_KUBERNETES = "node.kubernetes.io/"
+_GROWING: tuple[Change, ...] = ("add-nodes",)
 
 
 def wait_for_terminating(search: Search) -> Iterator[WayOut]:
@@ -61,18 +62,20 @@ def wait_for_preemption(search: Search) -> Iterator[WayOut]:
     config = simulation.snapshot.config
     if not config.preemption or config.plugins.default_preemption or not may_preempt:
         return
-    if search.has_ended or search.passes_over_room or not search.budget.affords(_RUNS_OF_PREEMPTION):
+    each = attempt_of(simulation)
+    allowed = search.budget.now // each
+    if search.passes_over_room or not allowed:
         search.untried.add("preemption")
         return
-    most = max(_MOST_PLACES + 1, search.budget.runs // _RUNS_PER_OUTCOME)
-    effective = (outcome for outcome in every_outcome(simulation, most_rounds=most) if outcome.rounds)
-    outcomes = []
-    for outcome in islice(effective, most):
-        if not outcome.runs:
-            return
-        outcomes.append(outcome)
-    if outcomes:
-        yield from _preempting(search, outcomes[0])
+    steps = Budget(allowed)
+    effective = (outcome for outcome in every_outcome(simulation, budget=steps) if outcome.rounds)
+    first = next(effective, None)
+    always_helps = first is not None and bool(first.runs) and all(outcome.runs for outcome in effective)
+    search.budget.take_up_to((allowed - steps.left) * each)
+    if steps.is_cut:
+        search.untried.add("preemption")
+    elif first is not None and always_helps:
+        yield from _preempting(search, first)
 
 
 def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
@@ -163,8 +166,7 @@ def _toleration(search: Search, taint: Taint) -> str:
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
     """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
-    jobs = contention.jobs_ahead(search.simulation).asked * OF_NEW_CLUSTER
-    if search.budget.is_tight and jobs > search.budget.jobs:
+    if jobs_of(search.simulation, search.jobs_ahead.asked, changes=_GROWING) > search.budget.left:
         search.untried.add("add-nodes")
         return
     if not search.may_help("add-nodes"):

@@ -36,6 +36,7 @@ from kubectl_koord.wording.remedies import ways_out as sentences
 _MEBI = 1 << 20
 _LEAST_SHARE = 10  # a pod that asks for a tenth of what it needs is not helped
 _MOST_SIZES = 16
+_NODES_A_STEP = 16
 _Change = Callable[[tuple[GatherRule, ...]], tuple[GatherRule, ...]]
 _Message = Callable[[Sequence[str] | None], str]
 
@@ -277,7 +278,8 @@ def _largest_request(search: Search, resource: str, now: int, *, limits: bool) -
     def fits(number: int) -> bool:
         return search.works((_capped(search, resource, number * step, limits=limits),))
 
-    guess = 0 if search.has_ended else min(_divided(search, resource, now) // step, top)
+    can_divide = search.budget.take(len(search.view.names()) // _NODES_A_STEP)
+    guess = 0 if not can_divide else min(_divided(search, resource, now) // step, top)
     if guess > 0 and fits(guess) and (guess == top or not fits(guess + 1)):
         return guess * step
     return largest(top, fits) * step

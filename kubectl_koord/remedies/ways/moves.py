@@ -17,7 +17,7 @@ from kubectl_koord.wording.remedies import commands
 from kubectl_koord.wording.remedies import ways_out as sentences
 
 _MOST_MOVED = 3
-_MOST_COUNTED = 6_000
+_MOST_COUNTED, _COUNTED_A_STEP, _NODES_A_STEP = 6_000, 10, 32
 
 
 def move_one(search: Search) -> Iterator[WayOut]:
@@ -25,7 +25,8 @@ def move_one(search: Search) -> Iterator[WayOut]:
 
     None with resource claims: where their devices could be had anew is not looked at.
     """
-    if search.has_ended or search.passes_over_room:
+    looks = search.budget.take(len(search.view.names()) // _NODES_A_STEP)
+    if not looks or search.passes_over_room:
         if any(removable(search, name) for name in search.view.names()):
             search.untried.add("move-pod")
         return
@@ -71,7 +72,7 @@ def _blocking(search: Search) -> Iterator[tuple[RunningPod, Shortage]]:
 
 def _blocking_one(search: Search, slot_count: SlotCount) -> Iterator[tuple[RunningPod, Shortage]]:
     now = slot_count.slots(slot_count.view)
-    left = _MOST_COUNTED
+    left = most = min(_MOST_COUNTED, search.budget.now * _COUNTED_A_STEP)
     for short in slot_count.shorts():
         for name in short.nodes if left > 0 else ():
             may_gain = slot_count.most_on(name) - now[name] >= short.missing
@@ -80,6 +81,7 @@ def _blocking_one(search: Search, slot_count: SlotCount) -> Iterator[tuple[Runni
                 left -= len(pods)
                 gains = ((pod, slot_count.slots_without(name, [pod]) - now[name]) for pod in pods)
                 yield from ((pod, short) for pod, gain in gains if gain >= short.missing)
+    search.budget.take_up_to((most - left) // _COUNTED_A_STEP)
 
 
 def _elsewhere(search: Search, pod: RunningPod) -> tuple[str, tuple[str, ...]]:

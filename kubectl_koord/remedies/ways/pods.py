@@ -10,7 +10,6 @@ from msgspec import Struct
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.costs import NOTHING, Cost, PodCosts, plus
-from kubectl_koord.remedies.proof import RUNS_OF_COUNTING
 from kubectl_koord.remedies.running_pods import described, eviction, harmed, in_the_way, lower_priority, removable
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.selection import CountLimit, FreedPods, fewest, options_by_node
@@ -30,8 +29,9 @@ _Gain: TypeAlias = tuple[str, int]
 
 _MOST_PLACES = 3
 _MOST_TRIED = 16
-_MOST_COUNTED, _MOST_COUNTED_WHERE_TIGHT = 6_000, 1_500
+_MOST_COUNTED, _COUNTED_A_STEP, _NODES_A_STEP = 6_000, 10, 32
 _CELLS_A_COUNT = 4
+_COUNTS_OF_NODE = 5
 _LOOKED_AT_ONCE = 64
 _MOST_IN_COMMAND = 20
 _MOST_FREED, _MOST_FREED_AT_ANY_PRIORITY = 200, 20
@@ -49,7 +49,7 @@ def free_any(search: Search) -> Iterator[WayOut]:
 
 
 def _freed_lower(search: Search) -> tuple[WayOut, ...]:
-    if search.has_ended or search.passes_over_room:
+    if search.passes_over_room:
         return ()
     return tuple(_freed(search, partial(lower_priority, search), _MOST_FREED, sentences.LOWER_PRIORITY_POD))
 
@@ -76,14 +76,17 @@ def _freed(search: Search, choose: Callable[[str], tuple[RunningPod, ...]], most
     pods_on = cache(choose)
     if not any(map(pods_on, search.view.names())):
         return
-    if not search.may_help("free-pods", RUNS_OF_COUNTING):
+    if not search.may_help("free-pods", len(search.view.names()) // _NODES_A_STEP):
         return
     costs = PodCosts(search.simulation)
     found: dict[Domain | None, tuple[Cost, Shortage, tuple[RunningPod, ...]]] = {}
     for slot_count in search.slot_counts:
-        plans = _plans(slot_count, pods_on, costs, is_tight=search.budget.is_tight)
+        limit = CountLimit(most_counted := min(_MOST_COUNTED, search.budget.now * _COUNTED_A_STEP))
+        plans = _plans(slot_count, pods_on, costs, limit)
         plans = (plan for plan in plans if plan.number <= most)
-        for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
+        cheapest = sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]
+        search.budget.take_up_to((most_counted - limit.number) // _COUNTED_A_STEP)
+        for plan in cheapest:
             pods = _proven(search, plan, most)
             at, cost = plan.short.named, costs.together(pods)
             if pods and (at not in found or cost < found[at][0]):
@@ -116,11 +119,10 @@ def _single(search: Search, pods_on: _PodsOn, costs: PodCosts) -> Iterator[tuple
             return
 
 
-def _plans(slot_count: SlotCount, pods_on: _PodsOn, costs: PodCosts, *, is_tight: bool) -> Iterator[_Plan]:
+def _plans(slot_count: SlotCount, pods_on: _PodsOn, costs: PodCosts, limit: CountLimit) -> Iterator[_Plan]:
     """Yield plans for the places nearest to enough, as many as may be computed."""
-    limit = CountLimit(_MOST_COUNTED_WHERE_TIGHT if is_tight else _MOST_COUNTED)
     for short in slot_count.shorts():
-        gains = _gains(slot_count, short, pods_on)
+        gains = _gains(slot_count, short, pods_on, limit)
         enough = _enough(gains, short.missing)
         if enough:
             pieces = options_by_node(slot_count, chain(enough, gains), pods_on, costs, limit)
@@ -141,7 +143,7 @@ def _enough(gains: Iterator[_Gain], missing: int) -> list[_Gain]:
     return []
 
 
-def _gains(slot_count: SlotCount, short: Shortage, pods_on: _PodsOn) -> Iterator[_Gain]:
+def _gains(slot_count: SlotCount, short: Shortage, pods_on: _PodsOn, limit: CountLimit) -> Iterator[_Gain]:
     """Yield how many slots the nodes of a place gain once all these pods are gone, of those that gain any.
 
     A few nodes are looked at at once, as more than enough are seldom wanted; none where not even empty ones are enough.
@@ -151,7 +153,8 @@ def _gains(slot_count: SlotCount, short: Shortage, pods_on: _PodsOn) -> Iterator
     if sum(slot_count.most_on(name) - now[name] for name in open_to) < short.missing:
         return
     there = (name for name in open_to if pods_on(name))
-    while some := tuple(islice(there, _LOOKED_AT_ONCE)):
+    while limit.number > 0 and (some := tuple(islice(there, _LOOKED_AT_ONCE))):
+        limit.number -= len(some) * _COUNTS_OF_NODE
         emptied = view.without([pod for name in some for pod in pods_on(name)])
         then = evidence.slots_among(emptied, some, slot_count.members, slot_count.first.prepared)
         yield from ((name, then[name] - now[name]) for name in some if then[name] > now[name])

@@ -18,7 +18,6 @@ from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.quotas import BUILT_IN, Quota
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.costs import PodCosts
-from kubectl_koord.remedies.proof import RUNS_OF_COUNTING
 from kubectl_koord.remedies.running_pods import eviction, harmed
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.ways.quota_limits import RaisedLimit, least
@@ -34,6 +33,7 @@ _MOST_TRIED = 12
 _MOST_LENDERS = 8
 _MOST_FREED = 200
 _MOST_IN_COMMAND = 20
+_PODS_A_STEP = 32
 
 
 def raise_quota(search: Search) -> Iterator[WayOut]:
@@ -152,7 +152,7 @@ def free_quota(search: Search) -> Iterator[WayOut]:
     refused = _Refused.of(search)
     if refused is None:
         return
-    if not refused.is_used or not search.may_help("free-pods", RUNS_OF_COUNTING):
+    if not refused.is_used or not search.may_help("free-pods"):
         return
     costs = PodCosts(search.simulation)
     found = [(name, pods) for name in _in_use(refused) if (pods := _freed(refused, name, costs))]
@@ -240,12 +240,20 @@ def other_quota(search: Search) -> Iterator[WayOut]:
     if len(refused.state.tree.bottom_up) > 1:
         search.tried.add("other-quota")
     keys = search.pods
-    rooms = (name for name in _with_room(refused) if _holds(refused, name))
+    rooms = (name for name in _with_room(refused) if _may_ask(search) and _holds(refused, name))
     names = list(islice((name for name in rooms if search.works((UseQuota(keys, name),))), _MOST_NAMED))
     if names:
         owners = next_steps.owners_of(search.members)
         message = sentences.other_quota(names[0], names[1:], owners, len(keys))
         yield WayOut("other-quota", message, "", (UseQuota(keys, names[0]),))
+
+
+def _may_ask(search: Search) -> bool:
+    """Take away what it takes to count all pods in another quota, and tell whether there was as much."""
+    is_enough = search.budget.take(len(search.members) // _PODS_A_STEP)
+    if not is_enough:
+        search.untried.add("other-quota")
+    return is_enough
 
 
 def _holds(refused: _Refused, name: str) -> bool:

@@ -48,6 +48,7 @@ class FitGang(Struct, frozen=True, rename="camel"):
     unblock: tuple[WayOut, ...] = ()
     next_steps: tuple[WayOut, ...] = ()
     no_way_out: str = ""
+    ways_not_tried: str = ""
     broken_gangs: tuple[BrokenGang, ...] = ()
     alternatives: tuple[WhyAlternative, ...] = ()
     counted_to: int = 0

@@ -135,8 +135,9 @@ class WhyReport(Struct, frozen=True, rename="camel"):
 
     `placement` maps `ns/pod` to a node when a topology gang would be placed now. `cause` is None when
     the verdict is yes, but for `waiting-for-retry`. `lone_pod` is set when a lone pod was asked for.
-    `no_way_out` tells why `unblock` is empty where the verdict is no; `next_steps` are what the cause
-    calls for and what no engine can prove to be enough. `nodes` is there where it was asked for.
+    `no_way_out` tells why `unblock` is empty where the verdict is no, `ways_not_tried` what else was not tried to the
+    end where it is not; `next_steps` are what the cause calls for and what no engine can prove to be enough. `nodes` is
+    there where it was asked for.
     `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_for` what counts
     most of it in words, `waiting_since` when the first of them was made.
     `quota_holders` are the quotas that use, above their minimums, what the refusing one lacks.
@@ -167,6 +168,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     requests: str = ""
     lone_pod: bool = False
     no_way_out: str = ""
+    ways_not_tried: str = ""
     next_steps: tuple[WayOut, ...] = ()
     waiting: Mapping[str, str] = {}
     waiting_since: str = ""

@@ -100,9 +100,18 @@ def none_found(tried: Collection[Change], untried: Collection[Change], *, quotas
     parts = (
         f"none of the changes tried lets it start{pairs}: {_named(alone)}" if alone else "",
         "higher limits alone would let it pass its quotas, but nodes have no place for it then" if quotas_alone else "",
-        f"the search ended before it had fully tried {_named(untried)}" if untried else "",
+        _ended(untried),
     )
     return f"{'; '.join(filter(None, parts))}."
+
+
+def not_tried(untried: Collection[Change]) -> str:
+    """Return what was not looked at to the end where something else was found, empty for nothing."""
+    return f"{_ended(untried)}." if untried else ""
+
+
+def _ended(untried: Collection[Change]) -> str:
+    return f"the search ended before it had fully tried {_named(untried)}" if untried else ""
 
 
 def _named(changes: Collection[Change]) -> str:

@@ -38,5 +38,5 @@ def _gang(gang: FitGang, shown: Shown) -> Iterator[Block]:
         yield from (EmptyLine(), Line(sentences.victims(gang), "bold"), *preempt.victims(gang.victims, shown))
     if gang.broken_gangs:
         yield from (EmptyLine(), *preempt.broken(gang.broken_gangs))
-    yield from why.steps(gang.unblock, gang.next_steps, gang.no_way_out, shown)
+    yield from why.steps(gang, shown)
     yield from outcome_lines([of_why.alternative(each) for each in gang.alternatives], shown)

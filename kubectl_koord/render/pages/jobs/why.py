@@ -19,6 +19,7 @@ from kubectl_koord.render.pages.capacity.nodes import by_node
 from kubectl_koord.render.pages.jobs import volcano
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.jobs.fit import FitGang
 from kubectl_koord.reports.jobs.pending import NodeReason, SlotRow, WhyReport
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.wording.basis import warning
@@ -43,7 +44,7 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
         page += [EmptyLine(), *by_node(report.placement, report.gang, shown)]
     if report.nodes:
         page += [EmptyLine(), *_nodes(report.nodes, report.desired_offer_slot)]
-    page += steps(report.unblock, report.next_steps, report.no_way_out, shown)
+    page += steps(report, shown)
     page += outcome_lines([sentences.alternative(each) for each in report.alternatives], shown)
     page += moves.migrations(report.migrations, shown, of_one_gang=True)
     page += moves.reservations(report.reservations, shown)
@@ -60,8 +61,9 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     ]
 
 
-def steps(unblock: Sequence[WayOut], next_steps: Sequence[WayOut], none: str, shown: Shown) -> Iterator[Block]:
+def steps(report: WhyReport | FitGang, shown: Shown) -> Iterator[Block]:
     """Yield the ways out and what else to do, or why there is no way out."""
+    unblock, next_steps = report.unblock, report.next_steps
     proven = unblock if shown.lines is None else _one_of_each(unblock)
     if proven or next_steps:
         yield from (EmptyLine(), Line(sentences.next_steps(len(proven)), "bold"))
@@ -69,8 +71,10 @@ def steps(unblock: Sequence[WayOut], next_steps: Sequence[WayOut], none: str, sh
         rest = len(unblock) - len(proven)
         if rest:
             yield more_line(sentences.more_ways(rest))
-    elif none:
-        yield from (EmptyLine(), Line(sentences.no_way_out(none)))
+        if report.ways_not_tried:
+            yield Line(sentences.not_tried(report.ways_not_tried))
+    elif report.no_way_out:
+        yield from (EmptyLine(), Line(sentences.no_way_out(report.no_way_out)))
 
 
 def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:

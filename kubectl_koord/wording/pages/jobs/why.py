@@ -95,6 +95,11 @@ def no_way_out(why: str) -> str:
     return f"{NEXT_STEPS}: {why}"
 
 
+def not_tried(what: str) -> str:
+    """Return that there may be more ways out than those that are shown."""
+    return f"There may be more: {what}"
+
+
 def more_ways(number: int) -> str:
     """Return how many more ways out there are."""
     return and_more(f"{count(number, 'more way')} of these kinds")
