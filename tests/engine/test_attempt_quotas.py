@@ -321,3 +321,12 @@ def test_members_that_wait_for_one_that_a_quota_refuses_keep_what_is_booked_for_
         (waits,) = failed.waiting["n1"]
         assert waits.allocations is not None
         assert [(one.type, one.minor) for one in waits.allocations.devices] == [("gpu", 0)]
+
+
+@pytest.mark.parametrize("topology", ["", SPINE])
+def test_members_in_different_quotas_differ_as_triggers(topology: str) -> None:
+    drawing = ROOM.with_gang("job", 1, 2, minimum=2, must_gather=topology, labels=TEAM)
+    (job,) = jobs_of(drawing.with_members(("other",), "job", 2))
+
+    assert [pod.name for pod in job.triggers] == ["job-0", "other"]
+    assert job.kind(job.pods[0]) != job.kind(job.pods[1])

@@ -31,7 +31,7 @@ from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
-from kubectl_koord.model.quotas import QUOTA_LABELS
+from kubectl_koord.model.quotas import QUOTA_LABELS, quota_labels
 from kubectl_koord.model.reservations import OPERATING_MODE, Reservation
 from kubectl_koord.model.resource_claims import PodClaim, ResourceClaim
 from kubectl_koord.model.storage import Claim
@@ -103,15 +103,17 @@ class Job(Struct, frozen=True, dict=True):
 
     def kind(self, pod: PendingPod) -> tuple[object, ...]:
         """Return what tells members apart as triggers where nobody is preempted."""
-        return (*shape(pod, self.claims, self.promised), pod.gang if self.gang_decides else "")
+        gang = pod.gang if self.gang_decides else ""
+        return (*shape(pod, self.claims, self.promised), gang, quota_labels(pod.labels))
 
     @cached_property
     def triggers(self) -> tuple[PendingPod, ...]:
         """One member of each kind that may be the trigger, the likeliest first.
 
         Members differ as triggers by requirements, by what their volume claims come to, by their gang where that
-        decides, by the reservations that are for them, by priority, preemption policy and nomination; which of them the
-        scheduler takes first from its queue is in no object. Higher priority and larger number go first.
+        decides, by their quota, by the reservations that are for them, by priority, preemption policy and nomination;
+        which of them the scheduler takes first from its queue is in no object. Higher priority and larger number go
+        first.
         """
         every = self.may_trigger or self.tried
         if len(every) == 1:
