@@ -1,14 +1,20 @@
 """How far a search goes, in steps of the engine and not in seconds: no answer depends on the machine."""
 
-MOST_STEPS, _FEWEST_STEPS, _NODES_IN_ALL = 2048, 128, 25_000
+MOST_STEPS, _FEWEST_STEPS, _NODES_IN_ALL = 2048, 64, 12_000
+_KINDS_OF_A_STEP = 16
 
 
 def most_steps(nodes: int) -> int:
     """Return how many steps one enumeration of outcomes may take, fewer where more nodes are asked in each.
 
-    An attempt is a step, and so is what PostFilter does after it.
+    What PostFilter does after an attempt is a step.
     """
     return min(MOST_STEPS, max(_FEWEST_STEPS, _NODES_IN_ALL // max(1, nodes)))
+
+
+def steps_of_attempt(kinds: int) -> int:
+    """Return how many steps an attempt counts for at a job with pods of so many kinds: they are tried one by one."""
+    return 1 + kinds // _KINDS_OF_A_STEP
 
 
 class Budget:

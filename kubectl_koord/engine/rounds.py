@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempts.attempt import Attempt, Job
+from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape
 from kubectl_koord.engine.attempts.choosing import (
     USUAL,
     MemberOrder,
@@ -16,7 +16,7 @@ from kubectl_koord.engine.attempts.choosing import (
     not_bookable,
 )
 from kubectl_koord.engine.attempts.trying import attempt
-from kubectl_koord.engine.budget import Budget
+from kubectl_koord.engine.budget import Budget, steps_of_attempt
 from kubectl_koord.engine.preemption.costs import (
     VICTIM_ORDERS,
     VictimOrder,
@@ -209,11 +209,11 @@ def _firsts(
     Where some of the nodes cannot be booked, one of them may be taken, or one of the others. Where seats of a plan
     fail, enough members may have theirs before.
     """
-    usual = _member_orders(job, view)
+    usual, steps = _member_orders(job, view), steps_of_attempt(len(job.triggers))
     for trigger in triggers:
         split = fails_at_seat = False
         for member_order in usual:
-            if not budget.take():
+            if not budget.take(steps):
                 return
             first = _attempt(view, Identity(job), Identity(trigger), member_order)
             split = split or bool(first.unbookable)
@@ -221,22 +221,22 @@ def _firsts(
             yield trigger, member_order, first
         more = (MemberOrder(bookable), MemberOrder(not_bookable)) if split else ()
         for member_order in (MemberOrder(failing_last=True),) if fails_at_seat and job.may_do_without else more:
-            if not budget.take():
+            if not budget.take(steps):
                 return
             yield trigger, member_order, _attempt(view, Identity(job), Identity(trigger), member_order)
 
 
 def _member_orders(job: Job, view: View) -> tuple[MemberOrder, ...]:
     """Return the orders that may differ: one where no member can take the last place of another."""
-    alike = {pod.requirements: pod for pod in reversed(job.tried)}
+    alike = {shape(pod, job.claims, job.promised): pod for pod in reversed(job.tried)}
     if job.topology is not None or len(alike) == 1:
         return (USUAL,)
     kinds = []
     is_roomy = True
-    for requirements, pod in alike.items():
+    for pod in alike.values():
         prepared = job.prepared(pod, view)
         taking = offer_slots(view, view.names(), (pod,), prepared).counts.keys()
-        kinds.append((requirements, taking))
+        kinds.append((pod.requirements, taking))
         only_there = not (prepared.follows_members_elsewhere or prepared.may_fail_to_reserve or prepared.reservations)
         is_roomy = is_roomy and only_there and len(taking) >= len(job.tried)
     if is_roomy:
@@ -367,7 +367,7 @@ def _next(course: _Course, gone: _Gone) -> _Next | None:
     tried: list[Attempt] = []
     preemptions: list[Preemption] = []
     for trigger in course.job.triggers:
-        if not course.budget.take():
+        if not course.budget.take(steps_of_attempt(len(course.job.triggers))):
             return None
         tried.append(_attempt(view, job, Identity(trigger), course.member_order))
         if tried[-1].placement is not None:

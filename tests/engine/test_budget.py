@@ -1,6 +1,6 @@
 """How far a search goes."""
 
-from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps
+from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps, steps_of_attempt
 
 
 def test_a_search_that_has_no_steps_left_is_cut_off() -> None:
@@ -30,4 +30,8 @@ def test_a_part_has_no_more_than_the_whole_has_left() -> None:
 
 
 def test_the_more_nodes_are_asked_in_each_step_the_fewer_steps_there_are() -> None:
-    assert [most_steps(nodes) for nodes in (0, 10, 50, 100, 1000, 5000)] == [MOST_STEPS, MOST_STEPS, 500, 250, 128, 128]
+    assert [most_steps(nodes) for nodes in (0, 10, 50, 100, 1000, 5000)] == [MOST_STEPS, 1200, 240, 120, 64, 64]
+
+
+def test_an_attempt_at_pods_of_many_kinds_counts_for_several_steps() -> None:
+    assert [steps_of_attempt(kinds) for kinds in (1, 15, 16, 64)] == [1, 1, 2, 5]

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.each_alone import outcomes_of_each
-from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.rounds import MOST_BRANCHES, Outcome
 from kubectl_koord.engine.view import of
 from tests.build import SPINE, Drawing, cluster, jobs_of, short
 
@@ -107,3 +108,26 @@ def test_running_pods_of_the_same_gang_are_victims_like_others(version: str) -> 
     drawing = cluster("s0: b0[n1]").with_gang("job", 2, 8, minimum=1, priority=9).version(version)
     (outcome, *_) = of_each(drawing.with_running("job-run", on="n1", cpu=8, gang="default/job", priority=1))
     assert told(outcome) == (["job-run"], {"job-0": "n1"}, (1, 2), False)
+
+
+def test_no_search_takes_more_steps_than_it_may() -> None:
+    (job,) = jobs_of(lost(FULL, 2))
+    whole = Budget(1000)
+    assert len([*outcomes_of_each(job, of(lost(FULL, 2)), whole)]) == 1
+    for steps in range(1000 - whole.left):
+        budget = Budget(steps)
+        assert [*outcomes_of_each(job, of(lost(FULL, 2)), budget)] == []
+        assert (budget.left >= 0, budget.is_cut) == (True, True)
+
+
+def test_of_very_many_outcomes_some_are_followed_and_it_is_told_that_there_are_more() -> None:
+    team = (("quota.scheduling.koordinator.sh/name", "team"),)
+    nodes = [f"n{number:03}" for number in range(70)]
+    drawing = cluster(f"s0: b0[{' '.join(nodes)}]").with_quota("team", cpu=70)
+    for name in nodes:
+        drawing = drawing.with_running(f"low-{name}", on=name, cpu=1, labels=team)
+    drawing = drawing.but(config=structs.replace(drawing.config, preemption=False))
+    drawing = drawing.with_gang("job", 2, 1, minimum=2, priority=9, labels=team)
+    drawing = drawing.with_running("job-run", on="n001", cpu=0, gang="default/job", priority=30)
+    (job,), budget = jobs_of(drawing), Budget()
+    assert (len([*outcomes_of_each(job, of(drawing), budget)]), budget.is_cut) == (MOST_BRANCHES, True)

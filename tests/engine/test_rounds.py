@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.rounds import MOST_BRANCHES, Outcome, outcomes
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.model.storage import Claim, Storage, StorageClass
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Toleration
 from tests.build import SPINE, Drawing, cluster, having, jobs_of
 
@@ -149,15 +152,13 @@ def test_of_very_many_outcomes_some_are_followed_and_it_is_told_that_there_are_m
 TWICE = WASTEFUL.with_running("low-1", on="n1", cpu=4).with_pod("job-2", gang="job", cpu=2, priority=9)
 
 
-def test_no_search_takes_more_steps_than_it_may() -> None:
-    whole = Budget(1000)
-    ends = [outcome.runs for outcome in courses_of(TWICE, budget=whole)]
-    for steps in range(1000 - whole.left + 1):
-        budget = Budget(steps)
-        found = [outcome.runs for outcome in courses_of(TWICE, budget=budget)]
-        assert budget.left >= 0
-        assert budget.is_cut == (steps < 1000 - whole.left)
-        assert {*found} <= {None, *ends}
+def test_members_that_only_their_claims_tell_apart_are_tried_as_one_kind() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:4]").with_gang("job", 0)
+    for name in ("job-0", "job-1", "job-2"):
+        drawing = drawing.with_pod(name, gang="job", cpu=4, claims=(f"data-{name}",))
+    found = {key: Claim(key, class_name="late", uid=key) for key in (f"default/data-job-{one}" for one in range(3))}
+    storage = Storage(classes={"late": StorageClass("late", "csi.example.com", waits=True)})
+    assert [one.placed_at_once for one in courses_of(drawing.but(claims=found, storage=storage))] == [True]
 
 
 def test_what_was_asked_before_changes_no_answer() -> None:
@@ -167,12 +168,13 @@ def test_what_was_asked_before_changes_no_answer() -> None:
     assert [(killed(outcome), outcome.runs) for outcome in outcomes(job, view, budget=Budget(8))] == fresh
 
 
-def test_two_nodes_may_be_met_in_different_orders() -> None:
-    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, priority=9)
-    for name, on, priority in (("a", "n1", 2), ("b", "n1", 4), ("c", "n2", 3), ("d", "n2", 5)):
-        drawing = drawing.with_running(name, on=on, cpu=4, priority=priority)
+MET = cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, priority=9)
+for _name, _on, _priority in (("a", "n1", 2), ("b", "n1", 4), ("c", "n2", 3), ("d", "n2", 5)):
+    MET = MET.with_running(_name, on=_on, cpu=4, priority=_priority)
 
-    nominated = {outcome.rounds[0].nominations["default/job-0"] for outcome in courses_of(drawing)}
+
+def test_two_nodes_may_be_met_in_different_orders() -> None:
+    nominated = {outcome.rounds[0].nominations["default/job-0"] for outcome in courses_of(MET)}
 
     assert nominated == {"n1", "n2"}
 
@@ -182,6 +184,27 @@ def _with_surplus(*cpus: float, minimum: int, nodes: str = "n1:16") -> Drawing:
     for number, cpu in enumerate(cpus):
         drawing = drawing.with_pod(f"job-{number}", gang="job", cpu=cpu)
     return drawing
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        TWICE,
+        _with_surplus(4, 4, 14, minimum=2),
+        MET,
+        MET.with_pod("job-1", gang="job", cpu=4, priority=9),
+    ],
+)
+def test_no_search_takes_more_steps_than_it_may(drawing: Drawing) -> None:
+    whole = Budget(1000)
+    ends = [outcome.runs for outcome in courses_of(drawing, budget=whole)]
+    for steps in range(1000 - whole.left + 1):
+        budget = Budget(steps)
+        found = [outcome.runs for outcome in courses_of(drawing, budget=budget)]
+        assert budget.left >= 0
+        assert budget.is_cut or (len(found), budget.left) == (len(ends), 0)
+        assert {*found} <= {None, *ends}
+    assert not whole.is_cut
 
 
 def _of_job_0(drawing: Drawing) -> list[tuple[bool, str]]:

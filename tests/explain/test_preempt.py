@@ -578,6 +578,11 @@ def test_of_very_many_outcomes_some_are_followed_and_what_the_others_come_to_is_
     assert report.message == f"default/job: cannot tell whether preemption helps: {why}."
     assert Notice("not-followed", f"{why}.") in report.warnings
 
+    waiting = drawing.with_running("dying", on="n000", cpu=1, terminating=True, preempted=True, labels=TEAM)
+    waiting = waiting.with_gang("job", 2, 2, must_gather=SPINE, labels=TEAM, priority=9, nominated="n000")
+    then = preempt_of(waiting)
+    assert (then.verdict, then.reason, then.helps) == ("unknown", "terminating-victim", None)
+
 
 TEAM = (("quota.scheduling.koordinator.sh/name", "team"),)
 FULL = cluster("s0: b0[n1:4]").with_quota("team", cpu=2).with_pod("job", cpu=4, labels=TEAM, priority=9)

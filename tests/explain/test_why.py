@@ -3,13 +3,17 @@
 import pytest
 from msgspec.structs import replace
 
+from kubectl_koord.diagnosis.coverage import of_search
 from kubectl_koord.explain.jobs.every_pending import every_pending
+from kubectl_koord.explain.jobs.verdict import decided
 from kubectl_koord.explain.jobs.why import why, with_nodes
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import Condition, HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.edits import SetTopology
 from kubectl_koord.reports.jobs.pending import Cause, Funnel, NodeReason, PodShape, SlotRow, WhatIf
+from kubectl_koord.simulation.simulation import simulate
 from kubectl_koord.wording.pages.jobs.why import alternative
 from tests.build import (
     BLOCK,
@@ -642,3 +646,14 @@ def test_a_listing_tells_of_a_job_behind_others_what_its_own_page_does(nodes: st
     full, listed = why_of(drawing), why(drawing, drawing.subject("job"), brief=True)
     assert (listed.verdict, listed.cause and listed.cause.code) == ("unknown", "insufficient-capacity")
     assert (listed.cause, listed.scheduler_says, listed.domains) == (full.cause, full.scheduler_says, full.domains)
+
+
+def test_where_first_attempts_are_left_out_nobody_can_tell() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:4]").with_gang("job", 0)
+    for name, cpu in (("job-0", 4), ("job-1", 5)):
+        drawing = drawing.with_pod(name, gang="job", cpu=cpu)
+    simulation = replace(simulate(drawing, drawing.subject("job")), steps=1)
+    found = decided(simulation)
+    why = "followed 1 of more outcomes: what the others come to is unknown"
+    assert (found.verdict, found.cause) == ("unknown", Cause("not-followed", why))
+    assert [*of_search(found.outcomes)] == [Notice("not-followed", f"{why}.")]

@@ -1,0 +1,89 @@
+"""Every question about a cluster as mixed as real ones has an answer, in a bounded number of steps."""
+
+from collections.abc import Callable, Iterator
+from cProfile import Profile
+from random import Random
+from time import process_time
+
+import pytest
+
+from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.tree import Tree, tree_of
+from kubectl_koord.explain.capacity.devices import devices
+from kubectl_koord.explain.capacity.quota import quotas
+from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.explain.jobs.every_pending import every_pending
+from kubectl_koord.explain.jobs.fit import fit
+from kubectl_koord.explain.jobs.gangs import gangs
+from kubectl_koord.explain.jobs.preempt import preempt
+from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.explain.operation.doctor import doctor
+from kubectl_koord.explain.place.report import domain_report, node_report
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.simulation.subjects import pending_subjects
+from kubectl_koord.simulation.submitted import Submitted
+from tests.conformance.cases import snapshot_of
+from tests.properties.mixed import VERSIONS, mixed_cluster
+
+MOST_CALLS = 3_000_000
+
+
+def prepared(seed: int, nodes: int, most_pods: int = 64) -> tuple[Snapshot, Subject]:
+    """Return one of the clusters, and who is asked about."""
+    rng = Random(seed)  # noqa: S311
+    snapshot = snapshot_of(mixed_cluster(rng, nodes, most_pods), rng.choice(VERSIONS))
+    return snapshot, next(one for one in pending_subjects(snapshot) if "/job" in one.key)
+
+
+def answers(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield every verb that computes anything, and the question."""
+    tree, node = tree_of(snapshot), next(iter(snapshot.nodes))
+    submitted = Submitted(frozenset(pod.key for pod in subject.pending))
+    yield "why-pending", lambda: why(snapshot, subject)
+    yield "preempt", lambda: preempt(snapshot, subject)
+    yield "why-pending -A", lambda: every_pending(snapshot)
+    yield "topo --for", lambda: topo(snapshot, subject)
+    yield "fit --count", lambda: fit(snapshot, submitted, count=True)
+    yield "gangs", lambda: gangs(snapshot)
+    yield "quota", lambda: quotas(snapshot)
+    yield "devices", lambda: devices(snapshot)
+    yield "node", lambda: node_report(snapshot, node)
+    if isinstance(tree, Tree):
+        yield "domain", lambda: domain_report(snapshot, tree, len(tree.domains) - 1)
+    yield "doctor", lambda: doctor(snapshot)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_no_answer_about_a_small_cluster_takes_more_than_so_many_calls(seed: int) -> None:
+    snapshot, subject = prepared(seed, 6, 6)
+    for verb, ask in answers(snapshot, subject):
+        assert (verb, _calls(ask) <= MOST_CALLS) == (verb, True)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("tens", range(40))
+def test_no_answer_about_ten_of_400_clusters_takes_long(tens: int) -> None:
+    for seed in range(10 * tens, 10 * tens + 10):
+        _ask_within(seed, 48, 5)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(8))
+def test_nor_does_one_about_a_very_large_cluster(seed: int) -> None:
+    _ask_within(seed, 5000, 30)
+
+
+def _calls(ask: Callable[[], object]) -> int:
+    """Return how many functions of ours are called for an answer: a number that no machine changes."""
+    profile = Profile(builtins=False)
+    profile.runcall(ask)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def _ask_within(seed: int, nodes: int, seconds: int) -> None:
+    """Ask everything, each within so many seconds of processor time."""
+    snapshot, subject = prepared(seed, nodes)
+    for verb, ask in answers(snapshot, subject):
+        began = process_time()
+        ask()
+        assert (seed, verb, process_time() - began < seconds) == (seed, verb, True)
