@@ -142,7 +142,7 @@ def outcomes(
             yield ended
         elif first.placement is not None:
             begun[Identity(ended)] = ended
-        elif budget.take():
+        elif budget.take() or not begun:
             failed = _Begun(first, member_order, post_filter(view, Identity(job), Identity(first), by_name))
             begun.setdefault(_begins_as(job, view, failed), failed)
     for left, one in zip(range(len(begun), 0, -1), begun.values(), strict=True):
@@ -207,15 +207,16 @@ def _firsts(
     """Yield the first attempts by trigger, by how plain members come, and which nodes they take: no score is computed.
 
     Where some of the nodes cannot be booked, one of them may be taken, or one of the others. Where seats of a plan
-    fail, enough members may have theirs before.
+    fail, enough members may have theirs before. The likeliest is there whatever the budget.
     """
     usual, steps = _member_orders(job, view), steps_of_attempt(len(job.triggers))
+    likeliest: Attempt | None = None
     for trigger in triggers:
         split = fails_at_seat = False
         for member_order in usual:
-            if not budget.take(steps):
+            if not budget.take(steps) and likeliest is not None:
                 return
-            first = _attempt(view, Identity(job), Identity(trigger), member_order)
+            likeliest = first = _attempt(view, Identity(job), Identity(trigger), member_order)
             split = split or bool(first.unbookable)
             fails_at_seat = first.plan is not None and first.failed_seat is not None
             yield trigger, member_order, first

@@ -203,6 +203,7 @@ def test_no_search_takes_more_steps_than_it_may(drawing: Drawing) -> None:
         found = [outcome.runs for outcome in courses_of(drawing, budget=budget)]
         assert budget.left >= 0
         assert budget.is_cut or (len(found), budget.left) == (len(ends), 0)
+        assert found
         assert {*found} <= {None, *ends}
     assert not whole.is_cut
 
