@@ -73,8 +73,11 @@ class Outcome(Struct, frozen=True):
 
     @property
     def races(self) -> bool:
-        """Whether the first attempt makes a plan that cannot be carried out, and what comes of it is a race."""
-        return self.plan_fails and self.runs is None and not self.rounds
+        """Whether the first attempt makes a plan that cannot be carried out, and what comes of it is a race.
+
+        It is one, too, where another plugin preempts pods for the member whose seat fails.
+        """
+        return self.first.races
 
     @property
     def killed(self) -> tuple[RunningPod, ...]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.rounds import MOST_BRANCHES, Outcome, outcomes
@@ -58,6 +59,16 @@ def test_each_kind_of_trigger_has_its_course() -> None:
     drawing = drawing.with_pod("job-0", gang="job", cpu=12)
     found = courses_of(drawing)
     assert [(outcome.trigger.name, outcome.placed_at_once) for outcome in found] == [("job-1", True), ("job-0", False)]
+
+
+def test_a_plan_that_fails_is_a_race_whoever_is_preempted_for_the_member_whose_seat_fails() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:8]").with_gang("job", 0, minimum=3, must_gather=SPINE)
+    drawing = drawing.with_members(("a", "b"), "job", cpu=2).with_pod("c", gang="job", cpu=6)
+    racing, large = courses_of(drawing)
+    (preempting,) = courses_of(WASTEFUL)
+    assert (racing.races, large.races) == (True, False)
+    assert replace(racing, rounds=preempting.rounds, runs=True).races
+    assert not any(outcome.races for outcome in courses_of(drawing.version("1.7")))
 
 
 def _placed(drawing: Drawing) -> dict[str, list[bool]]:

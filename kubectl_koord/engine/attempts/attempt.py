@@ -185,7 +185,8 @@ class Attempt(Struct, frozen=True, dict=True):
     that was looked at, whichever node was taken. prefilter: why no node was asked, None where nodes were.
     late: members (`namespace/name`) whose seats would fail, and that come when enough others have theirs.
     races: whether the plan fails as it is carried out, and the members that are left are tried again while others still
-    wait on their seats, where enough of them fit somewhere: they may be bound, off any plan.
+    wait on their seats: they may be bound, off any plan. Not where it is room that is short, and too few of them would
+    fit anywhere.
     """
 
     trigger: PendingPod

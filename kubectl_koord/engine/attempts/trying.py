@@ -95,8 +95,9 @@ def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, me
             _failing(job, view, prepared, plan.assignments, admitted, member_order) if job.may_do_without else seated
         )
         if isinstance(found, FailedSeat):
-            races = job.rules.races_over_plans and _may_be_bound(job, view, found)
-            return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=found, races=races)
+            failed = Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=found)
+            races = job.rules.races_over_plans and (failed.plan_fails or _may_be_bound(job, view, found))
+            return structs.replace(failed, races=races)
         enough = {pod.key: plan.assignments[pod.key] for pod in job.tried}
         return Attempt(trigger, prepared, plan, enough, slots, left=job.pods, late=found)
     if stopped is not None and not is_enough(job, (pod.key for pod in admitted)):
