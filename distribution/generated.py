@@ -2,6 +2,7 @@
 
 From the command tree: man pages, completion scripts, what flags are for. From the kinds that are read: ClusterRoles.
 From what the program prints: pages of the commands, pictures. From the reports: the schema of the documents.
+From the table of settings: its page.
 
 python -m distribution.generated --write
 """
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from distribution import manpages, pages, picture, roles, schema
+from distribution import manpages, pages, picture, roles, schema, settings
 from distribution.tree import commands
 from kubectl_koord.cli.completing import shells
 
@@ -38,6 +39,7 @@ def files() -> dict[str, str]:
         **pages.pages(),
         **picture.pictures(),
         schema.PATH: schema.text(),
+        settings.PATH: settings.text(),
     }
 
 

@@ -21,6 +21,7 @@ from kubectl_koord.model.objects import Node
 from kubectl_koord.model.plugins import INLINE_BATCH, POINTS, VOLUMES, Extender
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.quotas import IGNORE_TERMINATING
+from kubectl_koord.model.settings import Bears
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
     AddedAffinity,
@@ -30,6 +31,7 @@ from kubectl_koord.model.unevaluated import (
     OpenGate,
     OpenPlugin,
     OpenQuota,
+    OpenSetting,
     PodSetting,
     QuotaSetting,
     Unevaluated,
@@ -51,6 +53,7 @@ from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
 from kubectl_koord.wording.answers.pending import slots_leave_out
 from kubectl_koord.wording.basis import ASSUMED_CONFIG, lease_missing, none_in_input, not_followed, not_read
+from kubectl_koord.wording.unevaluated import settings_left_out
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
@@ -79,6 +82,8 @@ def _general(snapshot: Snapshot) -> Iterator[Notice]:
             kinds.setdefault((OF_GAP[gap.code], gap.message), []).append(gap.kind)
     for (code, message), unread in kinds.items():
         yield Notice(code, not_read(unread, message))
+    if snapshot.config.settings:
+        yield Notice("setting-not-evaluated", settings_left_out(snapshot.config.settings))
     if snapshot.config.assumed:
         yield Notice("assumed-config", ASSUMED_CONFIG)
     if snapshot.leases == () and snapshot.config.elects_leader:
@@ -250,6 +255,9 @@ def of_preemption(subject: Subject, snapshot: Snapshot) -> Iterator[Unevaluated]
         yield OpenGate("PreemptionPolicyTransformer")
     if any(one.preempts and _is_asked(one, subject.pending) for one in snapshot.config.extenders):
         yield OpenExtender()
+    for one in snapshot.config.settings:
+        if one.bears == "preemption":
+            yield OpenSetting(one.kind, one.name, one.known)
 
 
 def _settings(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
@@ -263,6 +271,9 @@ def _settings(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unev
     if any(one.filters and _is_asked(one, pods) for one in config.extenders):
         yield OpenExtender()
     yield from (OpenGate(gate) for gate in config.gates if _BEARING[gate](pods, snapshot))
+    yield from (
+        OpenSetting(one.kind, one.name, one.known) for one in config.settings if _BEARS[one.bears](pods, snapshot)
+    )
 
 
 def _is_asked(extender: Extender, pods: tuple[PendingPod, ...]) -> bool:
@@ -300,6 +311,25 @@ _BEARING: Mapping[str, Callable[[tuple[PendingPod, ...], Snapshot], bool]] = {
     "CrossSchedulerNomination": lambda _pods, snapshot: _any_nominated_by_others(snapshot),
 }
 """When a gate that is on changes what becomes of pods; the second bears on preemption alone."""
+
+
+def _wants_devices(pods: tuple[PendingPod, ...], _snapshot: Snapshot) -> bool:
+    return any(is_device(resource) for pod in pods for resource, _ in pod.requirements.requests)
+
+
+_BEARS: Mapping[Bears, Callable[[tuple[PendingPod, ...], Snapshot], bool]] = {
+    "everything": lambda _pods, _snapshot: True,
+    "preemption": lambda _pods, _snapshot: False,
+    "told": lambda _pods, _snapshot: False,
+    "volumes": lambda pods, _: any(map(_has_volumes, pods)),
+    "claims": lambda pods, _: any(pod.resource_claims for pod in pods),
+    "spread": lambda pods, _: any(pod.requirements.spread for pod in pods),
+    "devices": _wants_devices,
+    "reservations": lambda pods, snapshot: (
+        bool(snapshot.reservations) or any(pod.requirements.reservation is not None for pod in pods)
+    ),
+}
+"""When a setting that is not evaluated bears on pods; `told` of what is found out by itself."""
 
 
 def _plugins(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:

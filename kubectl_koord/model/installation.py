@@ -45,8 +45,7 @@ HOME = Home()
 class Deployment(Struct, frozen=True):
     """One Deployment of this `part` of Koordinator.
 
-    `available` is how many pods are available, or ready at least; it is None where its status tells nothing, and
-    `flags` where no command line is shown.
+    `available` is None where its status tells nothing, `flags` where no command line is shown.
     """
 
     name: str

@@ -21,6 +21,7 @@ from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, Runn
 from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.reservations import ByLabel, Reservation, ReservedMember, by_label
 from kubectl_koord.model.resource_claims import NO_DEVICES, ClaimSettings, DynamicResources
+from kubectl_koord.model.settings import SetOtherwise
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -59,6 +60,7 @@ class SchedulerConfig(Struct, frozen=True):
     `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
     could not be read. `home` is where all that was looked for, `deployment` the scheduler's, None where there is none.
+    `settings` are those that decide and are not evaluated, or that nobody here knows.
     """
 
     version: str = "1.8"
@@ -83,6 +85,7 @@ class SchedulerConfig(Struct, frozen=True):
     assumed: bool = True
     home: Home = HOME
     deployment: Deployment | None = None
+    settings: tuple[SetOtherwise, ...] = ()
 
 
 class Snapshot(Memo, Struct, frozen=True, dict=True):

@@ -255,6 +255,15 @@ class OpenGate(_Unevaluated, frozen=True, gc=False):
     name: str
 
 
+class OpenSetting(_Unevaluated, frozen=True, gc=False):
+    """A feature gate, flag or argument of the scheduler's that decides, or that nobody here knows."""
+
+    may_admit: ClassVar[bool] = True
+    kind: str
+    name: str
+    known: bool = True
+
+
 class AddedAffinity(_Unevaluated, frozen=True, gc=False):
     """A node affinity that the scheduler's configuration adds to that of every pod."""
 
@@ -301,6 +310,7 @@ Unevaluated: TypeAlias = (
     | OpenPlugin
     | OtherProfile
     | OpenGate
+    | OpenSetting
     | AddedAffinity
     | IgnoredResource
     | OpenExtender

@@ -98,6 +98,7 @@ _Odd: TypeAlias = Literal[
     "lease-missing",
     "member-by-name",
     "assumed-config",
+    "setting-not-evaluated",
     "kind-not-in-input",
     "kinds-skipped",
     "podgroup-assumed",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
+from kubectl_koord.model.settings import SetOtherwise
 from kubectl_koord.model.unevaluated import (
     AddedAffinity,
     AttachedVolume,
@@ -21,6 +22,7 @@ from kubectl_koord.model.unevaluated import (
     OpenProfile,
     OpenProfileCode,
     OpenQuota,
+    OpenSetting,
     OtherProfile,
     PodSetting,
     PodSettingCode,
@@ -119,6 +121,27 @@ def unevaluated_names(items: Iterable[Unevaluated]) -> str:
     return listed([*names, *([f"node settings ({listed(settings)})"] if settings else [])])
 
 
+def setting_name(kind: str, name: str) -> str:
+    """Return how a setting of the scheduler is called: `feature gate X`, `flag --x`, `argument Plugin.x`."""
+    return f"{kind} {'--' if kind == 'flag' else ''}{name}"
+
+
+def settings_left_out(settings: Iterable[SetOtherwise]) -> str:
+    """Return the warning that the scheduler is told what is not evaluated."""
+    settings = tuple(settings)
+    decide = [setting_name(one.kind, one.name) for one in settings if one.known]
+    unknown = [setting_name(one.kind, one.name) for one in settings if not one.known]
+    told = [f"{listed(decide)}, which may decide and is not evaluated"] if decide else []
+    told += [f"{listed(unknown)}, which is not known here for its version"] if unknown else []
+    return f"the scheduler has {'; and '.join(told)}."
+
+
+def _of_setting(item: OpenGate | OpenSetting) -> str:
+    if isinstance(item, OpenGate):
+        return f"{setting_name('feature gate', item.name)} of the scheduler"
+    return f"{setting_name(item.kind, item.name)} of the scheduler{'' if item.known else ' (not known here)'}"
+
+
 def _of_scheduler(kinds: Sequence[str]) -> str:
     parts = [part for part, of in _OF_SCHEDULER.items() if of in kinds]
     return f"{listed(parts)} ({listed(kinds)} objects could not be read)"
@@ -171,8 +194,8 @@ def _name(item: Unevaluated) -> str:
             return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
         case OpenProfile(name, code):
             return f"ClusterColocationProfile{f' {name}' if name else 's'} ({_PROFILES[code]})"
-        case OpenGate(name):
-            return f"feature gate {name} of the scheduler"
+        case OpenGate() | OpenSetting():
+            return _of_setting(item)
         case AddedAffinity():
             return "the node affinity that the scheduler adds to that of every pod (addedAffinity)"
         case IgnoredResource(name):

@@ -11,6 +11,7 @@ from kubectl_koord.model.plugins import INLINE_BATCH, POINTS, Extender, Plugins
 from kubectl_koord.model.pods import PodRequirements, PodTerm
 from kubectl_koord.model.quotas import IGNORE_TERMINATING, QuotaSettings
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
+from kubectl_koord.model.settings import SetOtherwise
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
@@ -442,3 +443,54 @@ def test_a_lease_is_not_missed_where_nobody_elects_a_leader() -> None:
     drawing = SEEN.with_gap("Lease")
     assert [one.code for one in general(drawing)] == ["forbidden-list"]
     assert general(drawing.configured(elects_leader=False)) == ()
+
+
+OF_RESERVATION = SetOtherwise("argument", "Reservation.enablePreemption", "reservations")
+MINE = SetOtherwise("flag", "mine", known=False)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "setting", "what"),
+    [
+        (LONE, MINE, "flag --mine of the scheduler (not known here)"),
+        (LONE, SetOtherwise("feature gate", "AllBeta"), "feature gate AllBeta of the scheduler"),
+        (LONE, SetOtherwise("feature gate", "A", "preemption"), ""),
+        (LONE, SetOtherwise("feature gate", "A", "told"), ""),
+        (LONE, SetOtherwise("feature gate", "A", "volumes"), ""),
+        (
+            cluster("s0: b0[n1]").with_pod("job", unevaluated=(AttachedVolume("disk"),)),
+            SetOtherwise("feature gate", "A", "volumes"),
+            "attached volume disk and feature gate A of the scheduler",
+        ),
+        (LONE, SetOtherwise("feature gate", "A", "claims"), ""),
+        (LONE, SetOtherwise("feature gate", "A", "spread"), ""),
+        (LONE, SetOtherwise("feature gate", "A", "devices"), ""),
+        (
+            cluster("s0: b0[n1]").with_pod("job", requests=cpus(1, nvidia_gpu=1)),
+            SetOtherwise("feature gate", "A", "devices"),
+            "feature gate A of the scheduler",
+        ),
+        (LONE, OF_RESERVATION, ""),
+        (MUST, OF_RESERVATION, "argument Reservation.enablePreemption of the scheduler"),
+    ],
+)
+def test_a_setting_that_decides_is_missed_where_it_bears_on_pods(
+    drawing: Drawing, setting: SetOtherwise, what: str
+) -> None:
+    configured = drawing.configured(settings=(setting,))
+    assert unevaluated_names(not_evaluated(configured.subject("job"), configured)) == what
+    assert [one.code for one in general(configured)] == ["setting-not-evaluated"]
+
+
+def test_settings_that_decide_are_named_apart_from_those_that_are_not_known() -> None:
+    (told,) = general(LONE.configured(settings=(OF_RESERVATION, MINE)))
+    assert told.message == (
+        "the scheduler has argument Reservation.enablePreemption, which may decide and is not evaluated; and flag"
+        " --mine, which is not known here for its version."
+    )
+
+
+@pytest.mark.parametrize("cpu", [1, 16])
+def test_with_a_setting_that_nobody_knows_a_yes_and_a_no_are_unknown(cpu: int) -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("job", cpu=cpu).configured(settings=(MINE,))
+    assert why_of(drawing, "job").verdict == "unknown"

@@ -23,6 +23,7 @@ class Scheduler(Struct, frozen=True):
     deployment: Deployment | None = None
     image: str = ""
     flags: tuple[str, ...] = ()
+    own_flags: tuple[str, ...] = ()
     state: ConfigState = "absent"
     parsed: dict[str, Any] | None = None
     lease: _Key = ("", "")
@@ -50,6 +51,7 @@ def found(written: Iterable[Deployment], config_maps: Mapping[_Key, scheduler.Co
         deployment=own,
         image=deployments.image(own, SCHEDULER) if own else "",
         flags=flags,
+        own_flags=tuple(deployments.words_of(own, SCHEDULER)) if own else (),
         state="absent" if not text else "unreadable" if parsed is None else "read",
         parsed=parsed,
         lease=(lease_home or home, lease_name),

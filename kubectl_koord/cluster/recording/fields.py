@@ -1,5 +1,6 @@
 """What is kept of an object: of the fields that are decoded those that no answer rests on are left out once more."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -17,10 +18,12 @@ from kubectl_koord.cluster.objects.kubernetes import events
 from kubectl_koord.cluster.objects.pods.fields import PodSpec
 from kubectl_koord.cluster.recording import descheduler, keys, settings
 from kubectl_koord.model import installation
+from kubectl_koord.model.settings import flags_set
 
 Tree: TypeAlias = dict[str, Any]
 
 _FLAGS = ("--feature-gates=", "--leader-elect", "--enable-network-topology-manager", "--config")
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,60}")
 _VALUED = ("--config", "--feature-gates", "--leader-elect-resource-name", "--leader-elect-resource-namespace")
 _OTHERS = "..."
 """What stands for all other words of a command line: that there are some."""
@@ -147,7 +150,10 @@ def _deployment(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
 
 
 def _words(written: Sequence[str]) -> Iterator[str]:
-    """Yield the flags that are read, each with its value in one word, and whether there are any others."""
+    """Yield the flags that are read, each with its value in one word, and whether there are any others.
+
+    Of those that may decide, or are not known, the name is told.
+    """
     others = False
     for word, following in pairwise([*written, ""]):
         if word in _VALUED and following:
@@ -156,6 +162,7 @@ def _words(written: Sequence[str]) -> Iterator[str]:
             yield word
         else:
             others = True
+            yield from (f"--{one.name}" for one in flags_set("main", [word]) if _NAME.fullmatch(one.name))
     if others:
         yield _OTHERS
 

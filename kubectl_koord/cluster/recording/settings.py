@@ -12,6 +12,7 @@ from kubectl_koord.cluster.objects.fields.load_aware import Arguments
 from kubectl_koord.cluster.objects.fields.plugins import PREEMPTION, REQUIRED, extenders_of, texts
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.model.plugins import POINTS
+from kubectl_koord.model.settings import ALL, arguments_set
 
 NAME = "koord-scheduler-config"
 _Tree = dict[str, Any]
@@ -97,12 +98,25 @@ def _extenders(parsed: _Tree) -> _Tree:
 
 def _profile(profile: _Tree) -> _Tree:
     plugins = mappings(profile.get("pluginConfig"))
-    read = [one for one in plugins if one.get("name") in _ARGUMENTS]
+    read = [one for one in plugins if one.get("name") in _ARGUMENTS or _left_out(one)]
     return {
         **plain(profile, ("schedulerName",)),
         **_points(profile.get("plugins")),
-        "pluginConfig": [{"name": one["name"], "args": _arguments(str(one["name"]), one.get("args"))} for one in read],
+        "pluginConfig": [
+            {"name": one["name"], "args": {**_left_out(one), **_arguments(str(one["name"]), one.get("args"))}}
+            for one in read
+        ],
     }
+
+
+def _left_out(plugin: _Tree) -> _Tree:
+    """Return the arguments that decide and are not evaluated, or are not known: their names."""
+    name, written = str(plugin.get("name")), plugin.get("args")
+    if not isinstance(written, dict):
+        return {}
+    found = (one for version in ALL for one in arguments_set(version, name, written))
+    told = {one.name.partition(".")[2]: one.known for one in found}
+    return {key: known or None for key, known in told.items() if _SETTING.fullmatch(key)}
 
 
 def _points(plugins: Any) -> _Tree:  # noqa: ANN401
@@ -127,7 +141,7 @@ def _is_read(plugin: _Tree) -> bool:
 def _arguments(plugin: str, written: Any) -> _Tree:  # noqa: ANN401 - whatever YAML holds
     if not isinstance(written, dict):
         return {}
-    found = plain(written, _ARGUMENTS[plugin])
+    found = plain(written, _ARGUMENTS.get(plugin, ()))
     if plugin == "LoadAwareScheduling":
         return _load(written)
     if plugin == "Coscheduling":  # of a setting that there is none of the name is told

@@ -16,7 +16,15 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.explain.jobs.insufficient import Unsaid, about_pods, said, why_not
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.unevaluated import OpenCards, OpenGate, OpenPlugin, OpenProfile, OtherProfile, Unevaluated
+from kubectl_koord.model.unevaluated import (
+    OpenCards,
+    OpenGate,
+    OpenPlugin,
+    OpenProfile,
+    OpenSetting,
+    OtherProfile,
+    Unevaluated,
+)
 from kubectl_koord.remedies import retry, surplus
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.jobs.pending import Cause
@@ -134,7 +142,7 @@ def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdic
 
 def _may_admit(item: Unevaluated, *, by_quota: bool) -> bool:
     """Tell whether something may open what is closed: what nodes are found to offer opens no quota."""
-    asks_else = isinstance(item, OpenCards | OpenGate | OpenPlugin | OpenProfile | OtherProfile)
+    asks_else = isinstance(item, OpenCards | OpenGate | OpenPlugin | OpenProfile | OpenSetting | OtherProfile)
     return item.may_admit and (not by_quota or asks_else)
 
 

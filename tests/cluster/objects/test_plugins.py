@@ -6,6 +6,7 @@ from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.recording import fields
 from kubectl_koord.cluster.recording.settings import kept
 from kubectl_koord.model.plugins import GATES, INLINE_BATCH, OF_KUBERNETES, POINTS, Extender, Plugins
+from kubectl_koord.model.settings import SetOtherwise
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import thing
 
@@ -180,3 +181,27 @@ def test_gates_of_a_command_line_are_recorded_whichever_way_they_are_written(wor
     recorded = fields.kept("Deployment", written, set())
     assert recorded is not None
     assert "--feature-gates=A=true" in recorded["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_settings_that_decide_or_are_not_known_are_told_and_recorded_without_what_they_say() -> None:
+    text = (
+        "{profiles: [{schedulerName: koord-scheduler, pluginConfig: ["
+        "{name: Reservation, args: {enablePreemption: true, token: secret, Odd_Name: secret}},"
+        "{name: Coscheduling, args: {enablePreemption: true}}, {name: Mine, args: {password: secret}}, 5,"
+        "{name: PodTopologySpread, args: {defaultConstraints: [{topologyKey: secret}]}}]}]}"
+    )
+    expected = (
+        SetOtherwise("feature gate", "Mine", known=False),
+        SetOtherwise("flag", "mine", known=False),
+        SetOtherwise("argument", "Reservation.enablePreemption", "reservations"),
+        SetOtherwise("argument", "Reservation.token", known=False),
+        SetOtherwise("argument", "PodTopologySpread.defaultConstraints"),
+    )
+    flags = ["--feature-gates=Mine=true,SyncBarrier=true", "--mine=secret", "--v=4"]
+    live = scheduler.config("1.8", "asked", scheduler.parsed(text), flags).settings
+    assert [one for one in live if one.name != "Reservation.Odd_Name"] == [*expected]
+    assert "secret" not in kept(text)
+    assert scheduler.config("1.8", "asked", scheduler.parsed(kept(text)), flags).settings == expected
+    own = scheduler.config("1.8", "asked", None, flags, ["--v=4"]).settings
+    assert own == expected[:1]
+    assert scheduler.config("1.8", "asked", None, ["--feature-gates="]).settings == ()

@@ -74,6 +74,11 @@ class DeploymentStatus(Struct, gc=False, rename="camel"):
     available_replicas: Int32 | None = None
     ready_replicas: Int32 | None = None
 
+    @property
+    def available(self) -> int:
+        """How many pods are available; those that are ready count, too, as they are to be in a moment."""
+        return max(self.available_replicas or 0, self.ready_replicas or 0)
+
 
 class Deployment(Struct, gc=False):
     """One Deployment."""
@@ -128,6 +133,14 @@ def words(deployment: Deployment) -> Iterator[str]:
         yield from (*(container.command or ()), *(container.args or ()))
 
 
+def words_of(deployment: Deployment, part: str) -> Iterator[str]:
+    """Yield the same of the container of a part, by its name or image; of all where it is not told apart."""
+    name = part.removeprefix("koord-")
+    own = [one for one in deployment.containers if one.name == name or _repository(one.image) == part]
+    for container in own or deployment.containers:
+        yield from (*(container.command or ()), *(container.args or ()))
+
+
 def config_of(deployment: Deployment) -> Config | None:
     """Return where the file of --config is from, None where no volume tells."""
     names = {one.name: one.config_map.name for one in deployment.spec.template.spec.volumes or () if one.config_map}
@@ -157,7 +170,7 @@ def installed(deployment: Deployment, part: str) -> installation.Deployment:
         deployment.metadata.name,
         image(deployment, part),
         1 if wanted is None else wanted,
-        None if status is None else status.available_replicas or status.ready_replicas or 0,
+        None if status is None else status.available,
         tuple(words(deployment)),
         part,
     )

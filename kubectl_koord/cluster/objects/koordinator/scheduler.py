@@ -1,7 +1,7 @@
 """Which Koordinator this is, how its scheduler is configured, and who leads: image tag, CRD, ConfigMap, Lease."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress, pairwise
 from typing import Any
@@ -22,6 +22,7 @@ from kubectl_koord.model.installation import COMPARED, is_newer, manages_topolog
 from kubectl_koord.model.plugins import GATES
 from kubectl_koord.model.resource_claims import GATES as OF_CLAIMS
 from kubectl_koord.model.resource_claims import ClaimSettings
+from kubectl_koord.model.settings import SetOtherwise, arguments_set, flags_set, gates_set
 from kubectl_koord.model.snapshot import SchedulerConfig
 
 NEWEST_RELEASE = "1.8"
@@ -132,15 +133,25 @@ def _feature_gates(flags: Iterable[str]) -> dict[str, bool]:
         for word, following in pairwise([*flags, ""])
         if word.partition("=")[0] == _GATES
     )
-    written = [pair for value in told for pair in value.split(",")]
+    written = [pair for value in told for pair in value.split(",") if pair.strip()]
     return {name.strip(): value.strip().lower() == "true" for name, _, value in (one.partition("=") for one in written)}
 
 
-def config(version: str, version_from: str, found: dict[str, Any] | None, flags: Sequence[str] = ()) -> SchedulerConfig:
-    """Return the configuration: the one that was found and could be read, the Helm chart's otherwise."""
+def config(
+    version: str,
+    version_from: str,
+    found: dict[str, Any] | None,
+    flags: Sequence[str] = (),
+    own_flags: Sequence[str] | None = None,
+) -> SchedulerConfig:
+    """Return the configuration: the one that was found and could be read, the Helm chart's otherwise.
+
+    `own_flags` are those of the scheduler's container alone, None for all.
+    """
     elects = _elects_leader(found or {}) and "--leader-elect=false" not in flags
     gates = _feature_gates(flags)
     profiles = _profiles(found or {})
+    settings_of = (*gates_set(version, gates), *flags_set(version, flags if own_flags is None else own_flags))
     if not profiles:
         return SchedulerConfig(
             version=version,
@@ -152,6 +163,7 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
             gates=_open_gates(version, gates),
             quotas=settings({}, gates),
             claims=_claims({}, gates),
+            settings=settings_of,
         )
     base = SchedulerConfig(
         version=version,
@@ -160,6 +172,7 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
         elects_leader=elects,
         extenders=extenders_of(found or {}),
         gates=_open_gates(version, gates),
+        settings=settings_of,
         assumed=False,
     )
     every = [_of_profile(one, base, gates) for one in profiles]
@@ -187,7 +200,14 @@ def _of_profile(profile: dict[str, Any], base: SchedulerConfig, gates: dict[str,
         quotas=structs.replace(quotas, enforced="preFilter" not in plugins.lacks("ElasticQuota")),
         plugins=plugins,
         claims=_claims(profile, gates),
+        settings=tuple(dict.fromkeys((*base.settings, *_arguments_set(base.version, profile)))),
     )
+
+
+def _arguments_set(version: str, profile: dict[str, Any]) -> Iterator[SetOtherwise]:
+    for one in _items(profile, "pluginConfig"):
+        if isinstance(one, dict) and isinstance(one.get("args"), dict):
+            yield from arguments_set(version, str(one.get("name")), one["args"])
 
 
 def _open_gates(version: str, gates: dict[str, bool]) -> tuple[str, ...]:
