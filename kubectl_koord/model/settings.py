@@ -270,6 +270,13 @@ _BY_NAME: Mapping[tuple[Kind, str], Setting] = {(row.kind, row.name): row for ro
 _TYPE_META = ("apiVersion", "kind")
 
 
+def only_version(gates: Iterable[str]) -> str | None:
+    """Return the one version that knows all of some feature gates, as none starts with one that it does not know."""
+    rows = [row for name in gates if (row := _BY_NAME.get(("feature gate", name))) is not None]
+    versions = [version for version in ALL if all(version in row.versions for row in rows)]
+    return versions[0] if len(versions) == 1 else None
+
+
 def gates_set(version: str, gates: Mapping[str, bool]) -> Iterator[SetOtherwise]:
     """Yield the feature gates that are switched from what changes nothing, and not evaluated."""
     for name, is_on in gates.items():

@@ -256,7 +256,7 @@ class Collector:
             waiting = pod_claims.with_claims(waiting, self.values(kinds.RESOURCE_CLAIM), gaps)
         volumes = self.values(kinds.VOLUME)
         own = self.scheduler()
-        version = scheduler.version(chosen_version, own.image, self.crd_version)
+        version = scheduler.version(chosen_version, own.image, self.crd_version, own.flags)
         if self.by_containers_too and not rules(version[0]).knows_pod_resources:
             running, waiting = of_containers(running), joined.of_containers(waiting)
         config = structs.replace(

@@ -381,3 +381,16 @@ def test_a_scheduler_that_may_be_newer_than_what_is_known_is_told(image: str, ne
     found = scheduler.from_image(image)
     if found is not None:
         assert scheduler.version("", image, None) == (found, f"from the image tag{newer}")
+
+
+@pytest.mark.parametrize(
+    ("image", "gates", "expected"),
+    [
+        ("koord-scheduler:latest", "EnableInlineBatchSchedule=true", ("main", "from its feature gates")),
+        ("koord-scheduler:v1.8.0", "EnableInlineBatchSchedule=true", ("1.8", "from the image tag")),
+        ("koord-scheduler:latest", "SyncBarrier=true,Mine=true", ("1.7", "from the CRDs")),
+        ("koord-scheduler:latest", "", ("1.7", "from the CRDs")),
+    ],
+)
+def test_feature_gates_that_one_version_alone_knows_tell_it(image: str, gates: str, expected: tuple[str, str]) -> None:
+    assert scheduler.version("", image, "1.7", [f"--feature-gates={gates}"]) == expected

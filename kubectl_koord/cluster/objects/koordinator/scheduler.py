@@ -22,7 +22,7 @@ from kubectl_koord.model.installation import COMPARED, is_newer, manages_topolog
 from kubectl_koord.model.plugins import GATES
 from kubectl_koord.model.resource_claims import GATES as OF_CLAIMS
 from kubectl_koord.model.resource_claims import ClaimSettings
-from kubectl_koord.model.settings import SetOtherwise, arguments_set, flags_set, gates_set
+from kubectl_koord.model.settings import SetOtherwise, arguments_set, flags_set, gates_set, only_version
 from kubectl_koord.model.snapshot import SchedulerConfig
 
 NEWEST_RELEASE = "1.8"
@@ -94,13 +94,14 @@ def from_explanation_schema(crd: Any) -> str | None:  # noqa: ANN401
     return "1.7" if "questionObjectReference" in written else None
 
 
-def version(chosen: str, image: str, of_crds: str | None) -> tuple[str, str]:
+def version(chosen: str, image: str, of_crds: str | None, flags: Iterable[str] = ()) -> tuple[str, str]:
     """Return the scheduler's version, and where it is from.
 
     Args:
         chosen: what the user says, empty for nothing: it beats what the cluster says.
         image: that of the scheduler, empty where it was not read.
         of_crds: the version of Koordinator's CRDs, None where they do not tell it.
+        flags: those of the scheduler: one version alone may know its feature gates.
 
     """
     newer = f"; the image may be newer than what answers are compared with, {COMPARED}" if is_newer(image) else ""
@@ -109,6 +110,9 @@ def version(chosen: str, image: str, of_crds: str | None) -> tuple[str, str]:
     by_image = from_image(image)
     if by_image:
         return by_image, f"from the image tag{newer}"
+    by_gates = only_version(_feature_gates(flags))
+    if by_gates:
+        return by_gates, "from its feature gates"
     if of_crds:
         return of_crds, "from the CRDs"
     return NEWEST_RELEASE, "assumed: newest known release"
