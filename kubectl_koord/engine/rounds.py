@@ -1,10 +1,10 @@
 """Attempt after attempt: the final outcome of a job, for each outcome that the API leaves open."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape
 from kubectl_koord.engine.attempts.choosing import (
@@ -26,6 +26,7 @@ from kubectl_koord.engine.preemption.costs import (
     node_costs,
     single_out,
 )
+from kubectl_koord.engine.preemption.meanwhile import Meanwhile, meanwhile
 from kubectl_koord.engine.preemption.preempt import Preemption, preempt
 from kubectl_koord.engine.preemption.quota import preempt_within_quota
 from kubectl_koord.engine.preemption.retried import preempt_as_retried
@@ -41,6 +42,7 @@ MOST_BRANCHES = 64
 _MOST_KEPT = 16
 _Gone: TypeAlias = frozenset[Identity[RunningPod]]
 """The pods that are gone, of those of one view."""
+_Continued: TypeAlias = tuple[tuple[Preemption, ...], Preemption | None, Attempt | None, tuple[Preemption, ...]]
 _DISABLED = Preemption(eligible=False, reason="preemption-disabled")
 
 
@@ -52,7 +54,8 @@ class Outcome(Struct, frozen=True):
     the end, None when that was not followed to the end, or is open as a plan that cannot be carried out is
     tried again and again. With `plan_fails` that is so of the attempt that ends it. `landing` is where pending
     reservations are placed before, by name, where that is open. Where each pod is tried for itself, `each` is how many
-    of them have a place in the end, of how many. `followed` is how many outcomes were followed where there are more,
+    of them have a place in the end, of how many. `perhaps` are preemptions that may come besides, while victims
+    terminate. `followed` is how many outcomes were followed where there are more,
     which were not; 0 where all were.
     """
 
@@ -65,6 +68,7 @@ class Outcome(Struct, frozen=True):
     landing: tuple[tuple[str, str], ...] = ()
     each: tuple[int, int] | None = None
     followed: int = 0
+    perhaps: tuple[Preemption, ...] = ()
 
     @property
     def placed_at_once(self) -> bool:
@@ -96,10 +100,11 @@ class _Begun(Struct, frozen=True):
 class _Next(Struct, frozen=True):
     """What comes of a job once some pods are gone: preemptions with effect, or the attempt that ends it.
 
-    `last` is the preemption that had no effect.
+    Each preemption comes with those that follow before its victims are gone, and is the first that surely does. `last`
+    is the preemption that had no effect.
     """
 
-    effective: tuple[Preemption, ...] = ()
+    effective: tuple[Meanwhile, ...] = ()
     last: Preemption | None = None
     end: Attempt | None = None
 
@@ -295,13 +300,46 @@ def _follow(course: _Course, first: Attempt, preemptions: Iterable[Preemption], 
         if preemption.reason is not None or not preemption.gone:
             yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
             continue
-        for rounds, last, end in _continued(course, _gone(preemption), most_rounds):
-            runs = _runs(job, end) if end is not None else None
-            yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end is not None and end.plan_fails)
+        fewest = _meanwhile(course, course.view, preemption, first) if most_rounds else Meanwhile((preemption,))
+        if not fewest.perhaps:
+            yield from _ended(course, first, fewest, most_rounds)
+            continue
+        found = [*_ended(course, first, fewest, most_rounds)]
+        yield from found
+        most = structs.replace(fewest, surely=(*fewest.surely, *fewest.perhaps), perhaps=())
+        more = [*_ended(course, first, most, most_rounds)]
+        yield from more if not {*map(_end, more)} <= {*map(_end, found)} else ()
 
 
-def _gone(preemption: Preemption) -> _Gone:
-    return frozenset(map(Identity, preemption.gone))
+def _end(outcome: Outcome) -> object:
+    """Return what comes after the victims of the first attempt, and of those beside it, are gone."""
+    later = dropwhile(lambda one: one.meanwhile, outcome.rounds[1:])
+    return outcome.runs, outcome.plan_fails, tuple(tuple(pod.key for pod in one.victims) for one in later)
+
+
+def _ended(course: _Course, first: Attempt, done: Meanwhile, most_rounds: int) -> Iterator[Outcome]:
+    """Yield the outcomes once the victims of these preemptions are gone; one that is open where not all are known."""
+    continued = [((), None, None, ())] if done.cut else _continued(course, _gone(*done.surely), most_rounds)
+    for rounds, last, end, more in continued:
+        runs = _runs(course.job, end) if end is not None else None
+        fails = end is not None and end.plan_fails
+        yield Outcome(first.trigger, first, (*done.surely, *rounds), last, runs, fails, perhaps=(*done.perhaps, *more))
+
+
+def _meanwhile(course: _Course, view: View, done: Preemption, by: Attempt) -> Meanwhile:
+    """Return what follows a preemption before its victims are gone, itself the first."""
+    attempts = [_attempt(view, Identity(course.job), Identity(pod), course.member_order) for pod in course.job.triggers]
+    failed = [one for one in attempts if one.placement is None]
+
+    def by_job(one: Attempt, order: VictimOrder) -> Preemption:
+        return _by_job(view, Identity(course.job), Identity(one), order, anew=True)
+
+    found = meanwhile(course.job, view, failed, done, by, course.victim_order, by_job, course.budget)
+    return structs.replace(found, surely=(done, *found.surely))
+
+
+def _gone(*preemptions: Preemption) -> _Gone:
+    return frozenset(Identity(pod) for preemption in preemptions for pod in preemption.gone)
 
 
 def _runs(job: Job, end: Attempt) -> bool | None:
@@ -324,7 +362,7 @@ def post_filter(
     There is more than one where it is open which node ElasticQuota takes.
     """
     config = view.snapshot.config
-    found = preempt(job.value, view, failed.value, victim_order) if config.preemption else _DISABLED
+    found = _by_job(view, job, failed, victim_order)
     if found.reason is None:
         return (found,)
     is_whole = job.value.rules.places_plans_whole and failed.value.failed_seat is not None and failed.value.plan
@@ -337,27 +375,37 @@ def post_filter(
 
 
 @recently(_MOST_KEPT)
+def _by_job(
+    view: View, job: Identity[Job], failed: Identity[Attempt], victim_order: VictimOrder, *, anew: bool = False
+) -> Preemption:
+    if not view.snapshot.config.preemption:
+        return _DISABLED
+    return preempt(job.value, view, failed.value, victim_order, anew=anew)
+
+
+@recently(_MOST_KEPT)
 def _without(view: View, gone: _Gone) -> View:
     """Return the view once these pods have ended, the same one for the same pods."""
     return view.without([one.value for one in gone])
 
 
-def _continued(
-    course: _Course, gone: _Gone, most: int
-) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, Attempt | None]]:
+def _continued(course: _Course, gone: _Gone, most: int) -> Iterator[_Continued]:
     """Yield what may follow a round: further rounds, the preemption that had no effect, the attempt that ends it.
 
-    There is no such attempt where it was not followed to the end.
+    There is no such attempt where it was not followed to the end. The last are preemptions that may come besides.
     """
     then = _next(course, gone) if most else None
     if then is None:
-        yield (), None, None
+        yield (), None, None, ()
         return
     if not then.effective:
-        yield (), then.last, then.end
+        yield (), then.last, then.end, ()
     for one in then.effective:
-        for rounds, last, end in _continued(course, gone | _gone(one), most - 1):
-            yield (one, *rounds), last, end
+        if one.cut:
+            yield one.surely, None, None, one.perhaps
+            continue
+        for rounds, last, end, perhaps in _continued(course, gone | _gone(*one.surely), most - 1):
+            yield (*one.surely, *rounds), last, end, (*one.perhaps, *perhaps)
 
 
 def _next(course: _Course, gone: _Gone) -> _Next | None:
@@ -369,7 +417,7 @@ def _next(course: _Course, gone: _Gone) -> _Next | None:
         return course.known[gone]
     job, view = Identity(course.job), _without(course.view, gone)
     tried: list[Attempt] = []
-    preemptions: list[Preemption] = []
+    preemptions: list[tuple[Preemption, Attempt]] = []
     for trigger in course.job.triggers:
         if not course.budget.take(steps_of_attempt(len(course.job.triggers))):
             return None
@@ -379,14 +427,15 @@ def _next(course: _Course, gone: _Gone) -> _Next | None:
     for one in tried:
         if not course.budget.take():
             return None
-        preemptions += post_filter(view, job, Identity(one), course.victim_order)
+        preemptions += [(done, one) for done in post_filter(view, job, Identity(one), course.victim_order)]
     is_planned = course.job.topology is not None
     effective = {
-        (_gone(one), effect(one, planned=is_planned)): one
-        for one in reversed(preemptions)
-        if not one.reason and one.gone
+        (_gone(done), effect(done, planned=is_planned)): (done, one)
+        for done, one in reversed(preemptions)
+        if not done.reason and done.gone
     }
     if effective:
-        return course.known.setdefault(gone, _Next(tuple(effective.values())[::-1]))
+        besides = [_meanwhile(course, view, done, one) for done, one in effective.values()]
+        return course.known.setdefault(gone, _Next(tuple(besides[::-1])))
     end = next((one for one in tried if one.plan_fails), tried[0])
-    return course.known.setdefault(gone, _Next(last=preemptions[0], end=end))
+    return course.known.setdefault(gone, _Next(last=preemptions[0][0], end=end))

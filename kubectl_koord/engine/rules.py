@@ -26,6 +26,8 @@ class Rules(Struct, frozen=True):
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
     keeps_nominations: members that waited while another found no place stay nominated to their nodes, and hold that
         room as others are tried before them (Kubernetes 1.35).
+    retries_meanwhile: a gang is tried again many times a second while its victims terminate; before, only where
+        something else wakes it up (Kubernetes 1.35 takes pods from backoff when no other is ready).
     names_jobs: each victim without label questioned-object-key is a job of its own, and a gang is one; else all of them
         are one (`TransformScheduleExplanationObjectKey`).
     knows_unshareable_gpus: models of GPUs may be configured as not shareable.
@@ -67,6 +69,7 @@ class Rules(Struct, frozen=True):
     knows_pod_resources: bool
     retries_failed_plans: bool
     keeps_nominations: bool
+    retries_meanwhile: bool
     names_jobs: bool
     knows_unshareable_gpus: bool
     knows_resource_claims: bool
@@ -103,6 +106,7 @@ _RULES = {
         knows_pod_resources=False,
         retries_failed_plans=False,
         keeps_nominations=False,
+        retries_meanwhile=False,
         names_jobs=True,
         knows_unshareable_gpus=False,
         knows_resource_claims=False,
@@ -131,6 +135,7 @@ _RULES = {
         knows_pod_resources=True,
         retries_failed_plans=True,
         keeps_nominations=True,
+        retries_meanwhile=True,
         names_jobs=False,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
@@ -159,6 +164,7 @@ _RULES = {
         knows_pod_resources=True,
         retries_failed_plans=True,
         keeps_nominations=True,
+        retries_meanwhile=True,
         names_jobs=False,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,

@@ -9,7 +9,8 @@ class Marks(Struct, frozen=True, gc=False):
     `job` is the victim's job key (label `scheduling.koordinator.sh/questioned-object-key`); `selector` its annotation
     `network-topology-selector`; `gone_by` when a terminating pod must have ended, its grace period over;
     `offers` the uid of the reservation that the pod is itself (operating mode); `initialized` since when its init
-    containers have run, where it says for how long its estimate counts from then on.
+    containers have run, where it says for how long its estimate counts from then on. `preemptor` is the job for which
+    job preemption ended it, as its condition names that: the ids of a gang group, or `namespace/name` of a pod.
     """
 
     job: str = ""
@@ -20,6 +21,7 @@ class Marks(Struct, frozen=True, gc=False):
     gone_by: str = ""
     offers: str = ""
     initialized: str = ""
+    preemptor: str = ""
 
 
 NO_MARKS = Marks()

@@ -174,6 +174,11 @@ class RunningPod(Struct, frozen=True, gc=False):
         return self.marks.preempted
 
     @property
+    def preemptor(self) -> str:
+        """The job for which job preemption ended it, empty where its condition names none."""
+        return self.marks.preemptor
+
+    @property
     def selector(self) -> str:
         """Its annotation `network-topology-selector` as written, empty for none."""
         return self.marks.selector

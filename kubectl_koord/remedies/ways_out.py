@@ -80,11 +80,12 @@ class Found(Struct, frozen=True):
     not_tried: str = ""
 
 
-def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False) -> Found:
+def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False, waits: bool = False) -> Found:
     """Return the single changes after which the subject would be placed; the best pair where there is none.
 
     Where the subject `never_fits`, as it seems not even in an empty cluster, what only makes room in this one is passed
-    over where there is too little time to look for everything.
+    over where there is too little time to look for everything. Where it `waits` for its victims, and these are enough,
+    that is the only way: the scheduler takes it by itself.
     """
     unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
     if unevaluated:
@@ -92,7 +93,7 @@ def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False)
     if not simulation.view.names():
         return Found((), sentences.NO_NODES)
     search = Search(simulation, failed, SearchBudget(simulation), never_fits=never_fits)
-    ways = _found(search)
+    ways = (_of_family(search, cluster.wait_for_terminating) if waits else ()) or _found(search)
     if ways:
         return Found(tuple(sorted(ways, key=_harm)), not_tried=sentences.not_tried(search.untried - {"pairs"}))
     quotas_alone = "raise-quota" not in search.untried and quotas.may_pass(search)

@@ -79,6 +79,7 @@ _Odd: TypeAlias = Literal[
     "overloaded-nodes",
     "not-ready-nodes",
     "wasted-victims",
+    "victims-may-follow",
     "daemon-set-victims",
     "mixed-policies",
     "reservation-members",

@@ -348,4 +348,9 @@ def at_first(outcome: Outcome) -> _Seen:
 
 def _later(outcome: Outcome) -> _Seen:
     planned = outcome.first.plan is not None
-    return (outcome.runs, tuple(effect(one, planned=planned) for one in outcome.rounds[1:]))
+    later, perhaps = outcome.rounds[1:], outcome.perhaps
+    return (
+        outcome.runs,
+        tuple((one.meanwhile, effect(one, planned=planned)) for one in later),
+        tuple(effect(one, planned=planned) for one in perhaps),
+    )

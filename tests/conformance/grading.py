@@ -102,6 +102,7 @@ def _outcomes(because: Any, plan: Any) -> list[Json]:  # noqa: ANN401
 
 
 def _outcome(reason: Any, plan: Any, *, planned: bool) -> Json:  # noqa: ANN401
+    rounds = _as_watched(plan.rounds)
     return {
         "verdict": reason.verdict,
         "preemption": plan.verdict,
@@ -110,8 +111,9 @@ def _outcome(reason: Any, plan: Any, *, planned: bool) -> Json:  # noqa: ANN401
         "planned": planned,
         "placed": reason.verdict == "yes" or (reason.verdict == "unknown" and reason.placement is not None),
         "runs": plan.verdict == "yes",
-        "victims": {victim.pod.partition("/")[2]: victim.node for victim in plan.victims},
-        "later": [{v.pod.partition("/")[2]: v.node for v in one.victims} for one in plan.rounds[1:] if one.victims],
+        "victims": rounds[0] if rounds else {},
+        "perhaps": [_killed(one) for one in plan.may_follow],
+        "later": [one for one in rounds[1:] if one],
         "bound": {pod.partition("/")[2]: node for pod, node in (reason.placement or {}).items()},
         "nominations": {pod.partition("/")[2]: node for pod, node in plan.nominations.items()},
         "slots": slots_shown(reason),
@@ -124,6 +126,21 @@ def with_slots_of_others(one: Json, every: list[Json], theirs: Json) -> Json:
         return one
     shown = next((other["slots"] for other in every if other["slots"] in theirs["slots"]), one["slots"])
     return one | {"slots": shown}
+
+
+def _as_watched(rounds: Any) -> list[dict[str, str]]:  # noqa: ANN401
+    """Return the victims of each attempt, with those of others that are made before they are gone."""
+    watched: list[dict[str, str]] = []
+    for one in rounds:
+        if one.when == "while-terminating":
+            watched[-1] |= _killed(one)
+        else:
+            watched.append(_killed(one))
+    return watched
+
+
+def _killed(one: Any) -> dict[str, str]:  # noqa: ANN401
+    return {victim.pod.partition("/")[2]: victim.node for victim in one.victims}
 
 
 def slots_shown(reason: Any) -> dict[str, int] | None:  # noqa: ANN401
@@ -171,7 +188,9 @@ def _attempts_differ(ours: Json, theirs: Json) -> list[str]:
 
 def _victims_differ(ours: Json, theirs: Json) -> list[str]:
     stable = "victims" not in theirs["unstable"]
-    return ["victims"] if stable and ours["victims"] != theirs["victims"] else []
+    followed = [one for one in ours["perhaps"] if one.items() <= theirs["victims"].items()]
+    every = dict(pair for one in (ours["victims"], *followed) for pair in one.items())
+    return ["victims"] if stable and every != theirs["victims"] else []
 
 
 def _nodes_differ(ours: Json, theirs: Json, version: str) -> list[str]:

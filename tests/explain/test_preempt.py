@@ -12,7 +12,7 @@ from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptReport, Round, Victim
-from tests.build import SPINE, Drawing, cluster, cpus, having, preempt_of, rules, short
+from tests.build import SPINE, Drawing, cluster, cpus, having, preempt_of, rules, short, why_of
 from tests.render.samples import PIPE
 
 WORKED = (
@@ -618,3 +618,110 @@ def test_a_pod_with_room_that_its_quota_refuses_is_nominated_without_a_victim() 
 
     assert (report.verdict, report.reason, report.victims) == ("no", "not-helpful", ())
     assert report.message == "pod default/job would preempt no pods: quota team refuses it, not the nodes."
+
+
+_TEAM, _OTHER = ((NAME_LABEL, "team"),), ((NAME_LABEL, "other"),)
+_BESIDE = (
+    cluster("s0: b0[n0:4 n1:4]")
+    .with_quota("team", cpu=8)
+    .with_quota("other", cpu=8)
+    .with_gang("job", 2, 2, must_gather=SPINE, priority=9, labels=_TEAM)
+    .with_running("alien", on="n0", cpu=4, labels=_OTHER)
+    .with_running("mine", on="n1", cpu=4, labels=_TEAM)
+)
+
+
+def test_who_dies_while_the_first_victims_terminate_is_told_apart_from_who_dies_now() -> None:
+    report = preempt_of(_BESIDE)
+    assert [(one.when, [victim.pod for victim in one.victims]) for one in report.rounds] == [
+        ("now", ["default/alien"]),
+        ("while-terminating", ["default/mine"]),
+    ]
+    assert (report.verdict, [victim.pod for victim in report.victims], report.may_follow) == (
+        "yes",
+        ["default/alien"],
+        (),
+    )
+    assert report.message == (
+        "default/job would preempt 2 pods in 2 attempts, 1 now and more while these terminate, and then run."
+    )
+    assert "Attempt 2, while these terminate: preempts 1 pod" in text(report, style=PIPE)
+
+
+def test_attempts_once_the_victims_are_gone_are_told_as_such() -> None:
+    wasteful = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 3, priority=9)
+    report = preempt_of(wasteful.with_running("low-0", on="n0", cpu=4).with_running("low-1", on="n1", cpu=4))
+    assert [one.when for one in report.rounds] == ["now", "after"]
+
+
+_EITHER = (
+    cluster("s0: b0[n0:4 n1:4]")
+    .with_gang("job", 2, 2, must_gather=SPINE, priority=9)
+    .with_running("a-0", on="n0", cpu=2, priority=5)
+    .with_running("a-1", on="n0", cpu=2)
+    .with_running("b-0", on="n1", cpu=2, priority=5)
+    .with_running("b-1", on="n1", cpu=2)
+)
+
+
+def test_a_warning_has_the_worst_case_of_what_may_follow_before_the_victims_are_gone() -> None:
+    report = preempt_of(_EITHER)
+    assert (
+        Notice(
+            "victims-may-follow",
+            "while the first victims terminate, up to 2 more pods may be preempted on n1: the scheduler tries again, "
+            "and no object shows which pod it tries first or in which order it counts victims.",
+        )
+        in report.warnings
+    )
+    assert [[victim.pod for victim in one.victims] for one in report.may_follow] == [["default/b-0", "default/b-1"]]
+    shown = text(report, style=PIPE)
+    assert "Perhaps, while these terminate: preempts 2 more pods" in shown
+    assert "; perhaps, while these terminate, preempts default/b-0, default/b-1" in shown
+
+
+def test_it_names_nodes_where_an_attempt_chooses_no_domain() -> None:
+    plain = cluster("s0: b0[n0:8 n1:4]").with_gang("job", 2, 4, priority=9)
+    for node, cpu in (("n0", 2), ("n1", 1)):
+        plain = plain.with_running(f"{node}-a", on=node, cpu=2, priority=5).with_running(f"{node}-b", on=node, cpu=cpu)
+    (notice,) = preempt_of(plain).warnings
+    assert (notice.code, "up to 2 more pods may be preempted on n0: " in notice.message) == ("victims-may-follow", True)
+
+
+@pytest.mark.parametrize("nominated", ["n1", "", "n2"])
+@pytest.mark.parametrize("preemptor", ["default/job", "default/job,default/rest"])
+def test_a_victim_that_names_the_gang_is_waited_for_whoever_is_nominated(nominated: str, preemptor: str) -> None:
+    dying = {"terminating": True, "preempted": True, "preemptor": preemptor}
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 4, must_gather=SPINE, priority=9, nominated=nominated)
+    drawing = drawing.with_running("low", on="n1", cpu=8, **dying).with_running("peer", on="n2", cpu=8, priority=9)
+    report = preempt_of(drawing)
+    assert (report.verdict, report.reason, report.helps, report.rounds) == ("yes", "terminating-victim", True, ())
+    assert report.message == "default/job would preempt no pods: victims of an earlier attempt are still terminating."
+    why = why_of(drawing)
+    assert why.cause is not None
+    assert (why.cause.code, [way.action for way in why.unblock]) == ("waiting-for-preemption", ["wait-for-terminating"])
+
+
+def test_a_victim_of_another_job_is_not_waited_for() -> None:
+    dying = {"terminating": True, "preempted": True, "preemptor": "default/else"}
+    report = preempt_of(FREE.with_running("low", on="n1", cpu=8, **dying))
+    assert (report.reason, len(report.rounds)) == (None, 1)
+
+
+def test_who_may_die_besides_is_told_while_victims_terminate() -> None:
+    dying = {"terminating": True, "preempted": True, "preemptor": "default/job"}
+    drawing = _EITHER.but(running={}).with_running("a-0", on="n0", cpu=2, priority=5, **dying)
+    drawing = drawing.with_running("a-1", on="n0", cpu=2, **dying)
+    drawing = drawing.with_running("b-0", on="n1", cpu=2, priority=5).with_running("b-1", on="n1", cpu=2)
+    report = preempt_of(drawing)
+    assert (report.reason, report.helps) == ("terminating-victim", True)
+    assert [[victim.pod for victim in one.victims] for one in report.may_follow] == [["default/b-0", "default/b-1"]]
+    assert [one.code for one in report.warnings] == ["victims-may-follow"]
+
+
+def test_room_for_all_is_taken_though_victims_still_terminate() -> None:
+    dying = {"terminating": True, "preempted": True, "preemptor": "default/job"}
+    report = preempt_of(
+        cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, priority=9).with_running("low", "n1", 8, **dying)
+    )
+    assert (report.verdict, report.reason) == ("yes", "not-needed")

@@ -9,6 +9,7 @@ from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.preemption.victims import possible_victims
 from kubectl_koord.engine.reasons.nodes import MetricExpired, Overloaded, Reason
 from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.answers.preemption import daemons_come_back
@@ -25,6 +26,21 @@ def notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Iterator[Not
     if killed:
         yield Notice("daemon-set-victims", daemons_come_back(sorted(killed)))
     yield from reservations.in_vain(found)
+
+
+def awaited(simulation: Simulation) -> tuple[RunningPod, ...]:
+    """Return the victims of earlier attempts that still terminate: those on nodes to which its pods are nominated.
+
+    While they do, nominations come and go many times a second: a victim whose condition names the subject is one, too.
+    """
+    subject = simulation.subject
+    nominated = {pod.nominated for pod in subject.pending}
+    own = {*subject.gangs, *(pod.key for pod in subject.pending)}
+    return tuple(
+        pod
+        for pod in evidence.terminating(simulation.view)
+        if pod.preempted and (pod.node in nominated or not own.isdisjoint(pod.preemptor.split(",")))
+    )
 
 
 def may_surprise(simulation: Simulation) -> bool:

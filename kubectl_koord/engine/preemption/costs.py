@@ -19,13 +19,16 @@ FirstOfJob: TypeAlias = Callable[[Sequence[int]], int]
 class VictimOrder(Struct, frozen=True):
     """Which pod of each victim job on a node comes first for the scheduler: no object shows it, so several are tried.
 
-    It follows from the order in which its cache lists a node's pods. `usual` holds on all nodes, or on
-    all but one `node`, where it is `on_node`.
+    It follows from the order in which its cache lists a node's pods. `usual` holds on all nodes but those set `apart`,
+    each with its own order.
     """
 
     usual: FirstOfJob
-    node: str = ""
-    on_node: FirstOfJob | None = None
+    apart: tuple[tuple[frozenset[str], FirstOfJob], ...] = ()
+
+    def changed_on(self, nodes: frozenset[str], first: FirstOfJob) -> "VictimOrder":
+        """Return the order that is another one on these nodes."""
+        return VictimOrder(self.usual, (*self.apart, (nodes, first)))
 
 
 by_name = VictimOrder(itemgetter(0))  # the order of a scheduler that has just started
@@ -37,7 +40,8 @@ VICTIM_ORDERS: tuple[VictimOrder, ...] = (by_name, last_first, lowest_priority_f
 
 def single_out(node: str, *, cheap: bool) -> VictimOrder:
     """Return the order that gives one node its lowest cost and all others their highest, or reversed."""
-    return VictimOrder(max, node, min) if cheap else VictimOrder(min, node, max)
+    usual, other = (max, min) if cheap else (min, max)
+    return VictimOrder(usual).changed_on(frozenset({node}), other)
 
 
 def node_costs(
@@ -60,10 +64,11 @@ def node_costs(
 
     """
     ranks, costs = _ranked_costs(view, nodes, trigger.priority, spared, victim_order.usual)
-    if victim_order.on_node is None or victim_order.node not in costs:
+    if not victim_order.apart:
         return costs
-    jobs = _priorities(view, trigger.priority, spared)[victim_order.node]
-    return {**costs, victim_order.node: sum(ranks[victim_order.on_node(job)] for job in jobs)}
+    jobs = _priorities(view, trigger.priority, spared)
+    first = {name: of_node for some, of_node in victim_order.apart for name in some if name in costs}
+    return {**costs, **{name: sum(ranks[of_node(job)] for job in jobs[name]) for name, of_node in first.items()}}
 
 
 @memoised

@@ -54,9 +54,12 @@ class Preemption(Struct, frozen=True):
     domain: Domain | None = None
     by_cost: bool = False
     retried: bool = False
+    meanwhile: bool = False
 
 
-def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = by_name) -> Preemption:
+def preempt(
+    job: Job, view: View, failed: Attempt, victim_order: VictimOrder = by_name, *, anew: bool = False
+) -> Preemption:
     """Return what preemption does after this attempt failed.
 
     Args:
@@ -64,9 +67,10 @@ def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = b
         view: the cluster as it was before the attempt.
         failed: the attempt, with its trigger and where that failed.
         victim_order: which pod of each job comes first on each node (decides cost ties only).
+        anew: whether no member is nominated now, whatever the API shows.
 
     """
-    refusal = _ineligible(view, failed)
+    refusal = _ineligible(view, failed, anew=anew)
     if refusal:
         return Preemption(eligible=False, reason=refusal)
     if failed.failed_seat is not None or failed.aborted:
@@ -86,24 +90,34 @@ def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = b
     return _pod_by_pod(job, emptied, failed, considered, possible, costs)
 
 
-def _ineligible(view: View, failed: Attempt) -> Refusal | None:
+def _ineligible(view: View, failed: Attempt, *, anew: bool) -> Refusal | None:
     """Return why no pod may be preempted now (`jobEligibleToPreemptOthers`)."""
     if not failed.left:
         return "no-pending-pods"
     if failed.trigger.never_preempts:
         return "policy-never"
-    for pod in failed.left:
-        if pod.nominated and pod.nominated in view.names() and _waits_for_victim(pod, view, failed):
+    for pod in () if anew else failed.left:
+        itself = pod.key == failed.trigger.key
+        if pod.nominated in view.names() and waits_for_victim(pod, pod.nominated, view, failed, itself=itself):
             return "terminating-victim"
     return None
 
 
-def _waits_for_victim(pod: PendingPod, view: View, failed: Attempt) -> bool:
-    if pod.key == failed.trigger.key:
-        reason = failed.worded.get(pod.nominated) if failed.over_quota is None else None
+def waits_for_victim(
+    pod: PendingPod, node: str, view: View, failed: Attempt, dying: frozenset[str] = frozenset(), *, itself: bool
+) -> bool:
+    """Tell whether a victim of an earlier attempt terminates on a pod's nominated node (`podEligibleToPreemptOthers`).
+
+    Pods that are `dying` (`namespace/name`) terminate, too. The trigger `itself` need not wait where that node refuses
+    it for good.
+    """
+    if itself:
+        reason = failed.worded.get(node) if failed.over_quota is None else None
         if reason is not None and reason.unresolvable:
             return False
-    return any(victim.terminating and victim.preempted for victim in possible_victims(view, pod.nominated, pod))
+    return any(
+        victim.key in dying or (victim.terminating and victim.preempted) for victim in possible_victims(view, node, pod)
+    )
 
 
 def _gathered(

@@ -5,6 +5,7 @@ It comes after job preemption, and only where that nominates nobody. Mirrors ela
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -23,6 +24,9 @@ from kubectl_koord.model.quotas import DEFAULT
 from kubectl_koord.model.values.memo import Identity, recently
 from kubectl_koord.model.values.selectors import matches
 
+Holding: TypeAlias = tuple[tuple[str, PendingPod], ...]
+"""Pods that are nominated to a node, with that node."""
+
 _OFFSET = 1 << 31
 _MOST_KEPT = 8
 
@@ -35,7 +39,9 @@ class _Candidate(Struct, frozen=True):
     violating: int
 
 
-def preempt_within_quota(job: Job, view: View, failed: Attempt) -> tuple[Preemption, ...]:
+def preempt_within_quota(
+    job: Job, view: View, failed: Attempt, *, anew: bool = False, holding: Holding = ()
+) -> tuple[Preemption, ...]:
     """Return whom the pod that failed preempts in its quota, nothing where nobody; the same for the same attempt.
 
     Of nodes that cost the same upstream takes any (`pickOneNodeForPreemption` walks over a map): there is one for each.
@@ -44,28 +50,35 @@ def preempt_within_quota(job: Job, view: View, failed: Attempt) -> tuple[Preempt
         job: what was tried.
         view: the cluster as it was before the attempt.
         failed: the attempt, with the pod that failed as its trigger.
+        anew: whether the pod does not wait for one that terminates on its nominated node.
+        holding: the pods that hold room on their nominated nodes, and use nothing of their quotas.
 
     """
-    return _within_quota(view, Identity(job), Identity(failed))
+    if not anew and waits_within_quota(view, failed, failed.trigger.nominated):
+        return ()
+    return _within_quota(view, Identity(job), Identity(failed), holding)
 
 
 @recently(_MOST_KEPT)
-def _within_quota(view: View, tried: Identity[Job], attempt: Identity[Attempt]) -> tuple[Preemption, ...]:
+def _within_quota(
+    view: View, tried: Identity[Job], attempt: Identity[Attempt], holding: Holding
+) -> tuple[Preemption, ...]:
     job, failed = tried.value, attempt.value
     now = view.with_pods(failed.waiting) if failed.waiting else view
     tree = quotas_of(now)
     trigger, name = failed.trigger, tree.name_of(failed.trigger)
     spared = name == DEFAULT and tree.settings.spares_default
-    if spared or name in tree.faults or trigger.never_preempts or _waits(now, tree, failed):
+    if spared or name in tree.faults or trigger.never_preempts:
         return ()
     by_node = _possible(now, tree, failed, _considered(now, failed))
     if not by_node:
         return ()
     state = quota_state(now, job.rules, job.pending)
+    room = now.with_pods({node: (pod,) for node, pod in holding}) if holding else now
     found = [
         candidate
         for node, possible in by_node.items()
-        if (candidate := _on_node(now, state, failed, node, possible)) is not None and candidate.victims
+        if (candidate := _on_node(room, state, failed, node, possible)) is not None and candidate.victims
     ]
     least = min(map(_cost, found), default=None)
     chosen = sorted((one for one in found if _cost(one) == least), key=lambda one: one.node)
@@ -87,19 +100,19 @@ def _lacks_plan(failed: Attempt) -> bool:
     return failed.plan is not None and failed.failed_seat is None
 
 
-def _waits(view: View, tree: QuotaTree, failed: Attempt) -> bool:
+def waits_within_quota(view: View, failed: Attempt, node: str, dying: frozenset[str] = frozenset()) -> bool:
     """Tell whether the pod has to wait for one that terminates on its nominated node (`PodEligibleToPreemptOthers`).
 
-    It need not where that node refuses it for good.
+    It need not where that node refuses it for good. Pods that are `dying` (`namespace/name`) terminate, too.
     """
-    node = failed.trigger.nominated
     if node not in view.names():
         return False
     reason = None if _lacks_plan(failed) or failed.over_quota is not None else failed.worded.get(node)
     if reason is not None and reason.unresolvable:
         return False
-    possible = _possible(view, tree, failed, (node,), fixed_too=True)
-    return any(pod.terminating for pods in possible.values() for pod in pods)
+    now = view.with_pods(failed.waiting) if failed.waiting else view
+    possible = _possible(now, quotas_of(now), failed, (node,), fixed_too=True)
+    return any(pod.terminating or pod.key in dying for pods in possible.values() for pod in pods)
 
 
 def _possible(

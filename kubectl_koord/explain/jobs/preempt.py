@@ -1,10 +1,11 @@
 """Which pods job preemption would kill, attempt by attempt, and whether that helps."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import contention, coverage, disruption, not_ready, visibility
+from kubectl_koord.diagnosis import contention, coverage, disruption, evidence, not_ready, visibility
 from kubectl_koord.diagnosis.contention import Case, LeftByJobsAhead
 from kubectl_koord.diagnosis.obstacles import admission, victims
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
@@ -19,7 +20,7 @@ from kubectl_koord.model.values.moments import between
 from kubectl_koord.remedies import surplus
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, Victim
+from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, RoundTime, Victim
 from kubectl_koord.simulation.simulation import (
     Scenario,
     Simulation,
@@ -72,7 +73,46 @@ def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = 
     blind = visibility.unread_for(subject, snapshot)
     if blind:
         return _idle(simulation, warnings, None, could_not_be_read(blind), verdict="unknown")
+    if victims.awaited(simulation) and not _has_run(subject):
+        return _as_remembered(simulation, _waiting(simulation, warnings))
     return _as_remembered(simulation, _answered(simulation, warnings))
+
+
+def _has_run(subject: Subject) -> bool:
+    """Tell whether its pods are tried each for itself."""
+    return isinstance(subject, GangSubject) and subject.group.is_satisfied()
+
+
+def _waiting(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
+    """Return the report while victims of an earlier attempt terminate, whoever is nominated at this moment.
+
+    Whom the next attempts preempt besides is open, as they depend on who is.
+    """
+    subject = simulation.subject.with_pending(lambda pods: tuple(structs.replace(pod, nominated="") for pod in pods))
+    outcomes = open_outcomes(structs.replace(simulation, subject=subject))
+    if all(outcome.placed_at_once for outcome in outcomes):
+        return _answered(simulation, warnings)
+    verdict, helps = _once_gone(simulation)
+    more = _before_any_is_gone(outcomes)
+    waits = _idle(simulation, warnings, "terminating-victim", sentences.WAITS, verdict=verdict, helps=helps)
+    return structs.replace(
+        waits,
+        warnings=(*warnings, *_following(more)),
+        may_follow=tuple(_round(simulation, one, "while-terminating", wasted=not helps) for one in more),
+    )
+
+
+def _before_any_is_gone(outcomes: Iterable[Outcome]) -> tuple[Preemption, ...]:
+    """Return the preemptions that may come in any of these outcomes before a victim is gone, each victim once."""
+    told: set[str] = set()
+    found: list[Preemption] = []
+    for outcome in outcomes:
+        meanwhile = takewhile(lambda one: one.meanwhile, outcome.rounds[1:])
+        for one in (*outcome.rounds[:1], *meanwhile, *outcome.perhaps):
+            new = tuple(pod for pod in one.victims if pod.key not in told)
+            told.update(pod.key for pod in new)
+            found += [structs.replace(one, victims=new)] if new else []
+    return tuple(found)
 
 
 def _as_remembered(simulation: Simulation, report: PreemptReport) -> PreemptReport:
@@ -91,6 +131,7 @@ def _as_remembered(simulation: Simulation, report: PreemptReport) -> PreemptRepo
         helps=report.helps,
         reason=report.reason,
         broken_gangs=report.broken_gangs,
+        may_follow=report.may_follow,
     )
     cases = (structs.replace(each, when=remembered(each.when)) for each in report.alternatives or (remembers,))
     late = surplus.late_code(subject.group)
@@ -265,6 +306,7 @@ def _from_outcomes(simulation: Simulation, cases: tuple[Case, ...], warnings: tu
         rounds=likeliest.rounds,
         message=_message(simulation, outcomes, verdict),
         alternatives=tuple(described) if len(described) > 1 else (),
+        may_follow=likeliest.may_follow,
         refusing_quota="" if outcome.placed_at_once or outcome.runs else _refusing_quota(outcome),
         lone_pod=_is_lone(simulation),
     )
@@ -308,10 +350,8 @@ def _describe(case: Case, outcome: Outcome) -> PreemptAlternative:
     if reason == "terminating-victim":
         verdict, helps = _once_gone(simulation)
     wasted = _is_wasted(outcome)
-    rounds = tuple(
-        Round(_victims(simulation, preemption, wasted=wasted), dict(preemption.nominations))
-        for preemption in outcome.rounds
-    )
+    rounds = tuple(_round(simulation, one, _when(one, outcome), wasted=wasted) for one in outcome.rounds)
+    perhaps = (_round(simulation, one, "while-terminating", wasted=wasted) for one in outcome.perhaps)
     return PreemptAlternative(
         when=when(
             case, once_placed(outcome.landing, case_of_booking(outcome) or sentences.tried_first(outcome.trigger.key))
@@ -323,7 +363,18 @@ def _describe(case: Case, outcome: Outcome) -> PreemptAlternative:
         helps=helps,
         reason=reason,
         broken_gangs=disruption.broken_gangs(simulation.snapshot, outcome.killed),
+        may_follow=tuple(perhaps),
     )
+
+
+def _round(simulation: Simulation, preemption: Preemption, when: RoundTime, *, wasted: bool) -> Round:
+    return Round(_victims(simulation, preemption, wasted=wasted), dict(preemption.nominations), when)
+
+
+def _when(preemption: Preemption, outcome: Outcome) -> RoundTime:
+    if preemption.meanwhile:
+        return "while-terminating"
+    return "now" if preemption is outcome.rounds[0] else "after"
 
 
 def _is_wasted(outcome: Outcome) -> bool:
@@ -333,7 +384,7 @@ def _is_wasted(outcome: Outcome) -> bool:
 
 def _once_gone(simulation: Simulation) -> tuple[Verdict, bool | None]:
     """Return verdict and help as they will be when the victims that still terminate are gone."""
-    dying = [pod for pods in simulation.snapshot.running.values() for pod in pods if pod.terminating and pod.preempted]
+    dying = [pod for pod in evidence.terminating(simulation.view) if pod.preempted]
     later = open_outcomes(simulation, simulation.view.without(dying))
     runs = all(outcome.placed_at_once or outcome.runs for outcome in later)
     return ("unknown", None) if runs and later[0].followed else (("yes" if runs else "no"), runs)
@@ -381,9 +432,24 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
                 _refusing_quota(wasted[0]), lone_pod=_is_lone(simulation), retried=any(map(_is_retried, wasted))
             ),
         )
+    yield from _following(max((each.perhaps for each in outcomes), key=_number_killed, default=()))
     yield from victims.notices(simulation, outcomes)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         yield Notice("mixed-policies", sentences.MIXED_POLICIES)
+
+
+def _following(further: Sequence[Preemption]) -> Iterator[Notice]:
+    """Yield whom these preemptions may end before the first victims are gone, and where."""
+    if not further:
+        return
+    domains = [one.domain.name for one in further if one.domain is not None]
+    nodes = {victim.node for one in further for victim in one.victims}
+    places = {*domains} if len(domains) == len(further) else nodes
+    yield Notice("victims-may-follow", sentences.may_follow(_number_killed(further), sorted(places)))
+
+
+def _number_killed(rounds: Iterable[Preemption]) -> int:
+    return sum(len(one.victims) for one in rounds)
 
 
 def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verdict) -> str:
@@ -409,7 +475,9 @@ def _effect(name: str, outcome: Outcome) -> str:
     killed = len(outcome.killed)
     if outcome.each is not None and not outcome.runs:
         return sentences.helps_some(name, killed, *outcome.each)
-    return sentences.preempts(name, killed, len(outcome.rounds), runs=bool(outcome.runs), retried=_is_retried(outcome))
+    now = len(outcome.rounds[0].victims) if any(one.meanwhile for one in outcome.rounds) else killed
+    runs, retried = bool(outcome.runs), _is_retried(outcome)
+    return sentences.preempts(name, killed, len(outcome.rounds), now=now, runs=runs, retried=retried)
 
 
 def _disabled(simulation: Simulation, outcome: Outcome) -> str | None:

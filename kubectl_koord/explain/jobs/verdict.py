@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import contention, coverage, visibility
 from kubectl_koord.diagnosis.contention import Case, LeftByJobsAhead
-from kubectl_koord.diagnosis.obstacles import admission, quota
+from kubectl_koord.diagnosis.obstacles import admission, quota, victims
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.blockers import Blocker
 from kubectl_koord.engine.gangs import GangGroup
@@ -173,13 +173,8 @@ def _what_decides(cases: Sequence[Case]) -> str:
 
 
 def _waiting_for_victims(simulation: Simulation) -> Cause | None:
-    """Return a cause when victims of an earlier attempt still terminate on the nominated nodes."""
-    leaving = [
-        victim
-        for name in {pod.nominated for pod in simulation.subject.pending if pod.nominated in simulation.view.names()}
-        for victim in simulation.snapshot.running.get(name, ())
-        if victim.terminating and victim.preempted
-    ]
+    """Return a cause when victims of an earlier attempt still terminate."""
+    leaving = victims.awaited(simulation)
     if not leaving:
         return None
     names = sorted(victim.key for victim in leaving)

@@ -130,7 +130,9 @@ def _ways_out(simulation: Simulation, failed: Outcome, cause: Cause | None) -> w
     subject = simulation.subject
     if isinstance(subject, GangSubject) and depends_on_memory(subject.group, simulation.snapshot):
         return ways_out.Found((), sentences.ANY_CHANGE_DEPENDS_ON_MEMORY)
-    return ways_out.proven(simulation, failed, never_fits=cause is not None and cause.code == "never-fits")
+    code = cause.code if cause is not None else None
+    waits = code == "waiting-for-preemption"
+    return ways_out.proven(simulation, failed, never_fits=code == "never-fits", waits=waits)
 
 
 def _also_wrong(simulation: Simulation, cause: Cause | None, unevaluated: Iterable[Unevaluated]) -> Iterator[CauseCode]:

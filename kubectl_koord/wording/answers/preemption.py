@@ -16,11 +16,12 @@ WITHIN_QUOTA_ALONE = "job preemption is off, so each of its pods preempts in its
 _MOST_NAMED = 3
 NO_PENDING_PODS = "it has no pending pods"
 NOT_PENDING = "it is not pending"
+WAITS = "victims of an earlier attempt are still terminating"
 MIXED_POLICIES = "its pods have different preemption policies: only the policy of the pod tried first counts."
 
 _REASONS: Mapping[ReasonCode | CauseCode, str] = {
     "policy-never": "its preemption policy is Never",
-    "terminating-victim": "victims of an earlier attempt are still terminating",
+    "terminating-victim": WAITS,
     "no-victims": "no node has lower-priority pods that may be preempted",
     "not-helpful": "it would not fit even without all lower-priority pods",
     "no-pending-pods": NO_PENDING_PODS,
@@ -131,11 +132,21 @@ def disabled(name: str, plugin: str) -> str:
     return f"{name} would preempt no pods: {why}."
 
 
-def preempts(name: str, victims: int, attempts: int, *, runs: bool, retried: bool) -> str:
+def may_follow(victims: int, places: Sequence[str]) -> str:
+    """Return how many pods more may be preempted before the first victims are gone, and in which domains or nodes."""
+    return (
+        f"while the first victims terminate, up to {count(victims, 'more pod')} may be preempted on {_few(places)}: "
+        "the scheduler tries again, and no object shows which pod it tries first or in which order it counts victims."
+    )
+
+
+def preempts(name: str, victims: int, attempts: int, *, now: int, runs: bool, retried: bool) -> str:
     """Return how many pods are preempted in how many attempts, and whether the subject then runs.
 
+    now: how many of them are in the first attempt, where another follows while they terminate; all of them elsewhere.
     retried: whether attempts go on and on, so that how many there are is open.
     """
     tries = " in repeated attempts" if retried else f" in {attempts} attempts" if attempts > 1 else ""
+    now_only = f", {now} now and more while these terminate," if now != victims else ""
     end = "then run" if runs else "still not run"
-    return f"{name} would preempt {count(victims, 'pod')}{tries} and {end}."
+    return f"{name} would preempt {count(victims, 'pod')}{tries}{now_only} and {end}."

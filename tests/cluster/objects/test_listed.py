@@ -27,7 +27,12 @@ _READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}
 _PREEMPTED = {
     "conditions": [
         {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-11-20T09:00:00Z"},
-        {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"},
+        {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": "s: preempting to accommodate higher priority pods, preemptor: d/a, triggerPod: d/a-0",
+        },
     ]
 }
 _INITIALIZED = {"conditions": [{"type": "Initialized", "status": "True", "lastTransitionTime": "2026-11-20T09:00:00Z"}]}

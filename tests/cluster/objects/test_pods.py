@@ -212,6 +212,22 @@ def test_only_the_schedulers_preemption_makes_a_victim(condition: dict[str, str]
     assert not running(status={"conditions": [condition]}).preempted
 
 
+@pytest.mark.parametrize(
+    ("message", "preemptor"),
+    [
+        (
+            "s: preempting to accommodate higher priority pods, preemptor: default/a,default/b, triggerPod: a/a-0",
+            "default/a,default/b",
+        ),
+        ("koord-scheduler: preempting to accommodate a higher priority pod", ""),
+        ("", ""),
+    ],
+)
+def test_a_victim_names_the_job_for_which_it_ends(message: str, preemptor: str) -> None:
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": message}
+    assert running(status={"conditions": [condition]}).preemptor == preemptor
+
+
 def test_a_scheduled_pod_has_no_condition_to_show() -> None:
     assert pending(status={"conditions": [{"type": "PodScheduled", "status": "True"}]}).condition is None
 

@@ -8,8 +8,10 @@ from kubectl_koord.cli.options import ALL_HELP, GANG_HELP, one_name
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.reports.jobs.preemption import PreemptReport, Victim
+    from kubectl_koord.reports.jobs.preemption import PreemptReport, Round, Victim
 
 EXAMPLES = """\b
 Examples:
@@ -50,12 +52,14 @@ def _asked_of_server(session: "Session", report: "PreemptReport") -> "PreemptRep
     from msgspec import structs
 
     from kubectl_koord.cluster.apply import evict_dry_run
-    from kubectl_koord.reports.jobs.preemption import Round
 
     def asked(victim: "Victim") -> "Victim":
         namespace, _, name = victim.pod.partition("/")
         answer = evict_dry_run(session.live_transport(), namespace, name)
         return structs.replace(victim, eviction=answer.message or answer.verdict)
 
-    rounds = tuple(Round(tuple(asked(victim) for victim in one.victims), one.nominations) for one in report.rounds)
-    return structs.replace(report, rounds=rounds, victims=rounds[0].victims if rounds else ())
+    def each_asked(rounds: "Iterable[Round]") -> "tuple[Round, ...]":
+        return tuple(structs.replace(one, victims=tuple(map(asked, one.victims))) for one in rounds)
+
+    rounds, may_follow = each_asked(report.rounds), each_asked(report.may_follow)
+    return structs.replace(report, rounds=rounds, may_follow=may_follow, victims=rounds[0].victims if rounds else ())

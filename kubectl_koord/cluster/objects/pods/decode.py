@@ -16,6 +16,7 @@ from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import FINISHED, Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.listed_fields import BoundPod, ListedPod
 from kubectl_koord.cluster.objects.pods.pool import BOOKED, PodLabels, PodPool
+from kubectl_koord.messages.preempted import job_preemption
 from kubectl_koord.model import pods
 from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.marks import NO_MARKS, Marks
@@ -99,7 +100,9 @@ def bound(written: Pod | ListedPod, annotations: Mapping[str, str | None] | None
     """Return what a bound pod has of its own; of `annotations` at least those of `ANNOTATIONS` are given."""
     meta = written.metadata
     created = meta.creation_timestamp or ""
-    scheduled, preempted = _history(written.status.conditions)
+    scheduled, disruption = _history(written.status.conditions)
+    preempted = disruption is not None and disruption.reason == "PreemptionByScheduler"
+    said = job_preemption(disruption.message or "") if preempted and disruption is not None else None
     return BoundPod(
         group,
         meta.name,
@@ -109,6 +112,7 @@ def bound(written: Pod | ListedPod, annotations: Mapping[str, str | None] | None
         annotations,
         preempted,
         meta.deletion_timestamp,
+        preemptor=said.preemptor if said is not None else "",
     )
 
 
@@ -154,6 +158,7 @@ def _marks(own: BoundPod, said: PodLabels, selector: str, offers: str, initializ
             gone_by=own.deleted or "",
             offers=offers,
             initialized=initialized,
+            preemptor=own.preemptor,
         )
     )
 
@@ -164,8 +169,8 @@ def _initialized(conditions: list[Condition] | None) -> str:
     return (found.last_transition_time or "") if found is not None and found.status == "True" else ""
 
 
-def _history(conditions: list[Condition] | None) -> tuple[str, bool]:
-    """Return since when a pod has been scheduled (or nothing), and whether the scheduler has preempted it."""
+def _history(conditions: list[Condition] | None) -> tuple[str, Condition | None]:
+    """Return since when a pod has been scheduled (or nothing), and the condition that says that it is disrupted."""
     scheduled, disruption = "", None
     for condition in conditions or ():
         kind = condition.type
@@ -174,10 +179,7 @@ def _history(conditions: list[Condition] | None) -> tuple[str, bool]:
                 scheduled = condition.last_transition_time or ""
         elif kind == "DisruptionTarget" and disruption is None:
             disruption = condition
-    return (
-        scheduled,
-        disruption is not None and disruption.status == "True" and disruption.reason == "PreemptionByScheduler",
-    )
+    return scheduled, disruption if disruption is not None and disruption.status == "True" else None
 
 
 def pending(written: Pod, pool: PodPool) -> pods.PendingPod:

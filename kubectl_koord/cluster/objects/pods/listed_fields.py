@@ -98,6 +98,7 @@ class BoundPod(Struct, array_like=True, gc=False, omit_defaults=True):
     preempted: bool = False
     deleted: str | None = None
     common: Common | None = None
+    preemptor: str = ""
 
 
 Told: TypeAlias = BoundPod | bytes

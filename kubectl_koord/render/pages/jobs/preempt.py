@@ -21,6 +21,8 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     page: list[Block] = [Line(report.message or sentences.headline(report), VERDICT_STYLE[report.verdict])]
     for index, attempt in enumerate(_attempts(report), 1):
         page += [EmptyLine(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
+    for attempt in report.may_follow:
+        page += [EmptyLine(), *_attempt(attempt, sentences.may_follow(len(attempt.victims)), report.gang, shown)]
     if report.broken_gangs:
         page += [EmptyLine(), *broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (EmptyLine(), line)]
@@ -32,7 +34,7 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
 
 def _title(index: int, attempt: Round) -> str:
     is_repeated = bool(attempt.victims and not attempt.nominations)  # those change with each attempt
-    return sentences.attempt(index, len(attempt.victims), repeated=is_repeated)
+    return sentences.attempt(index, len(attempt.victims), attempt.when, repeated=is_repeated)
 
 
 def _attempts(report: PreemptReport) -> Sequence[Round]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.reports.disruption import BudgetHit
-from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport
+from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, RoundTime
 from kubectl_koord.wording.reservations import ONLY_RESERVATIONS
 from kubectl_koord.wording.words import count, name_within, the_subject
 
@@ -20,6 +20,7 @@ _NEXT = {
     "preemption-disabled": "Job preemption is off in the scheduler's configuration.",
 }
 _BEFORE_PREEMPTION = "{It} is stopped before preemption: check why it is pending."
+_WHEN: Mapping[RoundTime, str] = {"now": "", "while-terminating": ", while these terminate", "after": ""}
 _THEN = {True: "; {it} then runs", False: "; {it} still does not run", None: ""}
 _IN_PART = "; the pods that are nominated then run"
 
@@ -34,10 +35,15 @@ def headline(report: PreemptReport) -> str:
     return f"Preemption {can} {report.gang} run."
 
 
-def attempt(index: int, victims: int, *, repeated: bool) -> str:
+def attempt(index: int, victims: int, when: RoundTime, *, repeated: bool) -> str:
     """Return the title of an attempt, the first being 1, or of all that follow from it on."""
-    title = f"Attempts from {index} on: preempt" if repeated else f"Attempt {index}: preempts"
+    title = f"Attempts from {index} on: preempt" if repeated else f"Attempt {index}{_WHEN[when]}: preempts"
     return f"{title} {count(victims, 'pod') if victims else 'no pods'}"
+
+
+def may_follow(victims: int) -> str:
+    """Return the title of an attempt that may come besides, while the victims of the first terminate."""
+    return f"Perhaps{_WHEN['while-terminating']}: preempts {count(victims, 'more pod')}"
 
 
 def eviction(pods: Sequence[str], answer: str) -> str:
@@ -75,7 +81,10 @@ def _runs_in_part(each: PreemptReport | PreemptAlternative) -> bool:
 def _later(each: PreemptAlternative) -> Iterator[str]:
     for index, attempt in enumerate(each.rounds[1:], 2):
         if attempt.victims:
-            yield f"; attempt {index} preempts {', '.join(victim.pod for victim in attempt.victims)}"
+            when = f" ({_WHEN[attempt.when].removeprefix(', ')})" if _WHEN[attempt.when] else ""
+            yield f"; attempt {index}{when} preempts {', '.join(victim.pod for victim in attempt.victims)}"
+    for attempt in each.may_follow:
+        yield f"; perhaps{_WHEN[attempt.when]}, preempts {', '.join(victim.pod for victim in attempt.victims)}"
 
 
 def _nominated(nominations: Mapping[str, str], gang: str) -> str:
