@@ -85,7 +85,7 @@ def test_with_a_lease_that_cannot_be_read_it_is_unknown_whether_a_scheduler_plac
                 "it depends on whether the scheduler is active (Lease objects could not be read), which is not"
                 " evaluated."
             )
-            assert [one["code"] for one in report["warnings"]] == [
+            assert [one["code"] for one in report["warnings"] if one["code"] != "contended"] == [
                 f"{'forbidden' if status == 403 else 'missing'}-list"
             ]
             assert report["warnings"][0]["message"].startswith("Lease: ")
