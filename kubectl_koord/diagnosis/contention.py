@@ -54,7 +54,8 @@ from kubectl_koord.simulation.simulation import (
 from kubectl_koord.simulation.subjects import pending_subjects
 
 _MOST_EQUALS = 16
-_MOST_STEPS = 64
+_MOST_STEPS, _MOST_STEPS_OF_ALL = 64, 256
+"""How many steps preemption by one job ahead may take, and by all of them."""
 _FEWEST_TRIED, _NODES_IN_ALL = 20, 300_000
 
 
@@ -185,7 +186,7 @@ def _scheduling_queue(view: View, snapshot: Identity[Snapshot], tree: Identity[T
     """Return the queue of one variant of the cluster."""
     cluster = Scenario(snapshot.value, view, tree.value)
     now = After(view, snapshot.value.nominated)
-    return SchedulingQueue(pending_subjects(snapshot.value), now, partial(_tried, cluster))
+    return SchedulingQueue(pending_subjects(snapshot.value), now, partial(_tried, cluster, Budget(_MOST_STEPS_OF_ALL)))
 
 
 def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
@@ -293,12 +294,22 @@ def _not_judged(snapshot: Snapshot) -> dict[tuple[Gap, ...], int]:
 
 def _placed(cluster: Scenario, other: Subject, view: View) -> Placed | None:
     """Return where another job would go; None when it would not be placed, or what was read does not tell."""
-    found = _tried(cluster, other, After(view, cluster.snapshot.nominated), preempts=False).came[0]
+    found = _tried(cluster, Budget(0), other, After(view, cluster.snapshot.nominated), preempts=False).came[0]
     return found if isinstance(found, Placed) else None
 
 
-def _tried(cluster: Scenario, other: Subject, now: After, preempts: bool) -> Tried:  # noqa: FBT001 - as the queue asks
-    """Return what becomes of another job that is tried now, and whom it preempts if that is asked."""
+def _tried(
+    cluster: Scenario,
+    budget: Budget,
+    other: Subject,
+    now: After,
+    preempts: bool,  # noqa: FBT001 - as the queue asks
+) -> Tried:
+    """Return what becomes of another job that is tried now, and whom it preempts if that is asked.
+
+    The budget is for the preemption of all jobs of a queue.
+    """
+    preempts = preempts and budget.left > 0
     snapshot = cluster.snapshot
     blockers = before_trying(other, snapshot, cluster.tree)
     if blockers:
@@ -317,7 +328,7 @@ def _tried(cluster: Scenario, other: Subject, now: After, preempts: bool) -> Tri
         return Tried(
             (NotPlaced(),), are_all=not (may_be or may_preempt), asked=asked, may_be=may_be, preempts=may_preempt
         )
-    return structs.replace(_preempting(simulation, is_sure=not unevaluated), asked=asked)
+    return structs.replace(_preempting(simulation, budget, is_sure=not unevaluated), asked=asked)
 
 
 def _not_tried(*, may_be: bool) -> Tried:
@@ -373,11 +384,11 @@ def _drawn(slots: Sequence[tuple[str, int]], number: int) -> Iterator[tuple[str,
                 yield from ((name,) * many + rest for rest in _drawn(slots[at + 1 :], number - many))
 
 
-def _preempting(simulation: Simulation, *, is_sure: bool) -> Tried:
+def _preempting(simulation: Simulation, of_all: Budget, *, is_sure: bool) -> Tried:
     """Return what a job holds that finds no place and preempts others."""
     found: dict[object, Came] = {}
     is_followed = not (isinstance(simulation.subject, GangSubject) and simulation.subject.group.is_satisfied())
-    budget = Budget(min(simulation.steps, _MOST_STEPS))
+    budget = of_all.part(min(simulation.steps, _MOST_STEPS))
     for effect in first_effects(simulation, budget) if is_followed else ():
         is_sure = is_sure and not effect.retried
         if effect.reason is None and not effect.retried:

@@ -166,7 +166,10 @@ def effects(job: Job, view: View, budget: Budget) -> Iterator[Preemption]:
         for victim_order in victim_orders(view, first, budget):
             if not budget.take():
                 return
-            yield from post_filter(view, Identity(job), Identity(first), victim_order)
+            found = post_filter(view, Identity(job), Identity(first), victim_order)
+            yield from found
+            if not any(one.by_cost for one in found):
+                break  # another order changes nothing but costs
 
 
 def _begins_as(job: Job, view: View, begun: _Begun) -> object:

@@ -3,6 +3,7 @@
 import pytest
 from msgspec import structs
 
+from kubectl_koord.diagnosis import contention
 from kubectl_koord.diagnosis.contention import contentions, left_by_jobs_ahead
 from kubectl_koord.engine.admission import queue
 from kubectl_koord.engine.attempts.trying import carried_out
@@ -12,7 +13,7 @@ from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.unevaluated import PodSetting, WideningPodSetting
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.pending import Contention, WhyAlternative, WhyReport
-from kubectl_koord.simulation.simulation import cluster_of, next_attempt
+from kubectl_koord.simulation.simulation import cluster_of, next_attempt, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import (
     BLOCK,
@@ -391,6 +392,28 @@ def test_what_jobs_hold_that_preempt_first_is_not_looked_at_where_nodes_are_many
     told = "default/rival has higher priority and may preempt: which nodes it holds then was not looked at."
     assert Notice("contended", told) in preempt_of(drawing).warnings
     assert Notice("contended", told) in why_of(drawing).warnings
+
+
+def test_what_jobs_hold_that_preempt_first_is_not_looked_at_where_those_before_took_all_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawing = gathered(gathered(gathered(FULL, "job", 2, 5), "rival", 2, 9), "second", 2, 8)
+    told = "{} may preempt: which nodes it holds then was not looked at."
+    first, second = (told.format(f"default/{name} has higher priority and") for name in ("rival", "second"))
+    assert first not in {one.message for one in why_of(drawing).warnings}
+    monkeypatch.setattr(contention, "_MOST_STEPS_OF_ALL", 2)
+    assert Notice("contended", second) in why_of(drawing).warnings
+
+
+def test_where_many_jobs_wait_few_ways_are_told_apart_in_which_they_may_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = cluster("s0: b0[n1 n2 n3 n4]").with_gang("job", 1, 8, priority=1)
+    for number in range(3):
+        drawing = drawing.with_gang(f"rival-{number}", 1, 8, priority=9)
+    simulation = simulate(drawing, drawing.subject("job"))
+    assert len(contention.jobs_ahead(simulation).ways) > 1
+    monkeypatch.setattr(queue, "_TRIED_IN_ALL", 4)
+    again = structs.replace(simulation, view=of(drawing))
+    assert len(contention.jobs_ahead(again).ways) == 1
 
 
 def test_a_pod_that_is_nominated_goes_where_it_is_nominated() -> None:

@@ -19,8 +19,8 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 
 _MOST_AHEAD = 64
 MOST_WAYS = 24
-"""So many ways in which the jobs ahead may go are told apart, and fewer where there are many nodes."""
-_NODES_IN_ALL = 1_500
+"""So many ways in which the jobs ahead may go are told apart, and fewer where there are many nodes, or many wait."""
+_NODES_IN_ALL, _TRIED_IN_ALL = 1_500, 128
 _FEWEST_PREEMPTING = 2
 _UNASKED = False
 
@@ -139,8 +139,10 @@ class SchedulingQueue:
         self._waiting = by_priority(waiting)
         self._now = now
         self._try_job = try_job
-        self._most_ways = max(1, min(MOST_WAYS, _NODES_IN_ALL // max(1, len(now.view.names()))))
-        self._most_preempting = max(_FEWEST_PREEMPTING, _NODES_IN_ALL // max(1, len(now.view.names())))
+        jobs = max(1, min(_MOST_AHEAD, len(self._waiting)))
+        in_nodes = _NODES_IN_ALL // max(1, len(now.view.names()))
+        self._most_ways = max(1, min(MOST_WAYS, in_nodes, _TRIED_IN_ALL // jobs))
+        self._most_preempting = max(_FEWEST_PREEMPTING, in_nodes)
         self._preempting = 0
         self._tried: list[_Step] = []
         self._untried_above: dict[int, tuple[PendingPod, ...]] = {}  # by priority
