@@ -41,7 +41,7 @@ def test_the_document_is_as_promised(koord: Run) -> None:
     }
     assert (gang["gang"], gang["pods"], gang["desiredOfferSlot"], gang["howMany"]) == ("train/resnet", 4, 4, 0)
     names = koord("fit", "-f", "examples/resnet.yaml", "--demo", "-o", "name")
-    assert names.out == "pod/notebook-5\n"
+    assert names.out == "pod/eval-0\npod/eval-1\n"
 
 
 @pytest.mark.parametrize(

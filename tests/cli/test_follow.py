@@ -83,10 +83,10 @@ def test_a_gang_is_shown_and_then_only_what_changes(server: ApiServer, started: 
     with started("why-pending", "job", "-w") as child:
         assert page(child)[0] == f"default/job is pending: {MISSING}.\n"
         server.put(pod_group("unrelated", 1))
-        server.put(pod("x", on="a0"))
-        assert change(child).startswith("default/job  0 of 2 slots in spine-a (was 1); ")
+        server.put(pod("x", on="b0"))
+        assert change(child).startswith("default/job  0 of 2 slots in spine-b (was 1); ")
         server.delete("pods", "default", "x")
-        assert change(child).startswith("default/job  1 of 2 slots in spine-a (was 0); now helps: ")
+        assert change(child).startswith("default/job  1 of 2 slots in spine-b (was 0); now helps: ")
         place(server, "job-0", "job-1")
         while "scheduled" not in (last := change(child)):
             pass

@@ -138,9 +138,9 @@ def interrupted(words: tuple[str, ...], before: Callable[[], object]) -> tuple[i
 
 
 @pytest.mark.parametrize("name", BEHIND.values())
-def test_a_ctrl_c_that_was_held_back_ends_it_silently(server: ApiServer, name: str) -> None:
+def test_a_ctrl_c_that_was_held_back_ends_it_with_what_was_sent(server: ApiServer, name: str) -> None:
     words = (str(BIN / name), "annotate", "podgroup", "job", "--mode=NonStrict", "--yes")
-    assert interrupted(words, lambda: None) == (130, "", "")
+    assert interrupted(words, lambda: None) == (130, "", "interrupted: nothing was sent\n")
     assert server.log == []
 
 

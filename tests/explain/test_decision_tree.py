@@ -339,7 +339,7 @@ ROWS = (
         "waiting-for-preemption",
         "it waits for 1 preempted pod to terminate: default/low.",
         "low",
-        ways=("wait-for-terminating", "add-nodes"),
+        ways=("wait-for-terminating",),
     ),
     no(
         "21 only those that wait count",
