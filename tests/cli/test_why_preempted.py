@@ -164,7 +164,7 @@ def test_events_that_may_not_be_read_change_no_verdict(koord: Run, live: ApiServ
     silent = json.loads(koord("why-pending", "tiny", "-o", "json").out)
 
     assert (after["verdict"], after["schedulerSays"]["lastSeen"]) == (before["verdict"], None)
-    assert [one["code"] for one in after["warnings"]] == ["forbidden-list", "contended"]
+    assert [one["code"] for one in after["warnings"]] == ["forbidden-list", "contended", "contended"]
     assert "no events for you" in after["warnings"][0]["message"]
     assert silent["warnings"] == []
 

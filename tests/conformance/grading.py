@@ -188,7 +188,7 @@ def _attempts_differ(ours: Json, theirs: Json) -> list[str]:
 
 def _victims_differ(ours: Json, theirs: Json) -> list[str]:
     stable = "victims" not in theirs["unstable"]
-    followed = [one for one in ours["perhaps"] if one.items() <= theirs["victims"].items()]
+    followed = [one for one in ours.get("perhaps", []) if one.items() <= theirs["victims"].items()]
     every = dict(pair for one in (ours["victims"], *followed) for pair in one.items())
     return ["victims"] if stable and every != theirs["victims"] else []
 

@@ -119,7 +119,7 @@ def test_preemption_has_the_keys_of_the_contract() -> None:
     assert {"victims", "brokenGangs", "nominations", "eligible", "reason", "helps", "rounds", "alternatives"} <= set(
         parsed
     )
-    assert list(parsed["rounds"][0]) == ["victims", "nominations"]
+    assert list(parsed["rounds"][0]) == ["victims", "nominations", "when"]
     assert parsed["brokenGangs"][0] == {"gang": "default/low", "bound": 4, "minMember": 4, "left": 3}
 
 
