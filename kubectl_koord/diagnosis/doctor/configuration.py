@@ -76,7 +76,7 @@ def _of_profile(profile: Profile, version: str) -> Iterator[Finding]:
 def _arguments(profile: Profile, version: str) -> Iterator[Finding]:
     known = _ARGUMENTS if version == "1.7" else {*_ARGUMENTS, "defaultMatchPolicy"}
     accepted = {_API, _OLD_API} if version == "1.7" else {_API}
-    for name, value in profile.arguments:
+    for name, value in sorted(profile.arguments):
         if name not in known:
             yield _ours("unknown-setting", "error", message=sentences.unknown_argument(name, version))
         elif name == "defaultMatchPolicy" and value and value not in _POLICIES:
