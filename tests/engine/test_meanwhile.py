@@ -4,7 +4,7 @@ import pytest
 
 from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.preemption import meanwhile
-from kubectl_koord.engine.rounds import Outcome, outcomes
+from kubectl_koord.engine.rounds import Outcome, effects, outcomes
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.plugins import Plugins
 from kubectl_koord.model.quotas import NAME_LABEL
@@ -154,3 +154,23 @@ def test_that_is_so_in_later_attempts_as_well() -> None:
         ends += [told(one) for one in found]
     assert ends[-1] == ([["low-0"], ["low-1"]], [], True)
     assert ([["low-0"], ["low-1"]], [], None) in ends
+
+
+def test_what_may_follow_victims_of_a_later_attempt_is_cut_off_with_the_budget() -> None:
+    drawing = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 3, priority=9)
+    for node in ("n0", "n1"):
+        drawing = drawing.with_running(f"a-{node}", on=node, cpu=2, priority=5).with_running(
+            f"b-{node}", on=node, cpu=2
+        )
+    (job,) = jobs_of(drawing)
+    budget = Budget(5)
+    (outcome,) = outcomes(job, of(drawing), budget=budget)
+    assert told(outcome) == ([["a-n0", "b-n0"], ["a-n1", "b-n1"]], [], None)
+    assert budget.is_cut
+
+
+def test_the_effects_of_one_attempt_end_with_the_budget() -> None:
+    (job,) = jobs_of(BESIDE)
+    (found,) = effects(job, of(BESIDE), Budget())
+    assert [pod.name for pod in found.victims] == ["alien"]
+    assert [*effects(job, of(BESIDE), Budget(1))] == []

@@ -8,6 +8,7 @@ from kubectl_koord.engine.admission import queue
 from kubectl_koord.engine.rounds import MOST_ROUNDS
 from kubectl_koord.model.plugins import Extender, Plugins
 from kubectl_koord.model.quotas import NAME_LABEL
+from kubectl_koord.model.settings import SetOtherwise
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
@@ -215,12 +216,16 @@ BY_DEFAULT = (
     [
         ({"gates": ("PreemptionPolicyTransformer",)}, "feature gate PreemptionPolicyTransformer of the scheduler"),
         ({"extenders": (Extender(preempts=True),)}, "an extender of the scheduler"),
+        (
+            {"settings": (SetOtherwise("flag", "--x", "devices"), SetOtherwise("feature gate", "Mine", "preemption"))},
+            "feature gate Mine of the scheduler",
+        ),
     ],
 )
 def test_what_bears_on_preemption_alone_leaves_it_open(fields: dict[str, object], what: str) -> None:
     report = preempt_of(TAKEN.configured(**fields))
     words = f"it depends on {what}, which is not evaluated."
-    assert (report.verdict, report.warnings) == ("unknown", (Notice("not-evaluated", words),))
+    assert (report.verdict, report.warnings[-1:]) == ("unknown", (Notice("not-evaluated", words),))
     assert preempt_of(FREE.configured(**fields)).verdict == "yes"
 
 
@@ -725,3 +730,41 @@ def test_room_for_all_is_taken_though_victims_still_terminate() -> None:
         cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, priority=9).with_running("low", "n1", 8, **dying)
     )
     assert (report.verdict, report.reason) == ("yes", "not-needed")
+
+
+@pytest.fixture
+def one_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Follow one way only in which jobs that go first may go, as in a cluster with many nodes."""
+    monkeypatch.setattr(queue, "_NODES_IN_ALL", 0)
+
+
+BEHIND_ONE = cluster("s0: b0[n1 n2 n3]").with_pod("high", cpu=3, priority=10)
+
+
+@pytest.mark.usefixtures("one_way")
+def test_where_it_is_open_where_jobs_ahead_go_a_job_with_nodes_to_spare_needs_no_preemption() -> None:
+    report = preempt_of(BEHIND_ONE.with_gang("job", 1, 8, priority=1))
+    assert (report.verdict, report.reason) == ("yes", "not-needed")
+
+
+@pytest.mark.usefixtures("one_way")
+def test_where_it_is_open_where_jobs_ahead_go_a_warning_says_that_other_nodes_may_be_left() -> None:
+    report = preempt_of(BEHIND_ONE.with_gang("job", 4, 8, priority=1))
+    (warning,) = report.warnings
+    assert (report.verdict, report.reason) == ("no", "no-victims")
+    assert warning.message.endswith("Which nodes it takes is open, so that others may be left.")
+
+
+@pytest.mark.usefixtures("one_way")
+def test_whatever_node_a_job_ahead_takes_there_is_nobody_to_preempt_for_one_that_needs_all() -> None:
+    report = preempt_of(
+        cluster("s0: b0[n1 n2 n3]").with_pod("high", cpu=8, priority=10).with_gang("job", 3, 8, priority=1)
+    )
+    assert (report.verdict, report.reason) == ("no", "no-victims")
+
+
+def test_a_pod_of_a_gang_that_ran_waits_for_its_victim_as_well() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_running("job-9", on="n2", cpu=8, gang="default/job")
+    drawing = drawing.with_gang("job", 1, 8, priority=9).change_pods(nominated="n1")
+    report = preempt_of(drawing.with_running("low", on="n1", cpu=8, terminating=True, preempted=True))
+    assert (report.verdict, report.reason, report.helps) == ("yes", "terminating-victim", True)

@@ -1,8 +1,12 @@
 """Remedies for a quota that refuses: each whole, as it is offered."""
 
 from kubectl_koord.model.quotas import NAME_LABEL, QuotaSettings
+from kubectl_koord.remedies.proof import SearchBudget
+from kubectl_koord.remedies.search import Search
+from kubectl_koord.remedies.ways import quotas
 from kubectl_koord.reports.edits import DeletePod, SetQuota, UseQuota
 from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.simulation.simulation import next_attempt, simulate
 from tests.build import Drawing, cluster, cpus, freed, having, why_of
 from tests.remedies.test_pods import evicting
 
@@ -119,3 +123,13 @@ def test_where_no_node_would_do_it_is_said_that_quotas_alone_are_not_the_obstacl
         (),
         f"{NONE}: higher limits of its quotas and more nodes like those there are; {BUT}.",
     )
+
+
+def test_where_the_budget_is_spent_other_quotas_are_not_said_to_be_tried() -> None:
+    drawing = waiting(NODES.with_quota("a", cpu=4).with_quota("b", cpu=16))
+    simulation = simulate(drawing, drawing.subject("job"))
+    budget = SearchBudget(simulation)
+    search = Search(simulation, next_attempt(simulation)[0], budget)
+    budget.left = 0
+    assert [*quotas.other_quota(search)] == []
+    assert "other-quota" in search.untried

@@ -4,13 +4,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.engine import rounds
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.remedies import proof, ways_out
-from kubectl_koord.remedies.proof import MOST_STEPS, SearchBudget
+from kubectl_koord.remedies.proof import MOST_STEPS, SearchBudget, is_placed
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.ways import cluster as cluster_remedies
 from kubectl_koord.remedies.ways import gang, moves, pods
@@ -324,3 +325,10 @@ def test_a_search_does_not_grow_with_the_cluster(attempts: list[object], nodes: 
     found = ways_out.proven(simulation, failed)
     assert found.ways or found.why_none
     assert len(attempts) <= MOST_STEPS
+
+
+def test_where_a_run_is_cut_off_it_is_not_known_whether_a_change_helps() -> None:
+    drawing = cluster("s0: b0[n1:4 n2:16]").with_gang("job", 1, 8).with_pod("job-1", gang="job", cpu=4)
+    simulation = simulate(drawing, drawing.subject("job"))
+    assert is_placed(simulation, SearchBudget(simulation)) is True
+    assert is_placed(structs.replace(simulation, steps=1), SearchBudget(simulation)) is None
