@@ -25,13 +25,12 @@ from kubectl_koord.explain.jobs.preempt import preempt
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.hardware.allocations import Allocations, DeviceAllocation
 from kubectl_koord.model.hardware.devices import Device, DeviceLayout, NodeDevices
-from kubectl_koord.model.marks import Marks
+from kubectl_koord.model.marks import GangAnnotations, Marks
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.others.migrations import MigrationJob
 from kubectl_koord.model.pods import (
     Condition,
     FinishedPod,
-    GangAnnotations,
     PendingPod,
     PodRequirements,
     ReservedRoom,

@@ -31,7 +31,8 @@ from kubectl_koord.diagnosis import visibility
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.subjects import PodSubject, Subject
-from kubectl_koord.model.pods import FinishedPod, GangAnnotations, PendingPod, RunningPod
+from kubectl_koord.model.marks import GangAnnotations
+from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.change import Change, ChangePlan, ObjectName
 from kubectl_koord.wording.answers import changes as sentences

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from operator import itemgetter
 
 from msgspec import Struct, structs
 
@@ -136,8 +137,8 @@ class GangGroup(Struct, frozen=True, dict=True):
         return frozenset(self._list_of(gang) for gang in self.everyone if gang.bound)
 
     def _list_of(self, gang: Gang) -> frozenset[str]:
-        """Return the list of a gang: what pods that run say of theirs is not kept, and counts as this one."""
-        is_told = gang.defined_by != "pods" or gang.pending
+        """Return the list of a gang: what pods that have finished say of theirs is not kept, and counts as this one."""
+        is_told = gang.defined_by != "pods" or gang.pending or gang.running
         return frozenset(gang.group if is_told else self.own.group)
 
     def with_each(self, change: Callable[[Gang], Gang]) -> "GangGroup":
@@ -180,7 +181,7 @@ def _gang(
     finished: tuple[FinishedPod, ...],
 ) -> Gang:
     group = snapshot.pod_groups.get(key)
-    definition = _defined_by_group(group) if group else _defined_by_pods(pending)
+    definition = _defined_by_group(group) if group else _defined_by_pods(pending, running)
     listed, groups_fault = listed_ids(definition.groups, key)
     known = rules(snapshot.config.version)
     spec, topology_fault = gather_rules(definition.topology, with_multiples=known.pod_count_multiple)
@@ -216,19 +217,21 @@ def _defined_by_group(group: PodGroup) -> _Definition:
     return _Definition("PodGroup", group.min_member, group.mode, group.match_policy, group.groups, group.topology)
 
 
-def _defined_by_pods(pending: tuple[PendingPod, ...]) -> _Definition:
+def _defined_by_pods(pending: tuple[PendingPod, ...], running: tuple[RunningPod, ...]) -> _Definition:
     """Return what the pod says that the scheduler saw first of those with a minimum: the oldest, the first by name.
 
     Each pod may initialise the gang until one does (`tryInitByPodConfig`).
     """
-    if not pending:
-        return _Definition("pods", 0)  # its pods run: their gang annotations are not kept, and decide nothing more
-    if all(pod.needs_pod_group for pod in pending):
-        return _Definition("", None)
-    seen = sorted((pod for pod in pending if not pod.needs_pod_group), key=lambda pod: (pod.created, pod.name))
-    own = next((pod for pod in seen if _int32(pod.gang_terms.minimum) is not None), seen[0]).gang_terms
-    written = "" if own.minimum is None else own.minimum
-    return _Definition("pods", _int32(own.minimum), own.mode, own.match_policy, own.groups, own.topology, written)
+    waiting = [(pod.created, pod.name, pod.gang_terms) for pod in pending if not pod.needs_pod_group]
+    bound = [(pod.created, pod.name, pod.gang_terms) for pod in running if pod.gang_terms is not None]
+    seen = [terms for _, _, terms in sorted((*waiting, *bound), key=itemgetter(0, 1))]
+    if not seen:
+        return _Definition("", None) if pending else _Definition("pods", 0)
+    own = next((terms for terms in seen if _int32(terms.minimum) is not None), seen[0])
+    minimum, written = _int32(own.minimum), "" if own.minimum is None else own.minimum
+    if minimum is None and not pending:
+        minimum = 0  # it runs, and waits for nobody
+    return _Definition("pods", minimum, own.mode, own.match_policy, own.groups, own.topology, written)
 
 
 def _int32(written: str | None) -> int | None:

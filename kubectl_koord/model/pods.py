@@ -10,7 +10,7 @@ from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.hardware.devices import DeviceOptions
 from kubectl_koord.model.hardware.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.load import EstimatedTime, ExpectedUse
-from kubectl_koord.model.marks import NO_MARKS, Marks
+from kubectl_koord.model.marks import NO_MARKS, GangAnnotations, Marks
 from kubectl_koord.model.namespaces import NAME_LABEL
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
 from kubectl_koord.model.resource_claims import PodClaim
@@ -189,6 +189,11 @@ class RunningPod(Struct, frozen=True, gc=False):
         return self.marks.gone_by
 
     @property
+    def gang_terms(self) -> GangAnnotations | None:
+        """What it says of its gang, None where that is nothing, or not for it to say."""
+        return self.marks.gang_terms
+
+    @property
     def offers(self) -> str:
         """The uid of the reservation that it is itself, empty for none."""
         return self.marks.offers
@@ -276,17 +281,6 @@ class Condition(Struct, frozen=True, gc=False):
     reason: str
     message: str
     since: str
-
-
-class GangAnnotations(Struct, frozen=True, gc=False):
-    """What a pod itself says of its gang (only read where no PodGroup defines the gang)."""
-
-    minimum: str | None = None
-    total: str | None = None
-    mode: str = ""
-    match_policy: str = ""
-    groups: str | None = None
-    topology: str | None = None
 
 
 class PendingPod(Struct, frozen=True, gc=False):

@@ -33,6 +33,13 @@ def test_objects_are_found_and_changed_within_lists_too() -> None:
     }
 
 
+def test_items_that_do_not_say_their_kind_have_that_of_their_list() -> None:
+    listed = {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "p"}}]}
+    pod = {"apiVersion": "v1", "metadata": {"name": "p"}, "kind": "Pod"}
+    assert list(manifest_edits.objects([listed])) == [pod]
+    assert manifest_edits.replaced(listed, lambda one: one)["items"] == [pod]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -6,8 +6,8 @@ import pytest
 
 from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.explain.jobs.why import with_nodes
+from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Layer
-from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology

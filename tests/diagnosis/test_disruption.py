@@ -1,8 +1,9 @@
 """What ending pods does to others, of one pod alone without a look at all that is known of it."""
 
 from kubectl_koord.diagnosis import disruption
-from kubectl_koord.model.marks import Marks
+from kubectl_koord.model.marks import GangAnnotations, Marks
 from kubectl_koord.model.values.selectors import EVERYTHING
+from kubectl_koord.reports.disruption import BrokenGang
 from tests.build import cluster, having
 
 BARE = cluster("s0: b0[n1]").with_group("two", 2)
@@ -30,3 +31,11 @@ def test_one_pod_alone_harms_as_much_as_all_that_is_known_of_it_says() -> None:
         "other/none-left",
     }
     assert harms["default/spared"] == disruption.PROTECTED
+
+
+def test_a_gang_that_its_pods_define_breaks_below_what_they_say() -> None:
+    drawing = BARE
+    for number in range(3):
+        terms = GangAnnotations("3")
+        drawing = drawing.with_running(f"job-{number}", on="n1", gang="default/job", gang_terms=terms)
+    assert disruption.broken_gangs(drawing, drawing.running["n1"][:1]) == (BrokenGang("default/job", 3, 3, 2),)

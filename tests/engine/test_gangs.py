@@ -7,7 +7,7 @@ from kubectl_koord.engine.gang_settings import GatherRule, gather_rules
 from kubectl_koord.engine.gangs import Gang, all_gangs, group_of, topology_requirements
 from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.model.marks import GangAnnotations
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 
 EMPTY = cluster("s0: b0[n1]")
@@ -69,6 +69,17 @@ def test_the_oldest_pod_defines_the_gang_and_of_equals_the_first_by_name() -> No
     drawing = drawing.change_pods("job-1", gang_terms=GangAnnotations("1"), created="2026-11-20T08:00:00Z")
     drawing = drawing.change_pods("job-2", gang_terms=GangAnnotations("2"), created="2026-11-20T08:00:00Z")
     assert gang(drawing).minimum == 1
+
+
+def test_pods_that_run_define_their_gang_too() -> None:
+    drawing = EMPTY.with_running("job-0", "n1", gang="default/job", gang_terms=GangAnnotations("4", mode="NonStrict"))
+    drawing = drawing.with_running("job-1", "n1", gang="default/job")
+    assert (gang(drawing).defined_by, gang(drawing).minimum, gang(drawing).mode) == ("pods", 4, "NonStrict")
+    successor = GangAnnotations("2")
+    later = drawing.with_light_gang("job", 1, gang_terms=successor, created="2026-11-20T09:00:00Z")
+    assert gang(later).minimum == 4
+    unsaid = EMPTY.with_running("job-0", "n1", gang="default/job", gang_terms=GangAnnotations())
+    assert (gang(unsaid).defined_by, gang(unsaid).minimum) == ("pods", 0)
 
 
 def test_pods_without_a_minimum_do_not_keep_the_others_from_defining_the_gang() -> None:
@@ -196,10 +207,17 @@ def test_gangs_share_what_has_run_with_those_of_the_same_list_alone() -> None:
         assert (group.is_satisfied(), needed(group)["default/peer"]) == (of_peer, 0)
 
 
-def test_what_running_pods_say_of_their_list_is_not_kept_and_counts_as_the_same() -> None:
+def test_what_finished_pods_say_of_their_list_is_not_kept_and_counts_as_the_same() -> None:
     drawing = EMPTY.with_gang("job", 2, groups='["default/job", "default/peer"]')
-    group = group_of(all_gangs(drawing.with_running("peer-r", on="n1", gang="default/peer")), "default/job")
+    group = group_of(all_gangs(drawing.with_finished("peer-f", "peer")), "default/job")
     assert group.is_satisfied()
+
+
+@pytest.mark.parametrize(("said", "satisfied"), [('["default/job", "default/peer"]', True), (None, False)])
+def test_what_running_pods_say_of_their_list_counts(said: str | None, *, satisfied: bool) -> None:
+    drawing = EMPTY.with_gang("job", 2, groups='["default/job", "default/peer"]')
+    drawing = drawing.with_running("peer-r", "n1", gang="default/peer", gang_terms=GangAnnotations("1", groups=said))
+    assert group_of(all_gangs(drawing), "default/job").is_satisfied() == satisfied
 
 
 @pytest.mark.parametrize(

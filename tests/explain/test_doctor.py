@@ -11,8 +11,8 @@ from kubectl_koord.explain.operation.doctor import doctor
 from kubectl_koord.model.hardware.numa import NodeNUMA, Zone
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Profile, Right, Webhooks
 from kubectl_koord.model.load import AggregatedThresholds, ExpectedUse, NodeMetric, Thresholds
+from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Layer, Lease
-from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.codes import DoctorCode, members
 from kubectl_koord.reports.operation.doctor import DoctorReport, Finding
 from kubectl_koord.wording.doctor.remedies import remedy

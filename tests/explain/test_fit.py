@@ -9,7 +9,8 @@ from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain.jobs.fit import fit
 from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.model.pods import GangAnnotations, HostPort, PodRequirements
+from kubectl_koord.model.marks import GangAnnotations
+from kubectl_koord.model.pods import HostPort, PodRequirements
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.unevaluated import PodSetting, UnreadRuntimeClass
 from kubectl_koord.render.show import text

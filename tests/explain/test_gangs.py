@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.explain.jobs.gangs import gangs
-from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.values.selectors import Requirement, Selector
 from kubectl_koord.render.document import Columns
 from kubectl_koord.render.show import text

@@ -7,7 +7,7 @@ from kubectl_koord.explain.jobs import progress
 from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.explain.jobs.progress import ProgressNote
 from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.pending import Cause, SlotRow, WhyReport
 from kubectl_koord.reports.ways_out import WayOut

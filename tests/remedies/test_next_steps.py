@@ -6,8 +6,9 @@ import subprocess
 import pytest
 import yaml
 
+from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Lease
-from kubectl_koord.model.pods import Condition, GangAnnotations
+from kubectl_koord.model.pods import Condition
 from kubectl_koord.reports.edits import CreatePodGroup, DeletePod
 from kubectl_koord.reports.ways_out import WayOut
 from tests.build import LAYERS, SPINE, Drawing, cluster, why_of

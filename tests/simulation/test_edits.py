@@ -5,7 +5,8 @@ import pytest
 from kubectl_koord.engine.gang_settings import GatherRule
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.model.load import ExpectedUse
-from kubectl_koord.model.pods import GangAnnotations, PodRequirements
+from kubectl_koord.model.marks import GangAnnotations
+from kubectl_koord.model.pods import PodRequirements
 from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.reports.edits import (
     AddNode,

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from kubectl_koord.cluster.bounds import BOUNDS, TooLargeError
+from kubectl_koord.cluster.reading.list_head import completed
 from kubectl_koord.cluster.reading.opening import whole
 from kubectl_koord.cluster.reading.yaml_objects import read_documents
 from kubectl_koord.errors import KoordError
@@ -39,7 +40,7 @@ def objects(documents: Iterable[Any]) -> Iterator[Manifest]:
         if isinstance(document, dict):
             items = document.get("items")
             if str(document.get("kind")).endswith("List") and isinstance(items, list):
-                yield from objects(items)
+                yield from objects(_completed(document))
             else:
                 yield document
 
@@ -50,8 +51,13 @@ def replaced(document: Any, change: Callable[[Manifest], Manifest]) -> Any:  # n
         return document
     items = document.get("items")
     if str(document.get("kind")).endswith("List") and isinstance(items, list):
-        return {**document, "items": [replaced(item, change) for item in items]}
+        return {**document, "items": [replaced(item, change) for item in _completed(document)]}
     return change(document)
+
+
+def _completed(written: Manifest) -> list[Any]:
+    """Return the items of a list, each with its kind."""
+    return [completed(item, written.get("kind"), written.get("apiVersion")) for item in written["items"]]
 
 
 def to_yaml(documents: Iterable[Any], comments: str = "") -> str:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from kubectl_koord.cluster.bounds import Bounds, Meter, TooLargeError
-from kubectl_koord.cluster.reading.list_head import Rejoined, Source
+from kubectl_koord.cluster.reading.list_head import Rejoined, Source, completed
 from kubectl_koord.cluster.reading.opening import opened, unpacked
 from kubectl_koord.errors import KoordError
 
@@ -141,7 +141,8 @@ def _objects(document: Document) -> Iterator[Document]:
         raise KoordError(f"{document.where}: not a Kubernetes object")
     if isinstance(value.get("items"), list) and str(value.get("kind") or "List").endswith("List"):
         for item in value["items"]:
-            yield from _objects(Document(document.file, document.number, item))
+            whole = completed(item, value.get("kind"), value.get("apiVersion"))
+            yield from _objects(Document(document.file, document.number, whole))
     else:
         yield document
 

@@ -22,6 +22,7 @@ from kubectl_koord.cluster.objects.koordinator import gangs, scheduler
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.fields import Container, Pod, ResourceRequirements
 from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.reading.unquoted import told
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import PodSetting
@@ -181,7 +182,8 @@ class Manifests:
             else:
                 self._skipped[head.kind] = None
         except msgspec.ValidationError as problem:
-            raise KoordError(f"{document.where}: {documents.described(document.value)}: {problem}") from None
+            what = told(problem, document.value)
+            raise KoordError(f"{document.where}: {documents.described(document.value)}: {what}") from None
 
     def _take_workload(self, title: str, head: Head, family: WorkloadKind, value: Any) -> None:  # noqa: ANN401
         written = msgspec.convert(value, family.wire_type)

@@ -1,7 +1,7 @@
 """How a JSON list begins."""
 
 import re
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -59,20 +59,39 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str | None = None
 
 
-class ListHead(msgspec.Struct, frozen=True):
+class ListHead(msgspec.Struct, frozen=True, rename="camel"):
     """What a list says besides its items: its kind, such as `PodList`, and what it says of itself."""
 
     kind: str | None = None
     metadata: ListMeta | None = None
+    api_version: str | None = None
 
     def beside(self, other: "ListHead") -> "ListHead":
         """Return what is said here or, where nothing is, there."""
-        return ListHead(self.kind or other.kind, self.metadata or other.metadata)
+        return ListHead(self.kind or other.kind, self.metadata or other.metadata, self.api_version or other.api_version)
 
     @property
     def meta(self) -> ListMeta:
         """What the list says of itself."""
         return self.metadata or ListMeta()
+
+
+def item_kind(of_list: object) -> str:
+    """Return the kind of a list's items that do not say it, by the list's own; empty where that does not tell.
+
+    Mirrors `decodeToList` of apimachinery's unstructured scheme: answers of the API server, and those of
+    `kubectl cluster-info dump`, have such items.
+    """
+    return of_list.removesuffix("List") if isinstance(of_list, str) and of_list.endswith("List") else ""
+
+
+def completed(item: Any, of_list: object, api_version: object) -> Any:  # noqa: ANN401 - any value
+    """Return an item of a list with the kind that it does not say."""
+    kind = item_kind(of_list)
+    if not kind or not isinstance(item, dict) or item.get("kind"):
+        return item
+    version = {"apiVersion": api_version} if api_version else {}
+    return {**version, **item, "kind": kind}
 
 
 class Opening(NamedTuple):

@@ -11,7 +11,7 @@ import yaml
 from yaml.composer import Composer, ComposerError
 
 from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
-from kubectl_koord.cluster.reading.list_head import Source
+from kubectl_koord.cluster.reading.list_head import Source, completed
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SEQUENCE = "tag:yaml.org,2002:seq"
@@ -144,10 +144,13 @@ class _Loader(*_BASES):  # type: ignore[misc]
         return values
 
     def _mapping(self) -> Iterator[Any]:
-        """Yield the items of a mapping that has any, else the mapping."""
+        """Yield the items of a mapping that has any, else the mapping.
+
+        Those that do not say their kind come last: in the order of keys that kubectl writes, the list says it behind.
+        """
         start = self.get_event()
         root = yaml.MappingNode("tag:yaml.org,2002:map", [], start.start_mark, start.end_mark)
-        has_items = False
+        has_items, nameless = False, []
         while not self.check_event(yaml.MappingEndEvent):
             key = self.compose_node(root, None)
             if key.value != "items" or not self._is_plain(yaml.SequenceStartEvent):
@@ -158,12 +161,19 @@ class _Loader(*_BASES):  # type: ignore[misc]
                 root.value.append((key, yaml.SequenceNode(_SEQUENCE, [], start.start_mark, start.end_mark)))
             while not self.check_event(yaml.SequenceEndEvent):
                 has_items = True
-                yield self._object()
+                item = self._object()
+                if isinstance(item, dict) and not item.get("kind"):
+                    nameless.append(item)
+                else:
+                    yield item
             self.get_event()
         self.get_event()
         self._source.next_object()
         if not has_items:
             yield self.construct_document(root)
+        said = {key.value: node.value for key, node in root.value if isinstance(key, yaml.ScalarNode)}
+        for item in nameless:
+            yield completed(item, said.get("kind"), said.get("apiVersion"))
 
     def _object(self) -> Any:  # noqa: ANN401 - any value
         count, anchored = self._count, self._anchored

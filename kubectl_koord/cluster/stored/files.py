@@ -15,10 +15,19 @@ from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
 from kubectl_koord.cluster.objects.koordinator import scheduler
-from kubectl_koord.cluster.reading.list_head import LONGEST_HEAD, Rejoined, Source, beginning
+from kubectl_koord.cluster.reading.list_head import (
+    LONGEST_HEAD,
+    ListHead,
+    Rejoined,
+    Source,
+    beginning,
+    completed,
+    item_kind,
+)
 from kubectl_koord.cluster.reading.managed_fields import Slice
 from kubectl_koord.cluster.reading.opening import opened, unpacked
 from kubectl_koord.cluster.reading.stream import SLICE, read_slices
+from kubectl_koord.cluster.reading.unquoted import told
 from kubectl_koord.errors import KoordError
 
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
@@ -26,6 +35,8 @@ _BEGINS_JSON = {b"{", b"[", b""}
 _LONGEST_NAME = 253
 _DEFINITION = "CustomResourceDefinition"
 _STATUS = "Status"
+_MORE = "trailing characters"
+_DUMP = "of `kubectl cluster-info dump` read the folder that --output-directory=DIR writes"
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -33,8 +44,7 @@ _SHARED = frozenset(kind.object_kind for name, kind in KINDS.items() if name != 
 """The `kind`s that objects of several API groups have."""
 
 
-class _Head(msgspec.Struct):
-    kind: str = ""
+class _Head(ListHead, frozen=True, rename="camel"):
     items: list[msgspec.Raw] | None = None
 
 
@@ -80,6 +90,8 @@ class _File:
         self._collector = collector
         self._meter = meter
         self._alike: dict[str, Any] = {}
+        self._list = ListHead()
+        self._nameless: list[msgspec.Raw] = []  # items of which the list has not yet said what they are
         self._decoders = {kind: msgspec.json.Decoder(wired) for kind, wired in WIRE_TYPES.items()}
 
     def read(self, source: Source, size: int) -> None:
@@ -96,12 +108,16 @@ class _File:
             raise KoordError(f"error: {self._name}: the file is empty")
         try:
             if found is not None:
-                read_slices(Rejoined(head, source), found, self._take, size, self._meter.bounds)
+                self._list = found.outside
+                said = read_slices(Rejoined(head, source), found, self._take, size, self._meter.bounds)
+                self._take_nameless(said)
             elif head.lstrip()[:1] in _BEGINS_JSON:
                 self._take_whole(head)
             else:
                 self._read_yaml(io.BytesIO(head))
         except _NO_JSON as problem:
+            if _MORE in str(problem):
+                raise KoordError(f"error: {self._name}: several JSON documents in one file: {_DUMP}") from None
             raise KoordError(f"error: {self._name}: not a Kubernetes List in JSON: {problem}") from None
 
     def _read_yaml(self, source: Source) -> None:
@@ -130,10 +146,18 @@ class _File:
 
     def _take_whole(self, content: bytes) -> None:
         """Take a JSON object, or a List that is not read in slices."""
-        items = msgspec.json.decode(content, type=_Head).items
-        for item in items if items is not None else [msgspec.Raw(content)]:
+        found = msgspec.json.decode(content, type=_Head)
+        self._list = found
+        for item in found.items if found.items is not None else [msgspec.Raw(content)]:
             self._meter.count(1, len(item))
             self._take_json(item)
+        self._take_nameless(found)
+
+    def _take_nameless(self, said: ListHead) -> None:
+        """Take the items that a list begins with before it says of which kind they are."""
+        self._list, left, self._nameless = said, self._nameless, []
+        for item in left:
+            self._take_json(item, is_last=True)
 
     def _take(self, part: Slice) -> None:
         """Take a JSON array of objects: at once where all are of one kind, as most slices are.
@@ -167,18 +191,23 @@ class _File:
         self._add(kind, written)
         return True
 
-    def _take_json(self, item: msgspec.Raw) -> None:
+    def _take_json(self, item: msgspec.Raw, *, is_last: bool = False) -> None:
         raw = memoryview(item)
         leading = _KIND_FIRST.match(raw[:200])
         try:
             kind = leading[1].decode() if leading else msgspec.json.decode(raw, type=_Kind).kind
+            version = "" if kind else self._list.api_version or ""
+            kind = kind or item_kind(self._list.kind)
+            if not kind and not is_last:
+                self._nameless.append(msgspec.Raw(bytes(raw)))
+                return
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe(bytes(raw))} has no kind")
             if kind == recorded.KIND:
                 self._collector.recording = msgspec.json.decode(raw, type=recorded.Recording)
                 return
             if kind in _SHARED:
-                kind = _row(kind, msgspec.json.decode(raw, type=_Kind).api_version)
+                kind = _row(kind, version or msgspec.json.decode(raw, type=_Kind).api_version)
             if kind not in self._decoders:
                 self._collector.count_other()
                 if kind.endswith("List"):
@@ -190,15 +219,19 @@ class _File:
                 return
             written = self._decoders[kind].decode(raw)
         except _NO_JSON as problem:
-            raise KoordError(f"error: {self._name}: {_describe(bytes(raw))}: {problem}") from None
+            is_told = isinstance(problem, msgspec.ValidationError)
+            what = told(problem, msgspec.json.decode(raw)) if is_told else problem
+            raise KoordError(f"error: {self._name}: {_describe(bytes(raw))}: {what}") from None
         self._add_one(kind, written)
 
     def _take_inner(self, raw: memoryview) -> None:
         """Take the items of a List inside a List, as joined answers of kubectl have them."""
-        items = msgspec.json.decode(raw, type=_Head).items or ()
-        self._meter.count(len(items), 0)
-        for item in items:
-            self._take_json(item)
+        found, outer = msgspec.json.decode(raw, type=_Head), self._list
+        self._list = found
+        self._meter.count(len(found.items or ()), 0)
+        for item in found.items or ():
+            self._take_json(item, is_last=True)
+        self._list = outer
 
     def _take_definition(self, value: dict[str, Any]) -> None:
         """Take what a CRD tells of Koordinator's version."""
@@ -216,7 +249,7 @@ class _File:
             raise KoordError(f"error: {self._name}: not a Kubernetes object or List")
         if isinstance(value.get("items"), list):
             for item in value["items"]:
-                self._take_value(item)
+                self._take_value(completed(item, value.get("kind"), value.get("apiVersion")))
             return
         try:
             head = msgspec.convert(value, _Kind)
@@ -232,7 +265,7 @@ class _File:
                 return
             written = msgspec.convert(value, WIRE_TYPES[kind], strict=False)
         except msgspec.ValidationError as problem:
-            raise KoordError(f"error: {self._name}: {_describe_value(value)}: {problem}") from None
+            raise KoordError(f"error: {self._name}: {_describe_value(value)}: {told(problem, value)}") from None
         self._add_one(kind, written)
 
     def _take_other(self, kind: str, value: dict[str, Any]) -> None:

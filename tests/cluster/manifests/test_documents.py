@@ -68,7 +68,7 @@ UNREADABLE: list[tuple[str | bytes, str]] = [
     (POD + "---\na: [\n", "error: F: document 2: line 7: not YAML: .*"),
     (BOMB, "error: F: document 1: one object has more than 200,000 values"),
     (POD + "---\n" + BOMB, "error: F: document 2: one object has more than 200,000 values"),
-    ("kind: List\nitems:\n- {a: b}\n- !!python/name:os.system x\n", "error: F: document 1: .*an object has no kind"),
+    ("kind: List\nitems:\n- {a: b}\n- {}\n", "error: F: document 1: .*an object has no kind"),
     (
         f"kind: List\nitems:\n- {{apiVersion: v1, kind: Service}}\n- !!python/name:os.system x\n---\n{POD}",
         "error: F: document 1: line 4: not YAML: could not determine a constructor .*",
@@ -128,6 +128,18 @@ def test_what_cannot_be_read_is_one_line_with_the_file_the_document_and_the_fiel
     tmp_path: Path, content: str | bytes, expected: str
 ) -> None:
     assert re.fullmatch(expected.replace("$.", r"\$\.").replace("|", r"\|"), refused(tmp_path / "m", content))
+
+
+def test_a_value_without_quotes_that_is_no_text_is_told_with_its_key(tmp_path: Path) -> None:
+    labelled = POD.replace("name: p", "name: p, labels: {example.com/a: x, example.com/is-parent: false}")
+    groups = POD.replace("name: p", "name: p, annotations: {groups: [a/b, 'c']}")
+    selected = POD.replace("spec: {", "spec: {nodeSelector: {rack: 12}, ")
+    told = "error: F: document 1: Pod p: write"
+    assert [refused(tmp_path / "m", written) for written in (labelled, groups, selected)] == [
+        f"{told} it in quotes: the value of metadata.labels.example.com/is-parent is a boolean without them",
+        f"""{told} the value of metadata.annotations.groups as text, in quotes: '["a/b", "c"]'""",
+        f"{told} it in quotes: the value of spec.nodeSelector.rack is a number without them",
+    ]
 
 
 def test_a_namespace_other_than_the_one_asked_for_is_refused_as_kubectl_does(tmp_path: Path) -> None:

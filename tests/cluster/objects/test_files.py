@@ -7,6 +7,8 @@ import os
 import sys
 import threading
 import zlib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.reading.folders import files_of
 from kubectl_koord.cluster.stored import files, offline
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Snapshot
@@ -240,6 +243,58 @@ def test_a_list_without_items_is_no_empty_file(content: str) -> None:
 )
 def test_an_error_names_the_file_the_object_and_the_field(content: str, words: str) -> None:
     assert error(content).startswith(words.replace("Node 1:", "Node [1]:"))
+
+
+PARENT = {"kind": "ElasticQuota", "metadata": {"name": "q", "labels": {"a": "b", "is-parent": False}}}
+GROUPS = {"kind": "PodGroup", "metadata": {"name": "g", "annotations": {"groups": ["a/b"]}}}
+
+
+@pytest.mark.parametrize("written", [json.dumps, yaml.safe_dump])
+def test_a_value_that_is_no_text_is_told_with_its_key_and_how_to_write_it(written: Callable[[Any], str]) -> None:
+    told = "write it in quotes: the value of metadata.labels.is-parent is a boolean without them"
+    assert error(written(PARENT)) == f"error: f: ElasticQuota q: {told}"
+    told = """write the value of metadata.annotations.groups as text, in quotes: '["a/b"]'"""
+    assert error(written(GROUPS)) == f"error: f: PodGroup g: {told}"
+    owned = {"kind": "Node", "metadata": {"name": "n", "ownerReferences": [{"name": "a"}, {"name": 1.5}]}}
+    told = "write it in quotes: the value of metadata.ownerReferences[1].name is a number without them"
+    assert error(written(owned)) == f"error: f: Node n: {told}"
+
+
+def nameless(count: int, *, behind: bool) -> dict[str, Any]:
+    items = [{"metadata": {"name": f"n{number}"}} for number in range(count)]
+    head, found = {"kind": "NodeList", "apiVersion": "v1"}, {"items": items}
+    return {**found, **head} if behind else {**head, **found}
+
+
+@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize("written", [json.dumps, partial(yaml.safe_dump, sort_keys=False)])
+def test_items_of_a_list_need_not_say_their_kind(written: Callable[[Any], str], behind: bool) -> None:  # noqa: FBT001
+    assert names(written(nameless(3, behind=behind)).encode()) == ["n0", "n1", "n2"]
+    inner = {"kind": "List", "items": [nameless(1, behind=behind), {"kind": "NodeList", "items": None}]}
+    assert names(written(inner).encode()) == ["n0"]
+    groups = {"items": [{"metadata": {"name": "g"}}], "kind": "PodGroupList"}
+    of_volcano = written({**groups, "apiVersion": "scheduling.volcano.sh/v1beta1"})
+    collector = Collector()
+    files.take("f", of_volcano.encode(), collector)
+    assert collector.kinds == {"PodGroup.scheduling.volcano.sh"}
+
+
+def test_items_without_kind_are_read_in_slices_too(tmp_path: Path) -> None:
+    for behind in (False, True):
+        (tmp_path / "nodes.json").write_text(json.dumps(nameless(300, behind=behind)))
+        collector = Collector()
+        files.read([str(tmp_path / "nodes.json")], collector, size=512)
+        assert len(collector.nodes) == 300
+
+
+def test_a_cluster_as_it_was_dumped_is_read_of_its_folder_and_not_of_one_file(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "nodes.json").write_text(json.dumps(nameless(1, behind=False)))
+    (tmp_path / "t" / "pods.json").write_text('{"kind": "PodList", "items": [{"metadata": {"name": "p"}}]}')
+    found = offline.from_files(files_of([str(tmp_path)]), "")
+    assert (list(found.nodes), [pod.key for pod in found.pending]) == (["n0"], ["default/p"])
+    told = "several JSON documents in one file: of `kubectl cluster-info dump` read the folder that"
+    assert error(json.dumps(nameless(1, behind=False)) + '{"kind": "PodList"}').startswith(f"error: f: {told}")
 
 
 def test_bytes_that_are_no_text_are_no_object() -> None:

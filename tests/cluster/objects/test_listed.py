@@ -20,6 +20,7 @@ from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from tests.cluster.objects.wire import Json, pod
 
+_LIGHT = "pod-group.scheduling.sigs.k8s.io"
 _DOMAIN = "scheduling.koordinator.sh/"
 _CARD = '{"gpu": [{"minor": 1, "resources": {"koordinator.sh/gpu-core": "100"}, "id": "GPU-1"}]}'
 _OWNER = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}]
@@ -56,6 +57,11 @@ BOUND: tuple[Json, ...] = (
     {"labels": {"app": "api"}, "topologySpreadConstraints": [SPREAD]},
     {"labels": {"pod-group.scheduling.sigs.k8s.io": "big"}, "annotations": {f"gang.{_DOMAIN}name": "other"}},
     {"annotations": {f"gang.{_DOMAIN}name": "other"}, "status": {"qosClass": "BestEffort"}},
+    {"annotations": {f"gang.{_DOMAIN}name": "other", f"gang.{_DOMAIN}min-available": "4", f"gang.{_DOMAIN}mode": None}},
+    {
+        "labels": {f"{_LIGHT}/name": "lean", f"{_LIGHT}/min-available": "2"},
+        "annotations": {f"{_LIGHT}/match-policy": "x"},
+    },
     {"annotations": {f"{_DOMAIN}device-allocated": _CARD, f"{_DOMAIN}reservation-allocated": '{"uid": "r"}'}},
     {"annotations": {f"{_DOMAIN}device-allocated": "{"}},
     {"annotations": {f"{_DOMAIN}resource-spec": '{"requiredCPUBindPolicy": "FullPCPUs"}'}, "priority": 9000},

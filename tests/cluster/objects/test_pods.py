@@ -9,12 +9,11 @@ from msgspec import structs
 from kubectl_koord.cluster.objects.pods import decode
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.model.marks import Marks
+from kubectl_koord.model.marks import GangAnnotations, Marks
 from kubectl_koord.model.pods import (
     SCHEDULER_LABEL,
     Condition,
     FinishedPod,
-    GangAnnotations,
     PendingPod,
     RunningPod,
 )
@@ -116,8 +115,23 @@ def test_a_pod_with_a_node_runs() -> None:
         owner="Set/s",
         labels=((LABEL + "/name", "old"), ("scheduling.koordinator.sh/questioned-object-key", "x")),
         scheduled="2026-11-20T09:01:00Z",
-        marks=Marks("x", terminating=True, preempted=True, selector="ring", gone_by="2026-11-20T09:59:00Z"),
+        marks=Marks(
+            "x",
+            terminating=True,
+            preempted=True,
+            selector="ring",
+            gone_by="2026-11-20T09:59:00Z",
+            gang_terms=GangAnnotations(),
+        ),
     )
+
+
+def test_a_pod_with_a_node_says_what_its_gang_is_like_unless_that_is_a_pod_groups() -> None:
+    annotations = {GANG + "name": "c", GANG + "min-available": "4"}
+    assert running(annotations=annotations).gang_terms == GangAnnotations("4")
+    assert running(labels={LABEL + "/name": "b", LABEL + "/min-available": "2"}).gang_terms == GangAnnotations("2")
+    assert running(labels={LABEL: "a"}, annotations=annotations).gang_terms is None
+    assert running(annotations={GANG + "min-available": "4"}).gang_terms is None
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])

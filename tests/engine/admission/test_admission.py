@@ -26,9 +26,9 @@ from kubectl_koord.engine.admission.leader import NoLeader
 from kubectl_koord.engine.admission.prefilter import UnknownLayer
 from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, TopologyManagerOff, TopologyNotAware
 from kubectl_koord.engine.tree import NoTopology, build
+from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.plugins import Plugins
-from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.model.unevaluated import OpenPlugin, OtherProfile
 from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster
 

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects.fields.integers import parse_int
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, Strings, namespace, strings
 from kubectl_koord.model import objects, pods
+from kubectl_koord.model.marks import GangAnnotations
 
 _LIGHT_LABEL = "pod-group.scheduling.sigs.k8s.io/name"
 _GANG_PREFIX = "gang.scheduling.koordinator.sh/"
@@ -68,9 +69,14 @@ def gang_of(meta: Meta) -> tuple[str, bool]:
 
     Mirrors `GetGangName` in pkg/scheduler/plugins/coscheduling/util/gang_helper.go.
     """
-    labels, annotations = meta.labels, meta.annotations
+    annotations = meta.annotations
     found = label_of(meta) or (annotated(namespace(meta), annotations) if annotations else "")
-    return found, bool(labels and labels.get(pods.POD_GROUP_LABEL))
+    return found, needs_group(meta)
+
+
+def needs_group(meta: Meta) -> bool:
+    """Tell whether only a PodGroup can define the gang of a pod."""
+    return bool(meta.labels and meta.labels.get(pods.POD_GROUP_LABEL))
 
 
 def label_of(meta: Meta) -> str:
@@ -86,10 +92,28 @@ def annotated(home: str, annotations: Mapping[str, str | None]) -> str:
     return intern(f"{home}/{name}") if name else ""
 
 
-def gang_annotations(labels: Strings, annotations: Strings) -> pods.GangAnnotations:
+TERMS = (
+    *(_GANG_PREFIX + name for name in ("min-available", "total-number", "mode", "match-policy", "groups")),
+    _TOPOLOGY_ANNOTATION,
+    _LIGHT_POLICY,
+)
+"""The annotations by which a pod says what its gang is like."""
+
+
+def light_minimum(labels: Mapping[str, str | None] | None) -> str:
+    """Return the minimum that the labels of a pod say, as written; empty for none."""
+    return (labels or {}).get(_LIGHT_MINIMUM) or ""
+
+
+def gang_annotations(labels: Strings, annotations: Strings) -> GangAnnotations:
     """Return what labels and annotations of a pod say of its gang, as written."""
-    minimum = labels.get(_LIGHT_MINIMUM) or annotations.get(_GANG_PREFIX + "min-available")
-    return pods.GangAnnotations(
+    return terms(light_minimum(labels), annotations)
+
+
+def terms(light: str, annotations: Strings) -> GangAnnotations:
+    """Return the same, of the `light_minimum` of the labels."""
+    minimum = light or annotations.get(_GANG_PREFIX + "min-available")
+    return GangAnnotations(
         minimum=minimum,
         total=annotations.get(_GANG_PREFIX + "total-number"),
         mode=annotations.get(_GANG_PREFIX + "mode", ""),

@@ -19,18 +19,18 @@ from kubectl_koord.cluster.objects.pods.pool import BOOKED, PodLabels, PodPool
 from kubectl_koord.messages.preempted import job_preemption
 from kubectl_koord.model import pods
 from kubectl_koord.model.hardware.allocations import NOTHING
-from kubectl_koord.model.marks import NO_MARKS, Marks
+from kubectl_koord.model.marks import NO_MARKS, GangAnnotations, Marks
 from kubectl_koord.model.resource_claims import PodClaim
 
 _SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
-ANNOTATIONS = frozenset((_SELECTOR_ANNOTATION, gangs.GANG_ANNOTATION, *BOOKED))
+ANNOTATIONS = frozenset((_SELECTOR_ANNOTATION, gangs.GANG_ANNOTATION, *gangs.TERMS, *BOOKED))
 """The annotations that are read of bound pods, besides those that their requirements are made of."""
 
 
 class Alike(Struct, frozen=True, gc=False):
     """What bound pods of one owner have alike, if their labels and specs are; `gang` is the one that labels name.
 
-    Of such as are not `plain` labels say more: they have marks.
+    Of such as are not `plain` labels say more: they have marks. A gang that `needs_group` is not told by its pods.
     """
 
     namespace: str
@@ -41,6 +41,8 @@ class Alike(Struct, frozen=True, gc=False):
     priority: int
     requirements: pods.PodRequirements
     plain: bool
+    needs_group: bool
+    minimum: str
 
 
 def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
@@ -93,6 +95,8 @@ def alike(meta: Meta, said: PodLabels, priority: int, requirements: pods.PodRequ
         priority=priority,
         requirements=requirements,
         plain=not (offers or said.job or said.protected or requirements.estimated_for),
+        needs_group=gangs.needs_group(meta),
+        minimum=gangs.light_minimum(meta.labels),
     )
 
 
@@ -123,9 +127,11 @@ def running(own: BoundPod, alike: Alike, pool: PodPool, offers: str = "", initia
         gang = gang or gangs.annotated(alike.namespace, annotations)
         selector = annotations.get(_SELECTOR_ANNOTATION) or ""
         allocations = pool.allocations(annotations)
-    marks = NO_MARKS
-    if not alike.plain or own.preempted or selector or own.deleted is not None:
-        marks = _marks(own, alike.said, selector, offers, initialized)
+    marks, terms = NO_MARKS, None
+    if gang and pool.details and not alike.needs_group:
+        terms = shared(gangs.terms(alike.minimum, strings(annotations)))
+    if not alike.plain or own.preempted or selector or own.deleted is not None or terms is not None:
+        marks = _marks(own, alike.said, selector, offers, initialized, terms)
     if pool.details:
         created, owned_by = own.created, alike.owner
         scheduled = created if own.scheduled is None else own.scheduled
@@ -147,7 +153,9 @@ def running(own: BoundPod, alike: Alike, pool: PodPool, offers: str = "", initia
     )
 
 
-def _marks(own: BoundPod, said: PodLabels, selector: str, offers: str, initialized: str) -> Marks:
+def _marks(
+    own: BoundPod, said: PodLabels, selector: str, offers: str, initialized: str, terms: GangAnnotations | None
+) -> Marks:
     return shared(
         Marks(
             job=said.job,
@@ -159,6 +167,7 @@ def _marks(own: BoundPod, said: PodLabels, selector: str, offers: str, initializ
             offers=offers,
             initialized=initialized,
             preemptor=own.preemptor,
+            gang_terms=terms,
         )
     )
 
