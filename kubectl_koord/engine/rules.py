@@ -27,7 +27,8 @@ class Rules(Struct, frozen=True):
     keeps_nominations: members that waited while another found no place stay nominated to their nodes, and hold that
         room as others are tried before them (Kubernetes 1.35).
     retries_meanwhile: a gang is tried again many times a second while its victims terminate; before, only where
-        something else wakes it up (Kubernetes 1.35 takes pods from backoff when no other is ready).
+        something else wakes it up (Kubernetes 1.35, where a nomination that is cleared does: it takes pods from backoff
+        when no other is ready).
     names_jobs: each victim without label questioned-object-key is a job of its own, and a gang is one; else all of them
         are one (`TransformScheduleExplanationObjectKey`).
     knows_unshareable_gpus: models of GPUs may be configured as not shareable.

@@ -116,6 +116,7 @@ def _outcome(reason: Any, plan: Any, *, planned: bool) -> Json:  # noqa: ANN401
         "later": [one for one in rounds[1:] if one],
         "bound": {pod.partition("/")[2]: node for pod, node in (reason.placement or {}).items()},
         "nominations": {pod.partition("/")[2]: node for pod, node in plan.nominations.items()},
+        "renominated": _renominated(plan),
         "slots": slots_shown(reason),
     }
 
@@ -137,6 +138,14 @@ def _as_watched(rounds: Any) -> list[dict[str, str]]:  # noqa: ANN401
         else:
             watched.append(_killed(one))
     return watched
+
+
+def _renominated(plan: Any) -> list[str]:  # noqa: ANN401
+    """Return the nodes of nominations before the first victims are gone, where attempts follow till then."""
+    meanwhile = [one for one in (*plan.rounds, *plan.may_follow) if one.when == "while-terminating"]
+    return sorted(
+        {node for one in (*plan.rounds[:1], *meanwhile) for node in one.nominations.values()} if meanwhile else ()
+    )
 
 
 def _killed(one: Any) -> dict[str, str]:  # noqa: ANN401
@@ -181,16 +190,29 @@ def _failing_differs(ours: Json, theirs: Json, version: str) -> list[str]:
 def _attempts_differ(ours: Json, theirs: Json) -> list[str]:
     found = ["runs"] if theirs["runs"] not in {ours["runs"], None} else []
     if "victims" not in theirs["unstable"]:
-        seen = ours["later"] if theirs["watched"] else ours["later"][: len(theirs["later"])]
-        found += ["later"] if seen != theirs["later"] else []
+        found += ["later"] if _later_differs(ours, theirs) else []
     return found
+
+
+def _later_differs(ours: Json, theirs: Json) -> bool:
+    """Tell whether other pods die later: those that may follow as well, if they do, may be of any attempt."""
+    perhaps = _pairs(ours.get("perhaps", []))
+    if not perhaps:
+        seen = ours["later"] if theirs["watched"] else ours["later"][: len(theirs["later"])]
+        return bool(seen != theirs["later"])
+    told, seen = _pairs(ours["later"]), _pairs(theirs["later"])
+    missing = told - seen - _pairs([theirs["victims"]]) if theirs["watched"] else set()
+    return not seen <= told | perhaps or bool(missing)
 
 
 def _victims_differ(ours: Json, theirs: Json) -> list[str]:
     stable = "victims" not in theirs["unstable"]
-    followed = [one for one in ours.get("perhaps", []) if one.items() <= theirs["victims"].items()]
-    every = dict(pair for one in (ours["victims"], *followed) for pair in one.items())
-    return ["victims"] if stable and every != theirs["victims"] else []
+    told, seen = _pairs([ours["victims"]]), _pairs([theirs["victims"]])
+    return ["victims"] if stable and not told <= seen <= told | _pairs(ours.get("perhaps", [])) else []
+
+
+def _pairs(rounds: Iterable[Json]) -> set[tuple[str, str]]:
+    return {pair for one in rounds for pair in one.items()}
 
 
 def _nodes_differ(ours: Json, theirs: Json, version: str) -> list[str]:
@@ -200,8 +222,16 @@ def _nodes_differ(ours: Json, theirs: Json, version: str) -> list[str]:
         found += ["bound"] if surplus != theirs["bound"] else []
     settled = version in PREDICTABLE or theirs["planFails"] != "after victims"  # else many attempts were seen at once
     if settled and ours["planned"] and theirs["victims"] and "nominations" not in theirs["unstable"]:
-        found += ["nominations"] if ours["nominations"] != theirs["nominations"] else []
+        found += ["nominations"] if _nominations_differ(ours, theirs) else []
     return found
+
+
+def _nominations_differ(ours: Json, theirs: Json) -> bool:
+    """Compare where pods were nominated first, each at its time: where attempts follow, to a node of any of them."""
+    seen = set(theirs["nominations"].values())
+    if ours.get("renominated"):
+        return not set(ours["nominations"].values()) <= seen <= set(ours["renominated"])
+    return bool(ours["nominations"] != theirs["nominations"])
 
 
 def _slots_differ(ours: Json, theirs: Json) -> list[str]:

@@ -35,6 +35,7 @@ _PLAN_FAILED = re.compile(
 )
 _SEAT = re.compile(r"^0/\d+ nodes are available: 1 (?!0/|no potential|plan become|Preemption)")
 _PREEMPTOR = re.compile(r"preemptor: (\S+), triggerPod: ")
+_UNNAMED = "preempting to accommodate a higher priority pod"
 _COUNTED = re.compile(r"^0/\d+ nodes are available: 1 Insufficient [^\s,]+?(?:[,.]|$)")
 _CAUSES: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
     (re.compile(pattern), frozenset(codes.split()))
@@ -84,7 +85,7 @@ def real(record: Json, subject: Subject) -> Json:
     unstable = set(record.get("unstable") or ())
     rounds = record["rounds"]
     members = {pod.name for pod in subject.pending if _is_tried_with(subject, pod.gang)}
-    rounds = [one | {"victims": _of_others_left_out(record, subject, one["victims"])} for one in rounds]
+    rounds = [one | {"victims": _of_others_left_out(record, subject, members, one["victims"])} for one in rounds]
     any_victims = any(one["victims"] for one in rounds)
     first = rounds[0] if rounds else {"bound": {}, "victims": {}, "boundOrNominated": {}}
     bound = {name: node for name, node in first["bound"].items() if name in members}
@@ -110,14 +111,26 @@ def real(record: Json, subject: Subject) -> Json:
     }
 
 
-def _of_others_left_out(record: Json, subject: Subject, victims: Json) -> Json:
-    """Return the victims without those whose condition names another job as the one that preempted them."""
+def _of_others_left_out(record: Json, subject: Subject, members: set[str], victims: Json) -> Json:
+    """Return the victims without those whose condition names another job as the one that preempted them.
+
+    ElasticQuota names none: its victims are another's where no member was ever nominated.
+    """
     keys = {pod.gang for pod in subject.pending} | {pod.key for pod in subject.pending}
     conditions = record.get("victimConditions") or {}
-    named = {name: _PREEMPTOR.search((conditions.get(name) or {}).get("message") or "") for name in victims}
+    texts = {name: (conditions.get(name) or {}).get("message") or "" for name in victims}
+    named = {name: _PREEMPTOR.search(text) for name, text in texts.items()}
+    unnamed = {name for name, text in texts.items() if _UNNAMED in text and not _were_nominated(record, members)}
     return {
-        name: node for name, node in victims.items() if not (by := named[name]) or not keys.isdisjoint(by[1].split(","))
+        name: node
+        for name, node in victims.items()
+        if name not in unnamed and (not (by := named[name]) or not keys.isdisjoint(by[1].split(",")))
     }
+
+
+def _were_nominated(record: Json, members: set[str]) -> bool:
+    seen = [state.get("nominated") for name in members for state in record["firstStates"].get(name, ())]
+    return any(seen) or any(one["boundOrNominated"].get(name) for one in record["rounds"] for name in members)
 
 
 def has_topology(subject: Subject) -> bool:

@@ -70,11 +70,11 @@ def test_with_job_preemption_off_a_gang_preempts_in_its_quota_alone() -> None:
     assert told(outcome) == ([["mine"]], [], True)
 
 
-def test_a_lone_pod_does_so_too() -> None:
+def test_a_lone_pod_may_do_so_too_as_only_something_else_wakes_it_up() -> None:
     drawing = ROOM.with_pod("job", cpu=4, priority=9, labels=TEAM)
     drawing = drawing.with_running("alien", on="n0", cpu=4, labels=OTHER)
     (outcome,) = followed(drawing.with_running("mine", on="n1", cpu=4, labels=TEAM))
-    assert told(outcome) == ([["alien"], ["+mine"]], [], True)
+    assert told(outcome) == ([["alien"]], [["mine"]], True)
 
 
 def test_nobody_waits_for_a_victim_of_the_own_quota_twice() -> None:

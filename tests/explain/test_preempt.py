@@ -411,6 +411,25 @@ def test_or_does_not() -> None:
 WASTEFUL = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 3, priority=9).with_running("low-0", on="n0", cpu=4)
 
 
+def test_pods_that_terminate_for_another_reason_are_waited_for_and_nobody_is_preempted() -> None:
+    report = preempt_of(FREE.with_running("low", on="n1", cpu=8, terminating=True))
+    assert (report.verdict, report.helps, report.victims) == ("yes", True, ())
+    assert report.message == (
+        "default/job would preempt no pods: 1 pod that terminates already makes room, and it would then run."
+    )
+    assert "Wait until the pods that terminate are gone: the gang then runs." in text(report, style=PIPE)
+
+
+def test_nor_where_they_make_too_little_room() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 2, 8, priority=9)
+    drawing = drawing.with_running("low-0", on="n1", cpu=4, terminating=True)
+    report = preempt_of(drawing.with_running("low-1", on="n1", cpu=4, terminating=True))
+    assert (report.verdict, report.helps, report.victims) == ("no", False, ())
+    assert report.message == (
+        "default/job would preempt no pods: 2 pods that terminate already make room, and it would still not run."
+    )
+
+
 def test_victims_may_die_in_two_attempts() -> None:
     report = preempt_of(WASTEFUL.with_running("low-1", on="n1", cpu=4))
     assert [[victim.pod for victim in one.victims] for one in report.rounds] == [["default/low-0"], ["default/low-1"]]

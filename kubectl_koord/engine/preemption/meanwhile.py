@@ -8,7 +8,9 @@ nominated Coscheduling preempts anew, elsewhere if another trigger or the costs 
 pod last that has changed. Which member is the trigger of a turn is in no object.
 
 Mirrors `jobEligibleToPreemptOthers` in coscheduling/core/preemption.go, `NextPod` in coscheduling/core/core.go,
-PostFilter and `PodEligibleToPreemptOthers` in elasticquota, and `RunPostFilterPlugins` in kube-scheduler.
+PostFilter and `PodEligibleToPreemptOthers` in elasticquota, `RunPostFilterPlugins` in kube-scheduler, and there
+`updatePodInSchedulingQueue`, by which each nomination that is cleared wakes up all pods of at most its pod's priority
+(Kubernetes 1.35): none of a pod that is tried alone is cleared, and it waits for others to wake it up.
 """
 
 from collections import deque
@@ -161,7 +163,7 @@ def meanwhile(  # noqa: PLR0913, PLR0917 - all of them decide
     ties = [one for failed in attempts for one in preempt_within_quota(job, view, failed, anew=True)]
     found: list[Preemption] = []
     ends: list[frozenset[str]] = []
-    is_open = len(ties) > MOST_TIES or not job.rules.retries_meanwhile
+    is_open = len(ties) > MOST_TIES or not job.rules.retries_meanwhile or len(job.tried) == 1
     for one in _orders(view, attempts, done, order):
         if one is not order and not budget.take(len(attempts)):
             return Meanwhile(cut=True)

@@ -477,6 +477,8 @@ def _effect(name: str, outcome: Outcome) -> str:
         return sentences.helps_some(name, killed, *outcome.each)
     now = len(outcome.rounds[0].victims) if any(one.meanwhile for one in outcome.rounds) else killed
     runs, retried = bool(outcome.runs), _is_retried(outcome)
+    if not killed:
+        return sentences.waits_for(name, sum(len(one.gone) for one in outcome.rounds), runs=runs)
     return sentences.preempts(name, killed, len(outcome.rounds), now=now, runs=runs, retried=retried)
 
 

@@ -140,6 +140,12 @@ def may_follow(victims: int, places: Sequence[str]) -> str:
     )
 
 
+def waits_for(name: str, dying: int, *, runs: bool) -> str:
+    """Return that so many pods which terminate already make the room, and whether the subject then runs."""
+    room = "1 pod that terminates already makes" if dying == 1 else f"{dying} pods that terminate already make"
+    return f"{name} would preempt no pods: {room} room, and it would {'then run' if runs else 'still not run'}."
+
+
 def preempts(name: str, victims: int, attempts: int, *, now: int, runs: bool, retried: bool) -> str:
     """Return how many pods are preempted in how many attempts, and whether the subject then runs.
 

@@ -108,6 +108,8 @@ def next_step(report: PreemptReport) -> str:
         return f"Preemption cannot help: {ONLY_RESERVATIONS}."
     if report.reason:
         return _NEXT.get(report.reason, _BEFORE_PREEMPTION).format(it=it, It=it.capitalize())
+    if report.helps and not any(attempt.victims for attempt in report.rounds):
+        return f"Wait until the pods that terminate are gone: {it} then runs."
     if not report.helps and _runs_in_part(report):
         return "Wait for the pods that are nominated, and check why the others are pending."
     if not report.helps:
