@@ -60,6 +60,8 @@ RESOURCES = (
         "config.koordinator.sh/v1alpha1", "ClusterColocationProfile", "clustercolocationprofiles", namespaced=False
     ),
     Resource("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", namespaced=False),
+    Resource("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", "trainingruntimes", namespaced=True),
+    Resource("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", "clustertrainingruntimes", namespaced=False),
     Resource("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", "podgroups", namespaced=True),
     Resource("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "elasticquotas", namespaced=True),
     Resource(

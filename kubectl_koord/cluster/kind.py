@@ -26,6 +26,7 @@ Need: TypeAlias = Literal[
     "doctor",
     "fit",
     "manifests",
+    "train-jobs",
 ]
 
 

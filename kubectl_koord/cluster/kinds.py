@@ -34,6 +34,7 @@ from kubectl_koord.cluster.objects.kubernetes import (
     resource_slices,
     runtime_classes,
     storage,
+    training,
     volcano,
 )
 from kubectl_koord.cluster.objects.pods.fields import Pod
@@ -56,6 +57,7 @@ _SCHEDULING = "/apis/scheduling.koordinator.sh/v1alpha1"
 _STORAGE = "/apis/storage.k8s.io/v1"
 _RESOURCE = "/apis/resource.k8s.io/v1"
 _VOLCANO = "/apis/scheduling.volcano.sh/v1beta1"
+_TRAINER = "/apis/trainer.kubeflow.org/v1alpha1"
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 
@@ -261,6 +263,25 @@ COLOCATION_PROFILE: Kind[colocation.ColocationProfile, colocation.ColocationProf
     bare_name,
     "manifests",
 )
+TRAINING_RUNTIME: Kind[training.TrainingRuntime, training.TrainingRuntime] = Kind(
+    "TrainingRuntime",
+    training.TrainingRuntime,
+    _TRAINER,
+    "trainingruntimes",
+    whole_name,
+    "train-jobs",
+    narrows=True,
+    in_files=False,
+)
+CLUSTER_TRAINING_RUNTIME: Kind[training.TrainingRuntime, training.TrainingRuntime] = Kind(
+    "ClusterTrainingRuntime",
+    training.TrainingRuntime,
+    _TRAINER,
+    "clustertrainingruntimes",
+    bare_name,
+    "train-jobs",
+    in_files=False,
+)
 EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
 PRIORITY_CLASS = Kind(
     "PriorityClass",
@@ -318,7 +339,9 @@ MIGRATION_KINDS = _needed_by("migrations")
 """What is read besides where it is told which pods are being moved elsewhere."""
 ELSEWHERE_KINDS = (*MIGRATION_KINDS, *_needed_by("volcano"))
 """What is read besides where gangs are listed, or asked about: of pods that are moved, and of gangs of Volcano."""
-OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *ELSEWHERE_KINDS, COLOCATION_PROFILE.name))
+TRAIN_JOB_KINDS = _needed_by("train-jobs")
+"""What is read besides for TrainJobs in manifests: what they are made from."""
+OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *ELSEWHERE_KINDS, *TRAIN_JOB_KINDS, COLOCATION_PROFILE.name))
 """The kinds that a cluster need not serve: where it does not, there are none of them."""
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""

@@ -22,7 +22,7 @@ _LISTED: Mapping[str, tuple[str, ...]] = {
     "disruption": (*kinds.DISRUPTION_KINDS, *_USED),
     "doctor": (*kinds.DOCTOR_KINDS, *_USED),
     "recorded": (*kinds.RECORDED_KINDS, kinds.EVENT.name),
-    "fit": (*kinds.FIT_KINDS, *kinds.MANIFEST_KINDS, *kinds.WEBHOOK_KINDS),
+    "fit": (*kinds.FIT_KINDS, *kinds.MANIFEST_KINDS, *kinds.WEBHOOK_KINDS, *kinds.TRAIN_JOB_KINDS),
     "moved": kinds.MIGRATION_KINDS,
     "elsewhere": (*kinds.ELSEWHERE_KINDS, kinds.PRIORITY_CLASS.name),
     "traces": TRACED,

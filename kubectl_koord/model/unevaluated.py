@@ -177,7 +177,7 @@ class PodSetting(_Unevaluated, frozen=True, gc=False):
     code: PodSettingCode
 
 
-WideningCode: TypeAlias = Literal["exclusive-node-selector"]
+WideningCode: TypeAlias = Literal["exclusive-node-selector", "training-runtime", "training-runtime-patches"]
 
 
 class WideningPodSetting(_Unevaluated, frozen=True, gc=False):

@@ -107,6 +107,7 @@ _Odd: TypeAlias = Literal[
     "priority-without-class",
     "other-scheduler",
     "suspended",
+    "scheduled",
 ]
 WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""

@@ -19,8 +19,9 @@ class Submitted(Struct, frozen=True):
     `is_filled` tells whether the API server would fill in what is missing of them, `is_mutated` whether Koordinator's
     webhook would change them, `asks_parts` whether they ask for parts of GPUs. `skipped` are the kinds in manifests
     that make no pods, `assumed` the PodGroups that an operator is taken to make, `of_others` those that
-    stand for the PodGroups of another scheduler. No pods of `suspended` workloads are made yet. Those with an
-    `own_priority` have one that the API server refuses, as no class gives it.
+    stand for the PodGroups of another scheduler. No pods of `suspended` workloads are made yet, and those of
+    `scheduled` ones at the times that stand beside them. Those with an `own_priority` have one that the API server
+    refuses, as no class gives it.
     """
 
     pods: frozenset[str]
@@ -29,6 +30,7 @@ class Submitted(Struct, frozen=True):
     is_filled: bool = False
     of_others: tuple[str, ...] = ()
     suspended: tuple[str, ...] = ()
+    scheduled: tuple[tuple[str, str], ...] = ()
     is_mutated: bool = False
     asks_parts: bool = False
     own_priority: tuple[str, ...] = ()

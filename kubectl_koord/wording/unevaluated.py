@@ -63,6 +63,8 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "exclusive-topology": "exclusive placement by topology",
     "volume-claim-policy": "volume claim policies of a JobSet",
     "exclusive-node-selector": "exclusive placement by node selectors",
+    "training-runtime": "the training runtime of a TrainJob (it was not read: give it with a further -f)",
+    "training-runtime-patches": "runtimePatches of a TrainJob",
 }
 _CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
     "selector": "CEL selector",

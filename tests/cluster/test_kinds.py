@@ -104,7 +104,9 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     assert kinds.MIGRATION_KINDS == ("PodMigrationJob",)
     of_volcano = ("PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh")
     assert (*kinds.MIGRATION_KINDS, *of_volcano) == kinds.ELSEWHERE_KINDS
-    assert {*kinds.CLAIM_KINDS, *kinds.ELSEWHERE_KINDS, "ClusterColocationProfile"} == kinds.OPTIONAL_KINDS
+    assert kinds.TRAIN_JOB_KINDS == ("TrainingRuntime", "ClusterTrainingRuntime")
+    optional = (*kinds.CLAIM_KINDS, *kinds.ELSEWHERE_KINDS, *kinds.TRAIN_JOB_KINDS)
+    assert {*optional, "ClusterColocationProfile"} == kinds.OPTIONAL_KINDS
 
 
 def test_a_name_is_no_part_of_a_path_but_one() -> None:

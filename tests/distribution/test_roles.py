@@ -76,6 +76,13 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asking = json.dumps(pod("new")).replace('"cpu"', '"koordinator.sh/gpu"')
+    trained = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "train"},
+        "spec": {"runtimeRef": {"name": "torch"}},
+    }
+    asking = f"{asking}\n{json.dumps(trained)}"
     (tmp_path / "job.yaml").write_text(asking)
     (tmp_path / "EMPTY").write_text('{"kind": "List", "items": []}')
     (tmp_path / "layers.csv").write_text("node,SpineLayer\na0,other\n")

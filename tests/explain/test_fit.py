@@ -139,6 +139,15 @@ def test_workloads_that_are_suspended_are_told(names: tuple[str, ...], expected:
     assert (report.verdict, report.warnings[0]) == ("yes", Notice("suspended", expected))
 
 
+def test_workloads_that_make_pods_on_a_schedule_are_told() -> None:
+    drawn = cluster(TREE).with_pod("job-0", cpu=8)
+    times = (("CronJob/a", "0 2 * * *"), ("RayCronJob/b", "@daily"))
+    report = fit(drawn, Submitted(frozenset({"default/job-0"}), scheduled=times))
+    told = "pods are made on a schedule: CronJob/a at '0 2 * * *' and RayCronJob/b at '@daily'."
+    expected = Notice("scheduled", f"{told} The answer is for pods that are made now.")
+    assert (report.verdict, report.warnings[0]) == ("yes", expected)
+
+
 def test_pods_of_a_workload_without_a_gang_are_one_answer_for_all_of_them() -> None:
     drawn = cluster(TREE)
     for number in range(5):

@@ -1,6 +1,6 @@
-"""Kubernetes' own: Job, StatefulSet, Deployment, ReplicaSet."""
+"""Kubernetes' own: Job, CronJob, StatefulSet, Deployment, ReplicaSet."""
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
@@ -19,6 +19,26 @@ class Job(AnyWorkload):
     """One Job."""
 
     spec: JobSpec
+
+
+class JobTemplate(Struct, gc=False):
+    """spec.jobTemplate of a CronJob."""
+
+    spec: JobSpec
+
+
+class CronJobSpec(Struct, gc=False, rename="camel"):
+    """spec of a CronJob."""
+
+    job_template: JobTemplate
+    schedule: str = ""
+    suspend: bool | None = None
+
+
+class CronJob(AnyWorkload):
+    """One CronJob."""
+
+    spec: CronJobSpec
 
 
 class ReplicaSpec(Struct, gc=False):
@@ -59,11 +79,17 @@ def pods_of_job(spec: JobSpec) -> int:
     return parallel if spec.completions is None else min(parallel, number(spec.completions))
 
 
-def _job(name: str, written: Job) -> Made:
+def _job(name: str, spec: JobSpec) -> Made:
     labels = {"job-name": name, "batch.kubernetes.io/job-name": name}
-    spec = written.spec
     pods = Set(spec.template, name, pods_of_job(spec), labels=labels)
     return Made((pods,), is_suspended=bool(spec.suspend))
+
+
+def _cron_job(name: str, written: CronJob) -> Made:
+    """Return the pods of its next Job, which has the name of the CronJob and a number after it."""
+    spec = written.spec
+    made = _job(name, spec.job_template.spec)
+    return structs.replace(made, is_suspended=made.is_suspended or bool(spec.suspend), schedule=spec.schedule)
 
 
 def _replicas(name: str, written: Replicas) -> Made:
@@ -77,7 +103,8 @@ def _stateful_set(name: str, written: StatefulSet) -> Made:
 
 
 FAMILIES = (
-    WorkloadKind("batch", "Job", Job, _job),
+    WorkloadKind("batch", "Job", Job, lambda name, written: _job(name, written.spec)),
+    WorkloadKind("batch", "CronJob", CronJob, _cron_job),
     WorkloadKind("apps", "StatefulSet", StatefulSet, _stateful_set),
     WorkloadKind("apps", "Deployment", Replicas, _replicas),
     WorkloadKind("apps", "ReplicaSet", Replicas, _replicas),

@@ -5,13 +5,13 @@ from typing import Any
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.kind import Kind
-from kubectl_koord.cluster.manifests import builtin, kubeflow, ray, sets, volcano
+from kubectl_koord.cluster.manifests import builtin, kubeflow, ray, sets, spark, trainer, volcano
 from kubectl_koord.cluster.manifests.workload import WorkloadKind
 
 FAMILIES: Mapping[tuple[str, str], WorkloadKind] = {
     (one.group, one.kind): one
-    for some in (builtin.FAMILIES, kubeflow.FAMILIES, ray.FAMILIES, sets.FAMILIES, volcano.FAMILIES)
-    for one in some
+    for family in (builtin, kubeflow, ray, sets, spark, trainer, volcano)
+    for one in family.FAMILIES
 }
 
 _TAKEN = (
@@ -28,6 +28,8 @@ _TAKEN = (
     kinds.RUNTIME_CLASS,
     kinds.NAMESPACE,
     kinds.COLOCATION_PROFILE,
+    kinds.TRAINING_RUNTIME,
+    kinds.CLUSTER_TRAINING_RUNTIME,
 )
 OBJECTS: Mapping[tuple[str, str], Kind[Any, Any]] = {(kind.group, kind.name): kind for kind in _TAKEN}
 """Objects that are taken as they are: what is submitted with pods and decides about them."""

@@ -1,4 +1,7 @@
-"""Ray: the head and the workers of a RayCluster, or of the one that a RayJob makes, and what submits the job."""
+"""Ray: the head and the workers of a RayCluster, or of the one that others make, and what submits a job.
+
+That is a RayJob, perhaps on a schedule (RayCronJob), or a RayService.
+"""
 
 from msgspec import Struct, structs
 
@@ -79,6 +82,33 @@ class RayJob(AnyWorkload):
     spec: JobSpec
 
 
+class CronJobSpec(Struct, gc=False, rename="camel"):
+    """spec of a RayCronJob."""
+
+    job_template: JobSpec
+    schedule: str = ""
+    suspend: bool | None = None
+
+
+class RayCronJob(AnyWorkload):
+    """One RayCronJob."""
+
+    spec: CronJobSpec
+
+
+class ServiceSpec(Struct, gc=False, rename="camel"):
+    """spec of a RayService."""
+
+    ray_cluster_config: ClusterSpec
+    suspend: bool | None = None
+
+
+class RayService(AnyWorkload):
+    """One RayService."""
+
+    spec: ServiceSpec
+
+
 def _cluster(name: str, spec: ClusterSpec) -> Made:
     def labels(kind: str, group: str) -> dict[str, str]:
         return {"ray.io/cluster": name, "ray.io/node-type": kind, "ray.io/group": group}
@@ -107,12 +137,23 @@ def _head(spec: ClusterSpec) -> Template:
     return structs.replace(template, spec=pod)
 
 
-def _job(name: str, written: RayJob) -> Made:
+def _service(name: str, written: RayService) -> Made:
+    """Return the pods of its first cluster; an upgrade makes a second one beside it."""
+    made = _cluster(name, written.spec.ray_cluster_config)
+    return structs.replace(made, is_suspended=made.is_suspended or bool(written.spec.suspend))
+
+
+def _cron_job(name: str, written: RayCronJob) -> Made:
+    spec = written.spec
+    made = _job(name, spec.job_template)
+    return structs.replace(made, is_suspended=made.is_suspended or bool(spec.suspend), schedule=spec.schedule)
+
+
+def _job(name: str, spec: JobSpec) -> Made:
     """Return the pods of its cluster, and the one that submits it: in a Job, beside the head, or none.
 
     Mirrors `getSubmitterTemplate` and `GetDefaultSubmitterContainer`.
     """
-    spec = written.spec
     mode = spec.submission_mode or "K8sJobMode"
     sets: list[Set] = []
     if spec.ray_cluster_spec is not None:
@@ -141,5 +182,7 @@ def _workers(group: WorkerGroup) -> int:
 
 FAMILIES = (
     WorkloadKind("ray.io", "RayCluster", RayCluster, lambda name, written: _cluster(name, written.spec)),
-    WorkloadKind("ray.io", "RayJob", RayJob, _job),
+    WorkloadKind("ray.io", "RayJob", RayJob, lambda name, written: _job(name, written.spec)),
+    WorkloadKind("ray.io", "RayCronJob", RayCronJob, _cron_job),
+    WorkloadKind("ray.io", "RayService", RayService, _service),
 )

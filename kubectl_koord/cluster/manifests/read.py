@@ -16,7 +16,7 @@ from kubectl_koord.cluster.manifests.documents import Document, Head
 from kubectl_koord.cluster.manifests.families import FAMILIES, OBJECTS
 from kubectl_koord.cluster.manifests.names import Names, checked_namespace
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
-from kubectl_koord.cluster.manifests.workload import Made, Set, TemplateSpec, WorkloadKind
+from kubectl_koord.cluster.manifests.workload import Based, Made, Set, TemplateSpec, WorkloadKind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
 from kubectl_koord.cluster.objects.koordinator import gangs, scheduler
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
@@ -49,7 +49,7 @@ class _Workload(Struct, frozen=True):
     title: str
     kind: str
     meta: Meta
-    made: Callable[[], Made] | None
+    made: Callable[[Collector], Made] | None
     spec: TemplateSpec | None = None
 
 
@@ -74,11 +74,12 @@ class Manifests:
         self._assumed: list[str] = []
         self._of_others: list[str] = []
         self._suspended: list[str] = []
+        self._scheduled: list[tuple[str, str]] = []
         self._own_priority: dict[str, None] = {}
         self._pods: dict[str, None] = {}
         self._pool = PodPool()
         self._count = 0
-        self._is_shape = self._asks_parts = False
+        self._is_shape = self._asks_parts = self._reads_runtimes = False
         self._classless: set[str] = set()
         self._names = Names()
         self._profiles: tuple[str, ...] = ()
@@ -114,7 +115,8 @@ class Manifests:
     @property
     def more_kinds(self) -> tuple[str, ...]:
         """What is to be read for the manifests, besides what is read for any pods."""
-        return (*kinds.MANIFEST_KINDS, *(kinds.WEBHOOK_KINDS if self._asks_parts else ()))
+        of_parts = kinds.WEBHOOK_KINDS if self._asks_parts or self._reads_runtimes else ()
+        return (*kinds.MANIFEST_KINDS, *of_parts, *(kinds.TRAIN_JOB_KINDS if self._reads_runtimes else ()))
 
     def submitted(self) -> Submitted:
         """Return which pods were submitted; there are none before they were joined with a cluster."""
@@ -125,6 +127,7 @@ class Manifests:
             is_filled=True,
             of_others=tuple(self._of_others),
             suspended=tuple(self._suspended),
+            scheduled=tuple(self._scheduled),
             own_priority=tuple(self._own_priority),
             is_mutated=not self._is_shape,
             asks_parts=self._asks_parts,
@@ -153,7 +156,7 @@ class Manifests:
             if workload.spec is not None:
                 self._join_pod(made_in, workload, workload.spec, moment)
             elif workload.made is not None:
-                self._join_made(made_in, workload, workload.made(), moment)
+                self._join_made(made_in, workload, workload.made(collector), moment)
 
     def _take(self, document: Document) -> None:
         try:
@@ -188,10 +191,27 @@ class Manifests:
     def _take_workload(self, title: str, head: Head, family: WorkloadKind, value: Any) -> None:  # noqa: ANN401
         written = msgspec.convert(value, family.wire_type)
         meta = self._placed(title, head, written.metadata)
-        for one in family.made(meta.name, written).sets:
+        if family.basis is None:
+            self._count_sets(title, family.made(meta.name, written))
+            self._workloads.append(_Workload(title, head.kind, meta, lambda _: family.made(meta.name, written)))
+            return
+        basis = family.basis(meta.namespace or "", written)
+        self._reads_runtimes = True
+
+        def made(collector: Collector) -> Made:
+            based = Based(written, collector.values(basis.kind).get(basis.key))
+            try:
+                self._count_sets(title, family.made(meta.name, based))
+                return family.made(meta.name, based)
+            except msgspec.ValidationError as problem:
+                raise KoordError(f"{title}: {basis.kind.name} {basis.key}: {problem}") from None
+
+        self._workloads.append(_Workload(title, head.kind, meta, made))
+
+    def _count_sets(self, title: str, made: Made) -> None:
+        for one in made.sets:
             self._counted(title, max(one.count, 1))  # a set without pods takes time, too
             self._asks_parts = self._asks_parts or cards.asks_parts(one.template.spec)
-        self._workloads.append(_Workload(title, head.kind, meta, lambda: family.made(meta.name, written)))
 
     def _placed(self, title: str, head: Head, meta: Meta) -> Meta:
         """Return the metadata with the name and the namespace that the object would have."""
@@ -232,6 +252,8 @@ class Manifests:
             in_operators_group |= self._join_set(made_in, workload, one, moment, made)
         if made.is_suspended:
             self._suspended.append(f"{workload.kind}/{meta.name}")
+        if made.schedule:
+            self._scheduled.append((f"{workload.kind}/{meta.name}", made.schedule))
         if in_operators_group and key not in collector.values(kinds.POD_GROUP):
             own = Meta(name=meta.name, namespace=meta.namespace, annotations=meta.annotations)
             collector.add(kinds.POD_GROUP.name, gangs.PodGroup(own, gangs.PodGroupSpec(min_member=made.minimum)))
@@ -248,12 +270,13 @@ class Manifests:
             creation_timestamp=moment,
             owner_references=[Owner(workload.kind, workload.meta.name, controller=True)],
         )
-        named = one.template.spec.scheduler_name or one.scheduler
+        first = self._profiles[0]
+        named = one.template.spec.scheduler_name or (first if one.scheduler is None else one.scheduler)
         is_made = made.minimum is not None and not (made.of_another and named in self._profiles)
         joins = is_made and not gangs.gang_of(meta)[0]
         if joins:
             meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
-        filler = one.scheduler or (self._profiles[0] if joins else "")  # an operator that makes PodGroups fills in both
+        filler = named or (first if joins else "")  # an operator that makes PodGroups fills in both
         pod = completed(made_in, workload.title, meta, one.template.spec, Filler(filler, one.priority_class))
         for name in one.names():
             is_taken = f"{meta.namespace}/{name}" in self._pods  # by a pod of another workload

@@ -89,8 +89,8 @@ def _of_job_set(written: JobSet, job: JobTemplate) -> Iterator[PodUnevaluated]:
         yield PodSetting("volume-claim-policy")
 
 
-def _job_set(name: str, written: JobSet) -> Made:
-    """Return its pods: `NAME-REPLICATEDJOB-JOB-INDEX`."""
+def made_of_job_set(name: str, written: JobSet) -> Made:
+    """Return the pods of a JobSet: `NAME-REPLICATEDJOB-JOB-INDEX`."""
     sets = (
         Set(
             one.template.spec.template,
@@ -127,6 +127,6 @@ def _leader_worker_set(name: str, written: LeaderWorkerSet) -> Made:
 
 
 FAMILIES = (
-    WorkloadKind("jobset.x-k8s.io", "JobSet", JobSet, _job_set),
+    WorkloadKind("jobset.x-k8s.io", "JobSet", JobSet, made_of_job_set),
     WorkloadKind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", LeaderWorkerSet, _leader_worker_set),
 )

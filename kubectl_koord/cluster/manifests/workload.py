@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Meta as Bounds
 from msgspec import Struct, field, structs
 
+from kubectl_koord.cluster.kind import Kind
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.fields import Container, PodSpec
@@ -51,7 +52,8 @@ class AnyWorkload(Struct):
 class Set(Struct, frozen=True):
     """Pods of one template: so many, `STEM-NUMBER` each, and what they have besides the template.
 
-    `scheduler` and `priority_class` are what their controller fills in where the template names none. `claims` are
+    `scheduler` and `priority_class` are what their controller fills in where the template names none; where it is not
+    known which scheduler that is, None. `claims` are
     templates of volume claims, of which each pod gets its own. `unevaluated` is what its controller adds that is not
     evaluated.
     """
@@ -61,7 +63,7 @@ class Set(Struct, frozen=True):
     count: int
     first: int = 0
     labels: Mapping[str, str] = {}
-    scheduler: str = ""
+    scheduler: str | None = ""
     priority_class: str = ""
     claims: tuple[PersistentVolumeClaim, ...] = ()
     unevaluated: tuple[PodUnevaluated, ...] = ()
@@ -76,7 +78,8 @@ class Made(Struct, frozen=True):
 
     `minimum` is the minMember of the PodGroup that the workload's operator makes and names like it, for pods that are
     in no other; None where it makes none. One that is `of_another` scheduler counts for pods of that alone. While a
-    workload `is_suspended`, its controller makes no pods. `claims` are made once, for all pods.
+    workload `is_suspended`, its controller makes no pods. `claims` are made once, for all pods. With a `schedule` they
+    are those of one run.
     """
 
     sets: Iterable[Set]
@@ -84,6 +87,7 @@ class Made(Struct, frozen=True):
     of_another: bool = False
     is_suspended: bool = False
     claims: tuple[PersistentVolumeClaim, ...] = ()
+    schedule: str = ""
 
 
 def number(written: int | None, default: int = 1) -> int:
@@ -95,10 +99,28 @@ Expand: TypeAlias = Callable[[str, Any], Made]
 """Returns what is made of a workload with a name and what was decoded of it."""
 
 
+class Basis(Struct, frozen=True):
+    """An object that a workload is made from besides its own: its kind, and its key among these."""
+
+    kind: Kind[Any, Any]
+    key: str
+
+
+class Based(Struct, frozen=True):
+    """What was decoded of a workload, and of its basis, None where that was not read."""
+
+    written: Any
+    basis: Any
+
+
 class WorkloadKind(Struct, frozen=True):
-    """One kind of workload: its API group and kind, the fields that are read, and what is made of them."""
+    """One kind of workload: its API group and kind, the fields that are read, and what is made of them.
+
+    Where it has a `basis`, that returns it of a namespace and what was decoded, and `made` gets a `Based`.
+    """
 
     group: str
     kind: str
     wire_type: Any
     made: Expand
+    basis: Callable[[str, Any], Basis] | None = None

@@ -256,6 +256,8 @@ def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[Pending
         yield Notice("priority-without-class", sentences.own_priority(submitted.own_priority))
     if submitted.suspended:
         yield Notice("suspended", sentences.suspended(submitted.suspended))
+    if submitted.scheduled:
+        yield Notice("scheduled", sentences.scheduled(submitted.scheduled))
     if submitted.skipped:
         yield Notice("kinds-skipped", sentences.skipped(submitted.skipped))
     if submitted.assumed:

@@ -57,3 +57,9 @@ def suspended(workloads: Sequence[str]) -> str:
     """Return which workloads make no pods before they are resumed."""
     told = "is suspended, and makes no pods" if len(workloads) == 1 else "are suspended, and make no pods"
     return f"{listed(workloads)} {told} before somebody resumes {'it' if len(workloads) == 1 else 'them'}."
+
+
+def scheduled(workloads: Sequence[tuple[str, str]]) -> str:
+    """Return when workloads make pods, for which the answer is as if that were now."""
+    told = [f"{name} at '{schedule}'" for name, schedule in workloads]
+    return f"pods are made on a schedule: {listed(told)}. The answer is for pods that are made now."

@@ -174,6 +174,27 @@ ALL = [
         ),
         {"x-head-0": LAUNCHER},
     ),
+    (
+        workload("batch/v1", "CronJob", {"jobTemplate": {"spec": {"parallelism": 2, "template": template()}}}),
+        dict.fromkeys(("x-0", "x-1"), TORCH),
+    ),
+    (
+        workload("ray.io/v1", "RayService", {"rayClusterConfig": {"headGroupSpec": {"template": template(1, 0)}}}),
+        {"x-head-0": LAUNCHER},
+    ),
+    (
+        workload(
+            "ray.io/v1",
+            "RayCronJob",
+            {
+                "jobTemplate": {
+                    "submissionMode": "HTTPMode",
+                    "rayClusterSpec": {"headGroupSpec": {"template": template(1, 0)}},
+                }
+            },
+        ),
+        {"x-head-0": LAUNCHER},
+    ),
 ]
 
 
@@ -187,6 +208,52 @@ def test_a_workload_makes_its_pods_in_the_gang_of_its_templates(
     assert {pod.gang for pod in snapshot.pending} == {"team/g"}
     assert {pod.owner for pod in snapshot.pending} == {f"{manifest['kind']}/x"}
     assert {pod.scheduler for pod in snapshot.pending} == {"koord-scheduler"}
+
+
+HEAD = {"headGroupSpec": {"template": template()}}
+RUN = {"spec": replicas(None)}
+
+
+@pytest.mark.parametrize(
+    ("written", "suspended"),
+    [
+        (workload("batch/v1", "CronJob", {"schedule": "0 2 * * *", "jobTemplate": RUN}), False),
+        (workload("batch/v1", "CronJob", {"schedule": "0 2 * * *", "jobTemplate": RUN, "suspend": True}), True),
+        (
+            workload(
+                "batch/v1",
+                "CronJob",
+                {"schedule": "0 2 * * *", "jobTemplate": {"spec": {**replicas(None), "suspend": True}}},
+            ),
+            True,
+        ),
+        (
+            workload("ray.io/v1", "RayCronJob", {"schedule": "0 2 * * *", "jobTemplate": {"rayClusterSpec": HEAD}}),
+            False,
+        ),
+        (
+            workload(
+                "ray.io/v1",
+                "RayCronJob",
+                {"schedule": "0 2 * * *", "jobTemplate": {"rayClusterSpec": HEAD}, "suspend": True},
+            ),
+            True,
+        ),
+    ],
+    ids=range(5),
+)
+def test_the_schedule_of_a_workload_is_told_and_whether_it_is_suspended(
+    submit: Submit, written: dict[str, Any], *, suspended: bool
+) -> None:
+    submitted = submit(written)[1]
+    own = f"{written['kind']}/x"
+    assert (submitted.scheduled, submitted.suspended) == (((own, "0 2 * * *"),), (own,) if suspended else ())
+
+
+@pytest.mark.parametrize("suspended", [True, False])
+def test_a_ray_service_is_suspended_as_a_whole(submit: Submit, *, suspended: bool) -> None:
+    written = workload("ray.io/v1", "RayService", {"rayClusterConfig": HEAD, "suspend": suspended})
+    assert submit(written)[1].suspended == (("RayService/x",) if suspended else ())
 
 
 @pytest.mark.parametrize(("policy", "minimum"), [({"minAvailable": 2}, 2), ({}, 3)])

@@ -66,10 +66,10 @@ def command(
 ) -> None:
     """Show whether a job would be placed before it is submitted, whom it would preempt, and what is short.
 
-    Pods are read from PodGroups, Pods, Jobs, StatefulSets, Deployments, ReplicaSets, PyTorchJobs, TFJobs, MPIJobs,
-    RayClusters, RayJobs, JobSets, LeaderWorkerSets and Volcano Jobs, as their controllers would make them, and with
-    what LimitRanges, RuntimeClasses and ClusterColocationProfiles change. They take the place of objects of the same
-    name; status and nodeName do not count.
+    Pods are read from PodGroups, Pods, Jobs, CronJobs, StatefulSets, Deployments, ReplicaSets, PyTorchJobs, TFJobs,
+    MPIJobs, TrainJobs, RayClusters, RayJobs, RayCronJobs, RayServices, JobSets, LeaderWorkerSets, SparkApplications
+    and Volcano Jobs, as their controllers would make them, and with what LimitRanges, RuntimeClasses and
+    ClusterColocationProfiles change. They take the place of objects of the same name; status and nodeName do not count.
     """
     from kubectl_koord.cluster.manifests.completed import Overrides
     from kubectl_koord.cluster.manifests.read import Manifests
