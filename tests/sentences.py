@@ -17,8 +17,10 @@ from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.topology import propose, topology_plan
 from kubectl_koord.changes.values import WantedSettings
 from kubectl_koord.cli.commands.explain import shipped_manual
+from kubectl_koord.cli.options import repeated, take_globals
 from kubectl_koord.cli.verbs import reading
 from kubectl_koord.cluster import rbac
+from kubectl_koord.cluster.api.connection import take_connection
 from kubectl_koord.cluster.manifests.completed import Overrides
 from kubectl_koord.cluster.manifests.read import Manifests
 from kubectl_koord.cluster.objects.koordinator import summaries
@@ -50,6 +52,7 @@ from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
 from kubectl_koord.simulation.shapes import parsed
+from kubectl_koord.wording.aiming import Aim
 from tests.conformance import PLAIN, read_cases, snapshot_of
 
 ROOT = Path(__file__).parents[1]
@@ -215,14 +218,20 @@ def golden() -> dict[Path, str]:
         cluster = line.partition("--snapshot ")[2].partition(".")[0] or "demo"
         for name, style in STYLES.items():
             path = GOLDEN / f"{cluster}.{name}.txt"
-            screen = f"$ kubectl koord {line}\n{text(report, style=style, topo_options=options)}\n"
+            screen = f"$ kubectl koord {line}\n{text(report, style=style, topo_options=options, aim=_aim(line))}\n"
             files[path] = files.get(path, "") + screen
     demo = offline.demo("1.8")
     job = _subject(demo, "train/one-short")
     files[GOLDEN / "snapshot.txt"] = f"$ kubectl koord snapshot -o cluster.json.gz\n{_of_snapshot()}"
-    files[GOLDEN / "one-short.html"] = to_hand_on(why(demo, job), "html")
+    files[GOLDEN / "one-short.html"] = to_hand_on(why(demo, job), "html", aim=_aim("--demo"))
     files[GOLDEN / "one-short.svg"] = to_hand_on(topo(demo, job), "svg", topo_options=TopoOptions(nodes=True))
     return files
+
+
+def _aim(line: str) -> Aim:
+    """Return where the commands of a screen go."""
+    connection, words = take_connection(line.split())
+    return repeated(take_globals(words)[0], connection)
 
 
 def _of_snapshot() -> str:

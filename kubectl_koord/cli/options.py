@@ -1,10 +1,14 @@
 """The options that stand before or after any verb, taken from the command line before Typer sees it."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_koord.cli.command_words import writes_file
+from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.wording.aiming import Aim
 
 FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=", "html", "svg")
 DOCUMENTS = ("html", "svg")
@@ -88,6 +92,21 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
             rest.append(word)
     file = _file(found["output"]) if writes_file(rest) else ""
     return _checked(found, demo=demo)._replace(recursive=recursive, file=file), rest
+
+
+def repeated(chosen: Globals, connection: Connection) -> "Aim":
+    """Return the options that chose the cluster, for the commands that are printed; no secret is among them."""
+    from kubectl_koord.wording.aiming import Aim, for_recorded, not_repeated
+
+    said = {"koordinator-version": chosen.version, "koordinator-namespace": chosen.home}
+    ours = [f"--{name}={value}" for name, value in said.items() if value]
+    if not chosen.is_live:
+        files = [f"--snapshot={name}" for name in chosen.snapshots]
+        every = (*(files or ["--demo"]), *(["--recursive"] if chosen.recursive else []), *ours)
+        return Aim((), every, for_recorded(chosen.snapshots))
+    flags = connection.of_target()
+    secrets = connection.secrets()
+    return Aim(flags, (*flags, *ours), not_repeated(secrets) if secrets else "")
 
 
 def check_output(chosen: Globals, verb: str) -> None:

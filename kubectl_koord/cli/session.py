@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from kubectl_koord.render.structured import Report
     from kubectl_koord.reports.jobs.gangs import GangsReport
     from kubectl_koord.reports.jobs.pending import PendingGangsReport
+    from kubectl_koord.wording.aiming import Aim
 
+R = TypeVar("R", bound="Report")
 L = TypeVar("L", "PendingGangsReport", "GangsReport")
 _PARAGRAPH = "\n\n"
 EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2}
@@ -236,24 +238,43 @@ class Session:
         Of several reports, one after the other, each is a line of JSON or a YAML document of its own.
         """
         from kubectl_koord.cli.output import formats
-        from kubectl_koord.render import show, structured
+        from kubectl_koord.render import aimed, show, structured
         from kubectl_koord.render.shown import EVERYTHING
 
         self.exit_code = EXIT_CODES[report.verdict]
+        report, aim = self._named(report), self.aim()
         report = self.listing.applied(report, as_text=self.options.is_page)
         if self.options.is_text:
             shown = EVERYTHING if self.everything else None
-            text = show.text(report, style=self.style(), topo_options=topo, shown=shown, columns=self._columns())
+            columns = self._columns()
+            text = show.text(report, style=self.style(), topo_options=topo, shown=shown, columns=columns, aim=aim)
         elif self.options.output in DOCUMENTS:
-            text = show.to_hand_on(report, self.options.output, topo_options=topo, columns=self._columns())
+            columns = self._columns()
+            text = show.to_hand_on(report, self.options.output, topo_options=topo, columns=columns, aim=aim)
         elif more_follow and self.options.output in {"json", "yaml"}:
-            is_json = self.options.output == "json"
+            report, is_json = aimed.report(report, aim), self.options.output == "json"
             text = structured.to_json_line(report) if is_json else "---\n" + structured.to_yaml(report)
         else:
-            text = formats.printed(report, self.options.output)
+            text = formats.printed(aimed.report(report, aim), self.options.output)
             if not text and report.verdict == "unknown":
                 self._say_why(report)
         write(text)
+
+    def _named(self, report: "R") -> "R":
+        """Return a report with the names that the kubeconfig has for the cluster that was read."""
+        if self.transport is None:
+            return report
+        from kubectl_koord.render import aimed
+
+        with contextlib.suppress(KoordError):  # whatever was to be known is known without them
+            return aimed.named(report, *self.transport.target())
+        return report
+
+    def aim(self) -> "Aim":
+        """Return what commands have to say to reach what this run reads."""
+        from kubectl_koord.cli.options import repeated
+
+        return repeated(self.options, self.connection)
 
     def _say_why(self, report: "Report") -> None:
         """Tell on standard error why nothing was found: the beginning of what is shown to people."""

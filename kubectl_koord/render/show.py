@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from kubectl_koord.explain.jobs.progress import ProgressNote
+from kubectl_koord.render import aimed
 from kubectl_koord.render.document import USUAL, Block, Columns, Line, printed
 from kubectl_koord.render.lines import VERDICT_STYLE
 from kubectl_koord.render.pages import (
@@ -34,6 +35,7 @@ from kubectl_koord.reports.jobs.preemption import PreemptReport
 from kubectl_koord.reports.operation.difference import DiffReport
 from kubectl_koord.reports.operation.doctor import DoctorReport
 from kubectl_koord.reports.operation.scheduler import SchedulerLogReport, SchedulerReport
+from kubectl_koord.wording.aiming import HERE, Aim
 from kubectl_koord.wording.answers.version import version_lines
 from kubectl_koord.wording.basis import read_at
 
@@ -66,6 +68,7 @@ def text(
     topo_options: TopoOptions | None = None,
     shown: Shown | None = None,
     columns: Columns = USUAL,
+    aim: Aim = HERE,
 ) -> str:
     """Return the report as text for a person or a pipe, ending with a line break.
 
@@ -75,16 +78,24 @@ def text(
         topo_options: what only `topo` can be asked.
         shown: how much of it; by default what suits a screen on a terminal, and everything elsewhere.
         columns: which columns listings have.
+        aim: where its commands go.
 
     """
     if shown is None:
         shown = ON_A_SCREEN if style.width and not isinstance(report, _WHOLE) else EVERYTHING
     height = style.height if not isinstance(report, Explanation | Explanations) else 0
-    page = printed(_page(report, topo_options or TopoOptions(), shown, columns), columns)
+    page = aimed.page(printed(_page(report, topo_options or TopoOptions(), shown, columns), columns), aim)
     return _written(page, style, height=height, names=shown.few)
 
 
-def to_hand_on(report: Report, form: str, *, topo_options: TopoOptions | None = None, columns: Columns = USUAL) -> str:
+def to_hand_on(
+    report: Report,
+    form: str,
+    *,
+    topo_options: TopoOptions | None = None,
+    columns: Columns = USUAL,
+    aim: Aim = HERE,
+) -> str:
     """Return the report as a document that is whole in itself: all there is, and the moment at which it was so.
 
     Args:
@@ -92,10 +103,11 @@ def to_hand_on(report: Report, form: str, *, topo_options: TopoOptions | None = 
         form: `html` or `svg`.
         topo_options: what only `topo` can be asked.
         columns: which columns listings have.
+        aim: where its commands go.
 
     """
     options = topo_options or TopoOptions()
-    page = [*printed(_page(report, options, EVERYTHING, columns), columns), *_read(report)]
+    page = [*aimed.page(printed(_page(report, options, EVERYTHING, columns), columns), aim), *_read(report)]
     if form == "svg" and isinstance(report, TopologyReport):
         from kubectl_koord.render.web.svg import to_svg  # noqa: PLC0415 - needed for this format alone
 

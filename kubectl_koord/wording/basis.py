@@ -41,15 +41,22 @@ def none_in_input(kinds: Iterable[str]) -> str:
 
 
 def evaluated_as(basis: Basis, facts: Iterable[str] = ()) -> str:
-    """Return the facts counted, and whose behaviour the answer reproduces."""
+    """Return the facts counted, whose behaviour the answer reproduces, and of which cluster it is."""
     by = f"Evaluated as Koordinator {basis.koordinator_version} ({basis.version_from})"
-    return ". ".join(filter(None, ["; ".join(filter(None, facts)), by]))
+    return ". ".join(filter(None, ["; ".join(filter(None, facts)), by, named(basis)]))
+
+
+def named(basis: Basis) -> str:
+    """Return the names that the kubeconfig has for the cluster, empty where it has none."""
+    if not basis.context:
+        return f"Cluster {basis.cluster}" if basis.cluster else ""
+    return ", ".join(filter(None, [f"Context {basis.context}", basis.cluster and f"cluster {basis.cluster}"]))
 
 
 def read_at(basis: Basis) -> str:
     """Return what was read, and when."""
     source = {"file": "a file", "demo": "the demo cluster"}.get(basis.source, f"the {basis.source}")
-    return f"Read from {source} at {basis.moment}"
+    return ". ".join(filter(None, [f"Read from {source} at {basis.moment}", named(basis)]))
 
 
 def warning(notice: Notice) -> str:

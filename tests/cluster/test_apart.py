@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_koord.cluster import source
-from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.connection import Connection, Target
 from kubectl_koord.cluster.api.limits import Deadline, Limits
 from kubectl_koord.cluster.api.transport import Interrupted, Reply, Stream, TooLate
 from kubectl_koord.cluster.bounds import Bounds, Meter, TooLargeError, resident
@@ -98,6 +98,9 @@ class Server(Closing):
         raise NotImplementedError
 
     def server(self) -> str:
+        raise NotImplementedError
+
+    def target(self) -> Target:
         raise NotImplementedError
 
     def close(self) -> None:

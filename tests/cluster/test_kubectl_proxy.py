@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.api.connect import connect, find_kubectl, target
+from kubectl_koord.cluster.api.connect import connect, find_kubectl
 from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.context import NamespaceLookup
 from kubectl_koord.cluster.api.kubectl import proxy, startup
 from kubectl_koord.cluster.api.limits import Limits
 from kubectl_koord.cluster.api.replies import failure
@@ -325,4 +326,4 @@ def test_a_kubectl_that_does_not_tell_the_target_in_time_is_not_waited_for(
     script.chmod(0o755)
     monkeypatch.setenv("KUBECTL_PATH", str(script))
     with pytest.raises(KoordError, match="did not answer in time"):
-        target(Connection(request_timeout=0.01))
+        NamespaceLookup(str(script), Connection(request_timeout=0.01)).target()

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.api.connect import connect, target
-from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.context import Target
+from kubectl_koord.cluster.api.connect import connect
+from kubectl_koord.cluster.api.connection import Connection, Target
 from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.cluster.api.transport import USER_AGENT, Unsent, is_loopback
 from kubectl_koord.errors import KoordError
@@ -287,14 +286,10 @@ def test_the_namespace_is_the_flags_then_the_contexts_then_default(
 
 
 @pytest.mark.usefixtures("server")
-def test_the_target_is_named_as_the_kubeconfig_names_it_or_by_the_flag_that_beats_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert target(Connection()) == Target("test", "test")
-    assert target(Connection(("--context=test", "--cluster=other"))) == Target("other", "test")
-    assert target(Connection(("--cluster=other", "--server=http://x"))) == Target("http://x", "test")
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    assert target(Connection()) == Target()
+def test_the_target_is_named_as_the_kubeconfig_names_it_or_by_the_flag_that_beats_it(reach: Reach) -> None:
+    assert reach().target() == Target("test", "test")
+    assert reach("--context=test", "--cluster=test").target() == Target("test", "test")
+    assert reach("--server=http://x").target() == Target("http://x", "test")
 
 
 def test_closing_twice_and_closing_unused_is_fine(server: ApiServer) -> None:

@@ -26,8 +26,13 @@ def test_the_base_of_the_image_is_for_the_builder_to_name() -> None:
     assert "USER 65532:65532" in IMAGE
 
 
+@pytest.mark.parametrize("files", ["one", "one:another", ""])
 @pytest.mark.parametrize("name", K9S)
-def test_a_plugin_of_k9s_calls_a_verb_with_flags_that_it_has_and_splits_no_name(name: str, tmp_path: Path) -> None:
+def test_a_plugin_of_k9s_calls_a_verb_with_flags_that_it_has_and_splits_no_name(
+    name: str, files: str, tmp_path: Path
+) -> None:
+    (tmp_path / "one").write_text("")
+    given = {**GIVEN, "$KUBECONFIG": files and f"{tmp_path}/{files}"}
     plugin = K9S[name]
     assert set(plugin) == {"shortCut", "description", "scopes", "command", "background", "args"}
     told = tmp_path / "told"
@@ -35,7 +40,7 @@ def test_a_plugin_of_k9s_calls_a_verb_with_flags_that_it_has_and_splits_no_name(
         (tmp_path / program).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / program).chmod(0o755)
     words = list(plugin["args"])
-    for variable, value in GIVEN.items():
+    for variable, value in given.items():
         words = [word.replace(f"{variable}/", f"{value}/") if word != variable else value for word in words]
         words = [word.removesuffix(variable) + value if word.endswith(variable) else word for word in words]
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
@@ -45,6 +50,7 @@ def test_a_plugin_of_k9s_calls_a_verb_with_flags_that_it_has_and_splits_no_name(
     _, left = take_globals(others)
     assert koord == "koord"
     assert connection.value("context") == GIVEN["$CONTEXT"]
+    assert connection.value("kubeconfig") == (given["$KUBECONFIG"] if files == "one" else "")
     flags = [word.partition("=")[0] for word in left if word.startswith("-")]
     assert set(flags) <= set(VERBS[verb].flags)
     (subject,) = [word for word in left if not word.startswith("-")]
@@ -54,7 +60,7 @@ def test_a_plugin_of_k9s_calls_a_verb_with_flags_that_it_has_and_splits_no_name(
 def test_keys_of_k9s_plugins_do_not_meet_in_one_view() -> None:
     keys = [(scope, plugin["shortCut"]) for plugin in K9S.values() for scope in plugin["scopes"]]
     assert len(set(keys)) == len(keys)
-    assert all(shlex.split(plugin["args"][1])[0] == "kubectl" for plugin in K9S.values())
+    assert all(shlex.split(plugin["args"][1].splitlines()[-1])[0] == "kubectl" for plugin in K9S.values())
 
 
 def test_the_bundle_takes_care_of_signals_before_pyinstaller_prepares_anything() -> None:

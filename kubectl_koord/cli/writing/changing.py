@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.cluster.api.context import Target
+    from kubectl_koord.cluster.api.connection import Target
     from kubectl_koord.reports.change import ChangePlan
 
 DRY_RUNS = ("none", "client", "server")
@@ -97,7 +97,6 @@ def _tell_the_end(session: "Session", done: "ChangePlan", *, shown_before: bool)
 def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     from msgspec import structs
 
-    from kubectl_koord.cluster.api.connect import target
     from kubectl_koord.render import show
     from kubectl_koord.render.escape import harmless
     from kubectl_koord.wording.words import count
@@ -107,7 +106,7 @@ def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     sys.stderr.write(show.text(before, style=session.style(sys.stderr)))
     namespaces = {change.object.namespace for change in planned.changes}
     leaving.say(f"\n{leaving.NOTHING_SENT}")
-    sys.stderr.write(harmless(f"Change {objects}{_place(target(session.connection), namespaces)}? [y/N] "))
+    sys.stderr.write(harmless(f"Change {objects}{_place(session.live_transport().target(), namespaces)}? [y/N] "))
     sys.stderr.flush()
     _until_typed()
     answer = sys.stdin.readline()

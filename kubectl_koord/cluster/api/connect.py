@@ -2,9 +2,7 @@
 
 import os
 
-from kubectl_koord.cluster.api import context
 from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.context import Target
 from kubectl_koord.cluster.api.kubectl import proxy
 from kubectl_koord.cluster.api.limits import Notify
 from kubectl_koord.cluster.api.transport import Transport
@@ -27,23 +25,6 @@ def connect(connection: Connection, *, writes: bool, notify: Notify | None = Non
     from kubectl_koord.cluster.api.direct import client  # noqa: PLC0415 - start-up time
 
     return client.start(connection, writes=writes, notify=notify)
-
-
-def target(connection: Connection) -> Target:
-    """Return which cluster is meant: by the server or cluster of a flag, else as the context has it.
-
-    Raises:
-        KoordError: when the kubeconfig cannot be read.
-
-    """
-    if kubectl := find_kubectl():
-        found = context.target(kubectl, connection)
-    else:
-        from kubectl_koord.cluster.api.direct import kubeconfig  # noqa: PLC0415 - start-up time
-
-        found = kubeconfig.target(connection)
-    given = connection.value("server") or connection.value("cluster")
-    return found._replace(cluster=given or found.cluster)
 
 
 def find_kubectl() -> str:

@@ -34,6 +34,9 @@ FLAGS_WITH_VALUE = frozenset(
     }
 )
 FLAGS_WITHOUT_VALUE = frozenset({"disable-compression", "insecure-skip-tls-verify", "match-server-version"})
+_OF_TARGET = FLAGS_WITH_VALUE - {"cache-dir", "namespace", "password", "request-timeout", "token", "username", "v"}
+_REPEATABLE = frozenset({"as-group", "as-user-extra"})
+_SECRET = frozenset({"password", "token", "username"})
 SHORT_FLAGS = {"n": "namespace", "s": "server", "v": "v"}
 _VERBOSITY = "--v="
 
@@ -47,6 +50,13 @@ _BAD_TIMEOUT = (
     "error: Invalid timeout value. Timeout must be a single integer in seconds, or an integer "
     "followed by a corresponding time unit (e.g. 1s | 2m | 3h)"
 )
+
+
+class Target(NamedTuple):
+    """Which cluster is meant, by the names of the kubeconfig; each is empty where there is none."""
+
+    cluster: str = ""
+    context: str = ""
 
 
 class Connection(NamedTuple):
@@ -68,6 +78,24 @@ class Connection(NamedTuple):
         """Return the last value given for a flag such as `context`, empty when not given."""
         prefix = f"--{name}="
         return next((flag[len(prefix) :] for flag in reversed(self.flags) if flag.startswith(prefix)), "")
+
+    def of_target(self) -> tuple[str, ...]:
+        """Return the flags that choose the cluster and who asks, the last of each; nothing that is secret."""
+        last = {self._name(flag) if self._name(flag) not in _REPEATABLE else flag: flag for flag in self.flags}
+        chosen = _OF_TARGET | {"insecure-skip-tls-verify"}
+        return tuple(flag for flag in last.values() if self._name(flag) in chosen)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the names of the flags given that no command may repeat."""
+        return tuple(f"--{name}" for name in dict.fromkeys(map(self._name, self.flags)) if name in _SECRET)
+
+    @staticmethod
+    def _name(flag: str) -> str:
+        return flag.removeprefix("--").partition("=")[0]
+
+    def meant(self, found: Target) -> Target:
+        """Return the target of the kubeconfig as the flags have it: a server or cluster that is named counts."""
+        return found._replace(cluster=self.value("server") or self.value("cluster") or found.cluster)
 
 
 def take_connection(argv: Sequence[str]) -> tuple[Connection, list[str]]:

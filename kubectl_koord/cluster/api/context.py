@@ -5,10 +5,9 @@ import select
 import signal
 import threading
 import time
-from typing import NamedTuple
 
 from kubectl_koord import leaving
-from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.connection import Connection, Target
 from kubectl_koord.errors import KoordError
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -16,41 +15,21 @@ DEFAULT = "default"
 
 _SECONDS = 30.0
 _SHORTEST = 5.0  # the limit is for the server; kubectl itself may start slowly on a busy machine
-_WANTED = "-o=jsonpath={.clusters[0].cluster.server} {.contexts[0].context.namespace}"
-_NAMES = '-o=jsonpath={.contexts[0].context.cluster}{"\\n"}{.contexts[0].name}'
-
-
-class Target(NamedTuple):
-    """Which cluster is meant, by the names of the kubeconfig; each is empty where there is none."""
-
-    cluster: str = ""
-    context: str = ""
-
-
-def target(kubectl: str, connection: Connection) -> Target:
-    """Return the names that kubectl knows the current context and its cluster by.
-
-    Raises:
-        KoordError: when kubectl does not answer.
-
-    """
-    view = _ConfigView(kubectl, connection, _NAMES)
-    try:
-        cluster, _, name = view.answer().partition("\n")
-    finally:
-        view.close()
-    return Target(cluster.strip(), name.strip())
+_NAMES = '{.contexts[0].context.cluster}{"\\n"}{.contexts[0].name}'
+_WANTED = f'{{.clusters[0].cluster.server}}{{"\\n"}}{{.contexts[0].context.namespace}}{{"\\n"}}{_NAMES}'
 
 
 class NamespaceLookup:
-    """A `kubectl config view` under way. Threads may share it."""
+    """A `kubectl config view` under way: what the current context says. Threads may share it."""
 
     def __init__(self, kubectl: str, connection: Connection) -> None:
-        """Start kubectl, unless the namespace was given and nobody wants to know the server."""
+        """Start kubectl."""
         self._lock = threading.Lock()
         self._answer = connection.namespace
         self._server = ""
-        self._view = _ConfigView(kubectl, connection, _WANTED) if not self._answer or connection.verbosity else None
+        self._connection = connection
+        self._target = Target()
+        self._view: _ConfigView | None = _ConfigView(kubectl, connection, _WANTED)
 
     def namespace(self) -> str:
         """Return the flag's namespace, else the context's, else the pod's, else `default`.
@@ -60,11 +39,23 @@ class NamespaceLookup:
 
         """
         with self._lock:
+            if not self._answer:
+                self._await()
+            return self._answer
+
+    def target(self) -> Target:
+        """Return which cluster is meant: by the server or cluster of a flag, else as the context has it.
+
+        Raises:
+            KoordError: when kubectl does not answer.
+
+        """
+        with self._lock:
             self._await()
-            return self._answer or DEFAULT
+            return self._connection.meant(self._target)
 
     def server(self) -> str:
-        """Return the address of the context's server, empty where it is not known or was not asked for.
+        """Return the address of the context's server, empty where it is not known.
 
         Raises:
             KoordError: when kubectl does not answer.
@@ -82,7 +73,8 @@ class NamespaceLookup:
 
     def _await(self) -> None:
         if self._view is not None:
-            self._server, _, namespace = self._view.answer().partition(" ")
+            self._server, namespace, cluster, name, *_ = [*self._view.answer().splitlines(), "", "", "", ""]
+            self._target = Target(cluster.strip(), name.strip())
             self._answer = self._answer or namespace.strip() or in_pod() or DEFAULT
             self._view.close()
             self._view = None
@@ -133,7 +125,7 @@ class _ConfigView:
 def _start(kubectl: str, connection: Connection, wanted: str) -> tuple[int, int]:
     """Return the process and the pipe of what it prints."""
     output, child_output = os.pipe()
-    argv = [kubectl, "config", "view", "--minify", wanted, *connection.flags]
+    argv = [kubectl, "config", "view", "--minify", f"-o=jsonpath={wanted}", *connection.flags]
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_DUP2, child_output, 1),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from kubectl_koord.cluster.api.connection import Target
 from kubectl_koord.cluster.api.transport import Body, Reply, Stream, Transport
 from kubectl_koord.cluster.closing import Closing
 
@@ -58,6 +59,10 @@ class ObservedTransport(Closing):
     def server(self) -> str:
         """Return the address of the server."""
         return self._transport.server()
+
+    def target(self) -> Target:
+        """Return which cluster is meant."""
+        return self._transport.target()
 
     def close(self) -> None:
         """Give everything back."""

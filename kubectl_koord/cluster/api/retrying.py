@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.connection import Connection, Target
 from kubectl_koord.cluster.api.limits import Notify, resource_of
 from kubectl_koord.cluster.api.observed import REQUESTS
 from kubectl_koord.cluster.api.replies import asks_to_wait, is_refusal
@@ -96,6 +96,10 @@ class RetryingTransport(Closing):
     def server(self) -> str:
         """Return the address of the server."""
         return self._transport.server()
+
+    def target(self) -> Target:
+        """Return which cluster is meant."""
+        return self._transport.target()
 
     def close(self) -> None:
         """End what is waited for, and give everything back."""

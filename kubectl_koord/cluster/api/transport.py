@@ -8,6 +8,7 @@ from typing import Protocol, Self
 from msgspec import Struct
 
 from kubectl_koord import __version__
+from kubectl_koord.cluster.api.connection import Target
 from kubectl_koord.errors import KoordError
 
 USER_AGENT = f"kubectl-koord/{__version__}"
@@ -123,6 +124,9 @@ class Transport(Protocol):
 
     def server(self) -> str:
         """Return the address of the server, empty where it is not known."""
+
+    def target(self) -> Target:
+        """Return which cluster is meant; raise KoordError when it cannot be read."""
 
     def close(self) -> None:
         """Give everything back: connections, processes, files. May be called twice."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from kubectl_koord.wording.words import count
 
+DETAILS = "Details: "
 NEXT_STEPS = "What to do next"
 CODES = "kubectl koord explain CODE shows what a code means and what to do next."
 OUTCOMES = "Possible outcomes (no object shows which one)"

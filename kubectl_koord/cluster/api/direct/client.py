@@ -12,7 +12,7 @@ from msgspec import structs
 from urllib3.exceptions import HTTPError
 
 from kubectl_koord.cluster.api import limits
-from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.connection import Connection, Target
 from kubectl_koord.cluster.api.direct import addresses, credentials, failures, kubeconfig, tls
 from kubectl_koord.cluster.api.direct.addresses import Way
 from kubectl_koord.cluster.api.direct.body import PIECE, ClientBody, Forbidden
@@ -102,6 +102,15 @@ class ClientTransport(Closing):
     def server(self) -> str:
         """Return the address of the server."""
         return self._server
+
+    def target(self) -> Target:
+        """Return which cluster is meant.
+
+        Raises:
+            KoordError: when the kubeconfig cannot be read.
+
+        """
+        return self._connection.meant(kubeconfig.target(self._connection))
 
     def close(self) -> None:
         """Close the connections."""

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 import msgspec
 from msgspec import Struct, field, structs
 
-from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.context import DEFAULT, SERVICE_ACCOUNT, Target, in_pod
+from kubectl_koord.cluster.api.connection import Connection, Target
+from kubectl_koord.cluster.api.context import DEFAULT, SERVICE_ACCOUNT, in_pod
 from kubectl_koord.errors import KoordError
 
 _LARGEST, _MOST_VALUES = 8 << 20, 200_000

@@ -7,7 +7,7 @@ import socket
 import threading
 
 from kubectl_koord import leaving
-from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.connection import Connection, Target
 from kubectl_koord.cluster.api.context import NamespaceLookup
 from kubectl_koord.cluster.api.kubectl import guard, http1, startup
 from kubectl_koord.cluster.api.kubectl.http1 import SocketBody
@@ -124,6 +124,15 @@ class KubectlProxy(Closing):
 
         """
         return self._server or self._lookup.server()
+
+    def target(self) -> Target:
+        """Return which cluster is meant.
+
+        Raises:
+            KoordError: when kubectl does not answer.
+
+        """
+        return self._lookup.target()
 
     def close(self) -> None:
         """End kubectl, and return when nothing of it is left."""

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from kubectl_koord.model.values import quantity
-from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Table, slim
+from kubectl_koord.render.document import Block, Column, Command, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.pages import moves
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity.place import DomainReport, Drain, JobHere, NodeReport, ReservationHere, WaitingGang
 from kubectl_koord.wording.pages.capacity import place as sentences
-from kubectl_koord.wording.pages.common import more
+from kubectl_koord.wording.pages.common import DETAILS, more
 from kubectl_koord.wording.words import amounts, ranked
 
 _RUNNING = (
@@ -90,7 +90,8 @@ def _rest(report: NodeReport | DomainReport, shown: Shown, nodes: int) -> Iterat
         title = sentences.WAITING if any(gang.slots for gang in report.waiting) else sentences.NO_GANG_FITS
         yield from (EmptyLine(), Line(title, "bold"))
         yield from _listed(_WAITING, [_gang(gang, nodes) for gang in report.waiting], shown)
-        yield Line(sentences.DETAILS, "dim", indent=2)
+        yield Line(sentences.SLOTS, "dim", indent=2)
+        yield Command(sentences.DETAILS, indent=2, label=DETAILS)
     if report.drain is not None:
         yield from (EmptyLine(), Line(sentences.DRAIN, "bold"))
         yield from _drain(report.drain, shown)

@@ -8,6 +8,7 @@ from kubectl_koord.render.pages.capacity.nodes import by_node
 from kubectl_koord.render.pages.jobs import preempt, why
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport
+from kubectl_koord.wording.pages.common import DETAILS
 from kubectl_koord.wording.pages.jobs import fit as sentences
 from kubectl_koord.wording.pages.jobs import why as of_why
 from kubectl_koord.wording.words import command
@@ -29,7 +30,7 @@ def _gang(gang: FitGang, shown: Shown) -> Iterator[Block]:
     yield Line(sentences.verdict(gang), style)
     yield from map(Line, sentences.remarks(gang))
     if gang.cause:
-        yield Command(command("explain", gang.cause.code), label="Details: ")
+        yield Command(command("explain", gang.cause.code), label=DETAILS)
     if gang.domains:
         yield from (EmptyLine(), *why.slots(gang.domains, gang.desired_offer_slot, shown))
     if gang.placement:

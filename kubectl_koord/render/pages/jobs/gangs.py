@@ -1,14 +1,14 @@
 """The page of `gangs`: one row for each."""
 
 from kubectl_koord.engine.tree import NODE_LAYER
-from kubectl_koord.render.document import USUAL, Block, Column, Columns, EmptyLine, Line, Row, Table, slim
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, Command, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.pages import moves
 from kubectl_koord.render.pages.jobs import volcano
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.jobs.gangs import GangRow, GangsReport
 from kubectl_koord.wording.ages import age_at
-from kubectl_koord.wording.pages.common import beyond_limit, more
+from kubectl_koord.wording.pages.common import DETAILS, beyond_limit, more
 from kubectl_koord.wording.pages.jobs import gangs as sentences
 from kubectl_koord.wording.pages.jobs import pending
 
@@ -51,7 +51,7 @@ def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[
     page += [Line(sentences.HOPS, "dim")] if columns.wide and any(item.hops for item in items) else []
     page += moves.migrations(tuple(dict.fromkeys(job for item in items for job in item.migrations)), shown)
     page += volcano.table(report.volcano, shown)
-    page += [EmptyLine(), Line(sentences.DETAILS, "dim")] if any(item.pending for item in items) else []
+    page += [EmptyLine(), Command(sentences.DETAILS, label=DETAILS)] if any(item.pending for item in items) else []
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
 
 

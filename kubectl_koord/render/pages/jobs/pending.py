@@ -3,7 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from kubectl_koord.render.document import USUAL, Block, Column, Columns, EmptyLine, Line, Row, Table, TreeTable, slim
+from kubectl_koord.render.document import (
+    USUAL,
+    Block,
+    Column,
+    Columns,
+    Command,
+    EmptyLine,
+    Line,
+    Row,
+    Table,
+    TreeTable,
+    slim,
+)
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.pages.jobs import volcano
 from kubectl_koord.render.shown import Shown, folded, parted
@@ -12,7 +24,7 @@ from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.pending import CauseGroup, PendingGangsReport, WhyReport
 from kubectl_koord.wording import quotas
 from kubectl_koord.wording.ages import age_at
-from kubectl_koord.wording.pages.common import beyond_limit, more
+from kubectl_koord.wording.pages.common import DETAILS, beyond_limit, more
 from kubectl_koord.wording.pages.jobs import pending as sentences
 from kubectl_koord.wording.pages.jobs import why
 from kubectl_koord.wording.words import asked_for, count
@@ -59,7 +71,7 @@ def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -
     ]
     if not report.items:
         return [*head, *tail]
-    hint = Line(sentences.DETAILS, "dim")
+    hint = Command(sentences.DETAILS, label=DETAILS)
     if columns != USUAL:
         return [*head, EmptyLine(), *_flat(report, columns, shown), EmptyLine(), hint, *tail]
     tail = [EmptyLine(), hint, *tail]

@@ -23,7 +23,7 @@ from kubectl_koord.reports.jobs.fit import FitGang
 from kubectl_koord.reports.jobs.pending import NodeReason, SlotRow, WhyReport
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.wording.basis import warning
-from kubectl_koord.wording.pages.common import more
+from kubectl_koord.wording.pages.common import DETAILS, more
 from kubectl_koord.wording.pages.jobs import why as sentences
 from kubectl_koord.wording.words import command, domain_name, layer_noun
 
@@ -36,7 +36,7 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     page: list[Block] = [Line(sentences.headline(report), VERDICT_STYLE[report.verdict])]
     page += [Line(text) for text in sentences.remarks(report)]
     if report.cause:
-        page.append(Command(command("explain", report.cause.code), label="Details: "))
+        page.append(Command(command("explain", report.cause.code), label=DETAILS))
     page += volcano.details(report.volcano) if report.volcano is not None else ()
     if report.domains:
         page += [EmptyLine(), *slots(report.domains, report.desired_offer_slot, shown, report.warnings)]

@@ -17,7 +17,7 @@ from kubectl_koord.reports.capacity.place import (
 )
 from kubectl_koord.wording.disruption import eviction_effects
 from kubectl_koord.wording.pages.common import first_names
-from kubectl_koord.wording.words import amount_of, count, device_name, domain_name, listed, sentence, unit
+from kubectl_koord.wording.words import amount_of, command, count, device_name, domain_name, listed, sentence, unit
 
 NOTHING_RUNS = "No pods run here."
 RUNNING = "Running"
@@ -25,7 +25,8 @@ NOMINATED = "Nominated, not yet here: no pod of a lower or the same priority get
 WAITING = "Pending gangs that could use it"
 RESERVATIONS = "Reservations"
 DRAIN = "If it were drained"
-DETAILS = "SLOTS: pods that it takes now, beside what runs here. Details: kubectl koord why-pending GANG"
+SLOTS = "SLOTS: pods that it takes now, beside what runs here."
+DETAILS = command("why-pending", "GANG")
 NO_GANG_FITS = "No pending gang could use it now"
 ONE_BY_ONE = "Each pod was tried by itself on the other nodes; which of them the scheduler takes is not predicted."
 _MOST_REASONS = 2

@@ -4,9 +4,9 @@ from collections import Counter
 
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.jobs.gangs import GangRow, GangsReport, Hops, StaleFault
-from kubectl_koord.wording.words import count, layer_noun
+from kubectl_koord.wording.words import command, count, layer_noun
 
-DETAILS = "Details: kubectl koord why-pending GANG"
+DETAILS = command("why-pending", "GANG")
 OUTSIDE = "OUTSIDE: members that run outside the must-gather domain that most of them are in."
 HOPS = "HOPS: layers between members with neighbouring numbers, on average and at most; 0 is the same node."
 _VERDICTS: dict[Verdict, str] = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.jobs.pending import Contention, PendingGangsReport
 from kubectl_koord.wording.pages.common import and_more, more
-from kubectl_koord.wording.words import count
+from kubectl_koord.wording.words import command, count
 
-DETAILS = "Details: kubectl koord why-pending GANG"
+DETAILS = command("why-pending", "GANG")
 _VERDICTS: dict[Verdict, str] = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}
 
 
