@@ -51,6 +51,7 @@ def test_a_command_starts_in_at_most_twice_the_time_of_kubectl(kubectl: str, tmp
     assert best(started, START_LIMIT * TOLERANCE) <= START_LIMIT * TOLERANCE
 
 
+@pytest.mark.soak
 def test_a_thousand_nodes_are_read_in_an_eighth_of_the_time_of_kubectl(kubectl: str, tmp_path: Path) -> None:
     with serving(SMALL, tmp_path, "--tables") as kubeconfig:
         env = environment(tmp_path, kubeconfig)

@@ -15,7 +15,7 @@ _UNHURRIED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.larg
 HypothesisProvider._local_constants = Constants()  # type: ignore[assignment]  # noqa: SLF001
 _FIND = (Phase.explicit, Phase.generate)
 settings.register_profile(
-    "ci", derandomize=True, max_examples=40, deadline=None, suppress_health_check=_UNHURRIED, phases=_FIND
+    "ci", derandomize=True, max_examples=25, deadline=None, suppress_health_check=_UNHURRIED, phases=_FIND
 )
 settings.register_profile("wild", max_examples=1000, deadline=None, suppress_health_check=_UNHURRIED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -26,8 +26,15 @@ def left_in_each_world(free: Mapping[str, int], ahead: tuple[Waiting, ...]) -> I
         yield from left_in_each_world(free, ahead[1:])
 
 
-@pytest.mark.parametrize("sizes", [{"n1": 8, "n2": 8}, {"n1": 8, "n2": 4}])
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize(
+    ("sizes", "number"),
+    [
+        ({"n1": 8, "n2": 8}, 1),
+        ({"n1": 8, "n2": 4}, 2),
+        pytest.param({"n1": 8, "n2": 8}, 2, marks=pytest.mark.soak),
+        pytest.param({"n1": 8, "n2": 4}, 1, marks=pytest.mark.soak),
+    ],
+)
 def test_a_yes_behind_others_holds_wherever_they_go(sizes: Mapping[str, int], number: int) -> None:
     told: Counter[str] = Counter()
     for ahead in product(_WAITING, repeat=2):

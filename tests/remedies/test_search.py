@@ -295,7 +295,7 @@ def test_no_search_takes_more_steps_than_there_are(attempts: list[object], monke
         return spent[-1]
 
     monkeypatch.setattr(ways_out, "SearchBudget", noted)
-    for seed in range(60):
+    for seed in range(20):
         drawing = random_cluster(Random(seed))  # noqa: S311 - for chance, not for secrets
         simulation = simulate(drawing, drawing.subject("job"))
         failed = next_attempt(simulation)[:1]
@@ -303,7 +303,7 @@ def test_no_search_takes_more_steps_than_there_are(attempts: list[object], monke
         for outcome in failed if not failed[0].placed_at_once else ():
             ways_out.proven(simulation, outcome)
         assert len(attempts) <= MOST_ATTEMPTS_OF_STEP * MOST_STEPS
-    assert len(spent) > 20
+    assert len(spent) > 6
     assert all(0 <= budget.left <= MOST_STEPS for budget in spent)
 
 
