@@ -1,20 +1,114 @@
-"""What it costs others to end running pods, as an order of sets of pods."""
+"""What people lose by a way out, as an order; of running pods that end what it costs others."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum, auto
+from fractions import Fraction
 from itertools import starmap
 from operator import add
 from typing import TypeAlias
 
 from kubectl_koord.diagnosis import disruption
 from kubectl_koord.engine.admission.queue import priority
+from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.values import quantity
+from kubectl_koord.reports.codes import ActionCode
+from kubectl_koord.reports.edits import DeletePod, Edit, SetMinimum, SetRequest
+from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.simulation.edits import asked
 from kubectl_koord.simulation.simulation import Simulation
 
 Cost: TypeAlias = tuple[int, int, int, int, int, int]
 """Pods that are protected, others whose end harms a budget or a gang, pods, those that come back, priority, owned."""
 
 NOTHING: Cost = (0, 0, 0, 0, 0, 0)
+
+HALF = Fraction(1, 2)
+
+
+class Loss(IntEnum):
+    """What people lose by a way out, the least first."""
+
+    NOTHING = auto()
+    """Nobody loses anything, and nobody has to act."""
+    SETTING = auto()
+    """Of the cluster: who set a limit, a cordon or a taint may have had a reason."""
+    OWN_SETTING = auto()
+    """Of the job, which may run slower, or must be created anew."""
+    OWN_CPU = auto()
+    """Of the job less CPU, at least half of it, as CPU that others do not use is had without a request, too."""
+    WAIT = auto()
+    """What the scheduler does by itself."""
+    RESERVED = auto()
+    MOVE = auto()
+    """A running pod begins anew on another node, as its owner creates it again."""
+    END_LOWER = auto()
+    """Pods of lower priority end, which harms nobody else."""
+    NODES = auto()
+    LESS = auto()
+    """The job has at least half of what it asked for."""
+    MUCH_LESS = auto()
+    END_OTHERS = auto()
+    """Pods end that the subject's priority does not let it preempt."""
+    HARM = auto()
+    """A budget, a running gang or pods that wait suffer."""
+    PROTECTED = auto()
+
+
+_BY_ACTION: Mapping[ActionCode, Loss] = {
+    "wait-for-terminating": Loss.NOTHING,
+    "supply-claims": Loss.SETTING,
+    "uncordon": Loss.SETTING,
+    "tolerate": Loss.SETTING,
+    "raise-quota": Loss.SETTING,
+    "wait-for-preemption": Loss.WAIT,
+    "release-reservation": Loss.RESERVED,
+    "move-pod": Loss.MOVE,
+    "add-nodes": Loss.NODES,
+}
+
+
+def loss(simulation: Simulation, way: WayOut) -> tuple[Loss, Fraction, int]:
+    """Return what people lose by a way out: its kind, the share that the job loses, and how many running pods end.
+
+    What the scheduler does by itself harms nobody.
+    """
+    return _loss(simulation, way), 1 - share_left(simulation.subject, way.edits), len(way.freed)
+
+
+def _loss(simulation: Simulation, way: WayOut) -> Loss:
+    known = _BY_ACTION.get(way.action, Loss.OWN_SETTING)
+    if known is Loss.WAIT:
+        return known
+    harms = {disruption.harm(pod) for pod in way.freed}
+    if disruption.PROTECTED in harms:
+        return Loss.PROTECTED
+    if disruption.HARMFUL in harms or any(one.waiting for one in way.released):
+        return Loss.HARM
+    kept = share_left(simulation.subject, way.edits)
+    if kept < 1:
+        is_cpu = all(isinstance(edit, SetRequest) and edit.resource.endswith("cpu") for edit in way.edits)
+        less = Loss.OWN_CPU if is_cpu else Loss.LESS
+        known = less if kept >= HALF else Loss.MUCH_LESS
+    if way.freed and not (known is Loss.MOVE and all(pod.owner for pod in way.freed)):
+        own = priority(simulation.subject)
+        return Loss.END_LOWER if all(pod.priority < own for pod in way.freed) else Loss.END_OTHERS
+    return known
+
+
+def share_left(subject: Subject, edits: Iterable[Edit]) -> Fraction:
+    """Return which share of its pods, or of what the largest of them asks for, edits leave to a job."""
+    pods, edits = subject.pending, tuple(edits)
+    gone = sum(isinstance(edit, DeletePod) and not edit.node for edit in edits)
+    shares = [Fraction(len(pods) - gone, len(pods))]
+    for edit in edits:
+        if isinstance(edit, SetMinimum) and (gang := subject.gangs[edit.gang]) is not None:
+            shares.append(Fraction(edit.minimum, gang.minimum or edit.minimum))
+        elif isinstance(edit, SetRequest):
+            before = max(asked(pod, edit.resource, limits=edit.limits) for pod in pods)
+            shares.append(Fraction(quantity.amount(edit.resource, quantity.parse(edit.amount)), before))
+    return min(shares)
 
 
 def plus(one: Cost, other: Cost) -> Cost:

@@ -46,24 +46,20 @@ def touch(simulation: Simulation, message: str) -> WayOut:
     return WayOut("touch-podgroup", message, command)
 
 
-def delete(pods: Sequence[PendingPod]) -> str:
-    """Return what deletes the pods; empty where an owner would create them anew."""
-    by_namespace: dict[str, list[str]] = {}
-    for pod in sorted(pods, key=lambda pod: pod.key):
-        by_namespace.setdefault(pod.namespace, []).append(pod.name)
-    return "" if any(pod.owner for pod in pods) else commands.delete_pods(by_namespace)
-
-
 def owners_of(pods: Iterable[PendingPod]) -> list[str]:
     """Return what creates these pods, in name order; nothing for pods that were applied."""
     return sorted({pod.owner for pod in pods} - {""})
 
 
-def scaled_down(pods: Iterable[PendingPod]) -> str:
-    """Return which field of their owners to lower to be rid of pods for good; empty where they have no owners."""
+def dropped(pods: Sequence[PendingPod]) -> list[str]:
+    """Return how to be rid of pods for good: which field of their owners to lower, and those that have no owner.
+
+    No command goes with it: it would have to change what creates the pods and their gang as one.
+    """
     owners = Counter(pod.owner for pod in pods if pod.owner)
     fields = ((_SIZE.get(owner.partition("/")[0], "replicas"), owner, less) for owner, less in sorted(owners.items()))
-    return sentences.scale_down(fields)
+    left_out = sentences.leave_out_pods(sorted(pod.key for pod in pods if not pod.owner))
+    return [part for part in (sentences.scale_down(fields), left_out) if part]
 
 
 def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:

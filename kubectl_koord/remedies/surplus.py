@@ -42,8 +42,8 @@ def without(simulation: Simulation) -> tuple[WayOut, ...]:
     edits = tuple(DeletePod(pod.key) for pod in surplus)
     if not all_place(next_attempt(changed(simulation, edits))):
         return ()
-    message = drop_surplus(len(staying), len(surplus), next_steps.scaled_down(surplus))
-    return (WayOut("drop-surplus", message, next_steps.delete(surplus), edits),)
+    message = drop_surplus(len(staying), len(surplus), next_steps.dropped(surplus))
+    return (WayOut("drop-surplus", message, edits=edits),)
 
 
 def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:

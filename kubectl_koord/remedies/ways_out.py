@@ -1,13 +1,15 @@
 """Ways out of being pending: single changes, or pairs where none is enough, each because the engine then says yes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.diagnosis import coverage, disruption, evidence, visibility
+from kubectl_koord.diagnosis import coverage, evidence, visibility
 from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.remedies.costs import Loss, loss
 from kubectl_koord.remedies.proof import SearchBudget, is_placed
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.ways import claims, cluster, gang, moves, pods, quotas, reservations
@@ -22,52 +24,50 @@ from kubectl_koord.wording.remedies.ways_out import Change
 _Family: TypeAlias = Callable[[Search], Iterator[WayOut]]
 _FAMILIES: tuple[_Family, ...] = (
     cluster.wait_for_terminating,
-    cluster.wait_for_preemption,
     claims.supply,
     cluster.uncordon,
     cluster.tolerate,
+    quotas.raise_quota,
+    quotas.other_quota,
     gang.other_layer,
     gang.smaller_multiple,
-    gang.fewer_pods,
     gang.smaller_request,
-    quotas.other_quota,
-    quotas.raise_quota,
+    cluster.wait_for_preemption,
     reservations.release,
-    quotas.free_quota,
-    pods.free_lower,
     moves.move_one,
-    pods.free_any,
+    pods.free_lower,
+    quotas.free_quota,
     cluster.add_nodes,
+    gang.fewer_pods,
+    pods.free_any,
 )
-"""The cheapest first: what costs nothing, what costs the gang something, what costs others.
-
-What harms others beyond the room that they take comes after all that does not, protected pods last.
-"""
+"""In the order of what people lose, so that what is cut off is the dearest; what is found is sorted by it again."""
 _OF_QUOTAS = (
     cluster.wait_for_terminating,
-    cluster.wait_for_preemption,
-    gang.fewer_pods,
-    gang.smaller_request,
-    quotas.other_quota,
     quotas.raise_quota,
+    quotas.other_quota,
+    gang.smaller_request,
+    cluster.wait_for_preemption,
     quotas.free_quota,
     cluster.add_nodes,
+    gang.fewer_pods,
 )
 """Those that may open a quota: room on nodes does not."""
 _LONG: Mapping[_Family, Change] = {
     cluster.wait_for_preemption: "preemption",
     reservations.release: "release-reservation",
-    quotas.free_quota: "free-pods",
-    pods.free_lower: "free-pods",
     moves.move_one: "move-pod",
-    pods.free_any: "free-pods",
+    pods.free_lower: "free-pods",
+    quotas.free_quota: "free-pods",
     cluster.add_nodes: "add-nodes",
+    gang.fewer_pods: "fewer-pods",
+    pods.free_any: "free-pods",
 }
-"""Those that look for candidates all over the cluster, or change all of it, and what they find."""
+"""Those that look for candidates all over the cluster, or change all of it, or cost much, and what they find."""
 _ENOUGH = 3
-"""Where the budget is tight, and so many are found that harm nobody, nothing that costs others is looked for."""
+"""Where the budget is tight, and so many are found that cost no running pod, nothing dearer is looked for."""
 _SHARE, _SHARE_WHERE_TIGHT = 2, 4
-"""A family takes no more than one step in so many of those that are left; the last one, and a pair, as if not tight."""
+"""A family takes no more than one step in so many of those that are left; more nodes, and a pair, as if not tight."""
 
 _Half: TypeAlias = tuple[int, WayOut]
 
@@ -95,7 +95,10 @@ def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False,
     search = Search(simulation, failed, SearchBudget(simulation), never_fits=never_fits)
     ways = (_of_family(search, cluster.wait_for_terminating) if waits else ()) or _found(search)
     if ways:
-        return Found(tuple(sorted(ways, key=_harm)), not_tried=sentences.not_tried(search.untried - {"pairs"}))
+        return Found(
+            tuple(sorted(ways, key=partial(loss, simulation))),
+            not_tried=sentences.not_tried(search.untried - {"pairs"}),
+        )
     quotas_alone = "raise-quota" not in search.untried and quotas.may_pass(search)
     return Found((), sentences.none_found(search.tried - search.untried, search.untried, quotas_alone=quotas_alone))
 
@@ -108,7 +111,7 @@ def _found(search: Search) -> tuple[WayOut, ...]:
         return pair
     families = _families(search)
     for family in (one for one in families if one not in found):
-        if is_tight and _are_enough(found) and family is not cluster.wait_for_preemption:
+        if is_tight and _are_enough(search, found) and family is not cluster.wait_for_preemption:
             search.untried.add(_LONG[family])
             found[family] = ()
         else:
@@ -119,13 +122,14 @@ def _found(search: Search) -> tuple[WayOut, ...]:
 
 def _of_family(search: Search, family: _Family) -> tuple[WayOut, ...]:
     """Return the ways out of a family, which leaves most steps to those that come after it."""
-    search.budget.keep(_SHARE_WHERE_TIGHT if search.budget.is_tight and family is not _FAMILIES[-1] else _SHARE)
+    search.budget.keep(_SHARE_WHERE_TIGHT if search.budget.is_tight and family is not cluster.add_nodes else _SHARE)
     return tuple(family(search))
 
 
-def _are_enough(found: Mapping[_Family, tuple[WayOut, ...]]) -> bool:
-    """Tell whether a few ways out that harm nobody are found."""
-    return sum(_harm(way) == disruption.HARMLESS for ways in found.values() for way in ways) >= _ENOUGH
+def _are_enough(search: Search, found: Mapping[_Family, tuple[WayOut, ...]]) -> bool:
+    """Tell whether a few ways out are found by which nobody loses more than by waiting."""
+    every = (way for ways in found.values() for way in ways)
+    return sum(loss(search.simulation, way)[0] <= Loss.WAIT for way in every) >= _ENOUGH
 
 
 def _families(search: Search) -> Sequence[_Family]:
@@ -137,14 +141,6 @@ def _quick(search: Search) -> Sequence[_Family]:
     """Return the same, where there is too little time to look for all without those that take long."""
     families = _families(search)
     return [family for family in families if family not in _LONG] if search.budget.is_tight else families
-
-
-def _harm(way: WayOut) -> int:
-    """Return the worst that a way out does to a pod; what the scheduler does by itself does not count."""
-    if way.action == "wait-for-preemption":
-        return disruption.HARMLESS
-    lost = disruption.HARMFUL if any(one.waiting for one in way.released) else disruption.HARMLESS
-    return max(lost, *map(disruption.harm, way.freed), disruption.HARMLESS)
 
 
 def divided(simulation: Simulation, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
@@ -160,7 +156,7 @@ def divided(simulation: Simulation, steps: Iterable[WayOut]) -> tuple[tuple[WayO
 
 def _pair(search: Search, halves: Iterable[_Half]) -> Iterator[WayOut]:
     """Yield the cheapest pair: a change that is not enough alone, and the first that is enough after it."""
-    found: list[tuple[int, int, WayOut, WayOut]] = []
+    found: list[tuple[Loss, int, int, WayOut, WayOut]] = []
     for rank, half in halves:
         search.budget.keep(_SHARE)
         after = search.outcome_after(half.edits)
@@ -169,11 +165,13 @@ def _pair(search: Search, halves: Iterable[_Half]) -> Iterator[WayOut]:
         beyond = search.beyond(half.edits, after)
         ranked = ((_rank(family), way) for family in _quick(beyond) for way in family(beyond))
         for at, way in ranked:
-            found.append((rank + at, rank, half, way))
-            break
+            lost = max(loss(search.simulation, half), loss(beyond.simulation, way))[0]
+            found.append((lost, rank + at, rank, half, way))
+            if lost < Loss.MUCH_LESS:
+                break
         (search.untried if beyond.untried else search.tried).add("pairs")
     search.budget.keep(1)
-    for *_, half, way in sorted(found, key=lambda item: item[:2])[:1]:
+    for *_, half, way in sorted(found, key=lambda item: item[:3])[:1]:
         yield _joined(_trimmed(search, half, way), way)
 
 

@@ -181,6 +181,12 @@ def _with_more(simulation: Simulation, more: Iterable[Node]) -> Simulation:
     return structs.replace(simulation, snapshot=snapshot, view=grown, tree=built, unchanged=None)
 
 
+def asked(pod: PendingPod, resource: str, *, limits: bool = False) -> int:
+    """Return the pod's request of a resource; its limit where limits count, and that is more."""
+    limited = (one.limit for one in pod.requirements.expected if limits and one.requested == resource)
+    return max(dict(pod.requirements.requests).get(resource, 0), *limited, 0)
+
+
 def asking(pod: PendingPod, resource: str, most: int, *, limits: bool = False) -> PendingPod:
     """Return the pod with no more than this request of one resource; none at all where `most` is 0.
 

@@ -311,7 +311,7 @@ ROWS = (
         "job-0",
         "job-1",
         "job-2",
-        ways=("prefer-gather", "fewer-pods", "smaller-request", "add-nodes", "add-nodes", "add-nodes"),
+        ways=("prefer-gather", "smaller-request", "add-nodes", "add-nodes", "add-nodes", "fewer-pods"),
     ),
     no(
         "15 slots for the minimum alone",
@@ -322,7 +322,7 @@ ROWS = (
         "job-1",
         "job-2",
         also=("surplus-pods",),
-        ways=("prefer-gather", "fewer-pods", "smaller-request", "move-pod", "free-pods", "add-nodes", "add-nodes"),
+        ways=("prefer-gather", "smaller-request", "add-nodes", "add-nodes", "fewer-pods", "move-pod", "free-pods"),
     ),
     no(
         "17 no node",

@@ -57,8 +57,7 @@ def test_an_age_alone_is_no_change() -> None:
 
 def test_slots_are_told_by_domain_with_what_they_were_and_what_helps_now() -> None:
     fuller = FULL.with_running("low-2", on="n2", cpu=8)
-    low_1, low_2 = (f"default/low-{number} on n{number} (8 CPU, priority 0)" for number in (1, 2))
-    both = f"Evict 2 pods in spine s0: {low_1} and {low_2}"
+    both = "Add 2 nodes like n1 in spine s0"
     prefer = "Use PreferGather instead of MustGather"
     assert told(FULL, fuller) == f"0 of 2 slots in s0 (was 1); now helps: {both} (the first of 2)"
     assert told(fuller, FULL) == f"1 of 2 slots in s0 (was 0); now helps: {prefer} (the first of 5)"

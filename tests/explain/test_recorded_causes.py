@@ -110,4 +110,4 @@ def test_room_for_the_minimum_alone_is_told() -> None:
     snapshot = snapshot_of(cases()["topology-min-below-pods-fails"].cluster, "1.8")
     report = why(snapshot, subject_of(snapshot))
     assert report.also_wrong == ("surplus-pods",)
-    assert "Run with 4 pods instead of 5" in [way.message for way in report.unblock]
+    assert "Run with 4 pods instead of 5 (leave out default/worker-4)" in [way.message for way in report.unblock]

@@ -6,7 +6,7 @@ from kubectl_koord.engine.fit.resource_claims.readiness import ClaimFault, Unrea
 from kubectl_koord.engine.reasons.prefilter import ClaimsUnallocated, VolumeFault, VolumesUnbound
 from kubectl_koord.model.resource_claims import DeviceRequest, DynamicResources, PodClaim, ResourceClaim
 from kubectl_koord.model.storage import Claim, Storage, StorageClass
-from kubectl_koord.reports.edits import SetMinimum, SupplyClaims
+from kubectl_koord.reports.edits import SetRequest, SupplyClaims
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.wording.remedies import claims as sentences
 from tests.build import Drawing, cluster, why_of
@@ -42,7 +42,7 @@ def test_claims_that_keep_the_pods_from_all_nodes_are_brought_in_order_together(
 
 def test_where_room_is_missing_as_well_it_is_the_first_of_two_changes() -> None:
     (way,) = ways(waiting(pods=3))
-    lower = SetMinimum("default/job", "PodGroup", 2)
+    lower = SetRequest(("default/job-0", "default/job-1", "default/job-2"), "cpu", "4")
     assert (way.action, way.edits) == ("pair", (SupplyClaims((DATA,)), lower))
 
 

@@ -69,7 +69,7 @@ def test_what_pods_say_of_their_gang_has_no_command() -> None:
     assert ways(drawing, "gather-wider") == (WayOut("gather-wider", wider, "", edits),)
     (fewer,) = ways(drawing, "fewer-pods")
     edits_of_fewer = (DeletePod("default/job-1"), SetMinimum("default/job", "pods", 1))
-    message = "Run with 1 pod instead of 2 (min-available 1 in the manifest)"
+    message = "Run with 1 pod instead of 2 (min-available 1 in the manifest; leave out default/job-1)"
     assert fewer == WayOut("fewer-pods", message, "", edits_of_fewer)
 
 
@@ -90,16 +90,26 @@ def test_the_largest_smaller_multiple_that_works_is_named() -> None:
     assert ways(drawing, "smaller-multiple") == (way,)
 
 
-def test_a_gang_with_topology_is_run_with_fewer_pods() -> None:
+def test_a_gang_with_topology_is_run_with_fewer_pods_which_no_command_does_by_half() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("job", 3, 8, must_gather=SPINE)
-    patch = """kubectl patch podgroup job -n default --type merge -p '{"spec": {"minMember": 2}}'"""
     edits = (DeletePod("default/job-2"), SetMinimum("default/job", "PodGroup", 2))
-    command = f"{patch} && kubectl delete pod job-2 -n default"
-    message = "Run with 2 pods instead of 3 (minMember 2)"
-    assert ways(drawing, "fewer-pods") == (WayOut("fewer-pods", message, command, edits),)
+    message = "Run with 2 pods instead of 3 (minMember 2; leave out default/job-2)"
+    assert ways(drawing, "fewer-pods") == (WayOut("fewer-pods", message, "", edits),)
     scaled = "Run with 2 pods instead of 3 (minMember 2; lower replicas of PyTorchJob/x by 1)"
     owned = drawing.change_pods(owner="PyTorchJob/x")
-    assert ways(owned, "fewer-pods") == (WayOut("fewer-pods", scaled, patch, edits),)
+    assert ways(owned, "fewer-pods") == (WayOut("fewer-pods", scaled, "", edits),)
+
+
+def test_what_it_means_to_run_with_less_than_half_is_said() -> None:
+    few = "; that is 16 % of its pods: the job takes longer accordingly, if it can run with so few at all"
+    gathered = cluster("s0: b0[n1]").with_gang("job", 6, 8, must_gather=SPINE)
+    pods = "default/job-1, default/job-2, default/job-3, default/job-4 and 1 more"
+    (way,) = ways(gathered, "fewer-pods")
+    assert way.message == f"Run with 1 pod instead of 6 (minMember 1; leave out {pods}){few}"
+    (way,) = ways(cluster("s0: b0[n1]").with_gang("job", 6, 8), "fewer-pods")
+    assert way.message == f"Start with 1 pod (minMember 1); the others start when there is room{few}"
+    (way,) = ways(BIG.with_gang("job", 3, requests=cpus(1, nvidia_gpu=6)), "smaller-request")
+    assert way.message.endswith(THIRD)
 
 
 def test_a_gang_without_topology_keeps_its_pods_and_lowers_its_minimum() -> None:
@@ -125,7 +135,7 @@ def test_gangs_of_one_group_drop_what_is_beyond_their_minimums() -> None:
     drawing = cluster("s0: b0[n1 n2 n3]").with_gang("a", 2, 8, must_gather=SPINE, groups=BOTH, minimum=1)
     drawing = drawing.with_gang("b", 2, 8, must_gather=SPINE, groups=BOTH)
     message = "Scale the job down to its minimum of 3: it fits without 1 pod"
-    way = WayOut("drop-surplus", message, "kubectl delete pod a-1 -n default", (DeletePod("default/a-1"),))
+    way = WayOut("drop-surplus", f"{message} (leave out default/a-1)", edits=(DeletePod("default/a-1"),))
     assert ways(drawing, "drop-surplus", "a") == (way,)
     assert why_of(drawing, "a").also_wrong == ("surplus-pods",)
     (scaled,) = ways(drawing.change_pods("a-1", owner="Job/a"), "drop-surplus", "a")
@@ -137,9 +147,10 @@ def test_pods_of_several_namespaces_are_dropped_in_each() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("a", 2, 8, must_gather=SPINE, groups=both, minimum=1)
     drawing = drawing.with_gang("ml/b", 2, 8, must_gather=SPINE, groups=both, minimum=1)
     (way,) = ways(drawing, "drop-surplus", "a")
-    assert way.command == "kubectl delete pod a-1 -n default && kubectl delete pod b-1 -n ml"
+    assert (way.message[-30:], way.command) == ("leave out default/a-1 and ml/b-1)"[-30:], "")
 
 
+THIRD = "; that is 33 % of it: only for a program that can do with so little"
 BIG = cluster("s0: b0[n1]").change("n1", allocatable=(*cpus(8, memory=8 << 30, nvidia_gpu=8), ("pods", 110)))
 
 
@@ -160,7 +171,7 @@ BIG = cluster("s0: b0[n1]").change("n1", allocatable=(*cpus(8, memory=8 << 30, n
         ),
         (
             BIG.with_gang("job", 3, requests=cpus(1, memory=(8 << 30) - 1)),
-            "Request 2863311530 memory per pod instead of 8589934591 (resources.requests in the pod template)",
+            "Request 2863311530 memory per pod instead of 8589934591 (resources.requests in the pod template)" + THIRD,
             "memory",
             "2863311530",
         ),
@@ -217,7 +228,8 @@ def using(*uses: ExpectedUse) -> Drawing:
         ),
         (
             using(ExpectedUse("cpu", 16000, 16000)),
-            "Limit each pod to 4987m CPU instead of 16 (resources.limits and requests in the pod template)",
+            "Limit each pod to 4987m CPU instead of 16 (resources.limits and requests in the pod template)"
+            + THIRD.replace("33", "31"),
             SetRequest(JOB[:1], "cpu", "4987m", limits=True),
         ),
         (

@@ -168,17 +168,18 @@ SURPLUS = FREE.with_gang("job", 3, cpu=8, must_gather=SPINE, minimum=2)
 
 
 @pytest.mark.parametrize(
-    ("drawing", "how", "command"),
+    ("drawing", "how"),
     [
-        (SURPLUS, "", "kubectl delete pod job-2 -n default"),
-        (SURPLUS.change_pods(owner="Job/train"), " (lower parallelism of Job/train by 1)", ""),
+        (SURPLUS, "leave out default/job-2"),
+        (SURPLUS.change_pods(owner="Job/train"), "lower parallelism of Job/train by 1"),
     ],
 )
-def test_pods_beyond_the_minimum_are_deleted_unless_an_owner_would_create_them_anew(
-    drawing: Drawing, how: str, command: str
+def test_pods_beyond_the_minimum_are_named_or_how_their_owner_makes_fewer_and_no_command_deletes_them(
+    drawing: Drawing, how: str
 ) -> None:
     way = next(way for way in why_of(drawing).unblock if way.action == "fewer-pods")
-    assert way == WayOut("fewer-pods", f"Run with 2 pods instead of 3{how}", command, (DeletePod("default/job-2"),))
+    message = f"Run with 2 pods instead of 3 ({how})"
+    assert way == WayOut("fewer-pods", message, edits=(DeletePod("default/job-2"),))
 
 
 @pytest.mark.parametrize(

@@ -407,7 +407,7 @@ def test_what_harms_nobody_goes_first_then_what_harms_a_budget_or_a_gang_and_pro
         drawing = drawing.with_running(name, on="n3", cpu=2.5, priority=9)
     assert freed(drawing) == [("a", "b", "c"), ("web",), ("saint",)]
     actions = [way.action for way in why_of(drawing).unblock]
-    assert actions[-3:] == ["add-nodes", "free-pods", "free-pods"]
+    assert actions[-4:] == ["add-nodes", "free-pods", "free-pods", "free-pods"]
 
 
 def test_more_pods_that_harm_nobody_are_freed_on_a_node_instead_of_fewer_that_do() -> None:

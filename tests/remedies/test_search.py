@@ -43,7 +43,16 @@ def test_what_costs_nothing_comes_first_and_what_costs_others_last() -> None:
     drawing = cluster("s0: b0[n1 n2 n3]").cordon("n3").taint("n2", "gpu").with_running("low", on="n1", cpu=8)
     drawing = drawing.with_gang("job", 2, 4, must_gather=BLOCK, priority=5)
     found = actions(drawing)
-    assert found == ["wait-for-preemption", "uncordon", "tolerate", "free-pods", "add-nodes"]
+    assert found == ["uncordon", "tolerate", "wait-for-preemption", "free-pods", "add-nodes"]
+
+
+def test_a_job_is_told_to_be_smaller_after_all_that_leaves_it_whole_and_to_end_others_last() -> None:
+    drawing = cluster("s0: b0[n1:16]; s1: b1[n2:4]").with_running("free", on="n1", cpu=4, owner="ReplicaSet/a")
+    drawing = drawing.with_running("peer", on="n1", cpu=4, priority=5).with_group("ran", 1)
+    drawing = drawing.with_running("ran-0", on="n1", cpu=3, priority=1, gang="default/ran")
+    drawing = drawing.with_gang("job", 3, 4, must_gather=SPINE, priority=5, never_preempts=True)
+    assert actions(drawing) == ["add-nodes", "add-nodes", "smaller-request", "fewer-pods", "free-pods"]
+    assert [gang.gang for gang in why_of(drawing).unblock[-1].broken_gangs] == ["default/ran"]
 
 
 def test_without_nodes_no_change_is_told_to_have_been_tried() -> None:
@@ -216,7 +225,7 @@ def test_room_that_jobs_ahead_take_is_not_room_that_a_change_must_bring() -> Non
         " controller recreates it)"
     )
     elsewhere = drawing.with_nodes(node("n2"))
-    assert messages(elsewhere) == [low, moved, "Add 1 node like n1 in spine s0"]
+    assert messages(elsewhere) == [moved, low, "Add 1 node like n1 in spine s0"]
 
 
 def test_a_pod_is_not_moved_to_where_another_is_nominated() -> None:
@@ -269,8 +278,10 @@ def test_where_not_all_can_be_looked_for_few_ways_out_that_harm_nobody_are_enoug
     monkeypatch.setattr(proof, "_TIGHT", 1_000)
     few = why_of(drawing)
     assert (every.unblock[:4], every.ways_not_tried) == (few.unblock, "")
-    assert [way.action for way in few.unblock] == ["wait-for-preemption", "uncordon", "tolerate", "tolerate"]
-    assert few.ways_not_tried == f"{ENDED}deleting reservations, evicting pods, moving pods and {MORE_NODES}."
+    assert [way.action for way in few.unblock] == ["uncordon", "tolerate", "tolerate", "wait-for-preemption"]
+    assert few.ways_not_tried == (
+        f"{ENDED}fewer pods, deleting reservations, evicting pods, moving pods and {MORE_NODES}."
+    )
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from kubectl_koord.remedies.slot_count import placed_members
 from kubectl_koord.reports.codes import ActionCode
 from kubectl_koord.reports.edits import DeletePod, Edit, SetMinimum, SetRequest, SetTopology
 from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.simulation.edits import asking
+from kubectl_koord.simulation.edits import asked, asking
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.simulation.sizes import largest, largest_from_above
 from kubectl_koord.wording.remedies import commands
@@ -179,7 +179,7 @@ def _counted(gang: Gang) -> int:
 
 
 def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
-    """Return the edits that leave so many pending pods; a gang without topology may keep its pods, they wait."""
+    """Return the edits that leave so many pending pods; a gang without topology keeps its pods, they wait."""
     edits: list[Edit] = []
     if search.first.plan is not None:
         edits += [DeletePod(pod.key) for pod in in_index_order(gang.pending)[number:]]
@@ -195,12 +195,12 @@ def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
     gone = [pod for pod in gang.pending if pod.key in dropped]
     minimums = [edit.minimum for edit in edits if isinstance(edit, SetMinimum)]
     fields = [_minimum(gang, minimum) for minimum in minimums]
-    fields += filter(None, [next_steps.scaled_down(gone)])
-    message = sentences.run_with(number, len(gang.pending), fields) if gone else sentences.start_with(number, fields)
-    is_said_by_pods = gang.defined_by != "PodGroup" and minimums
-    found = [_lowered(gang, minimum) for minimum in minimums]
-    found += filter(None, [next_steps.delete(gone)])
-    return WayOut("fewer-pods", message, "" if is_said_by_pods else commands.in_turn(found), edits)
+    if gone:
+        fields += next_steps.dropped(gone)
+        return WayOut("fewer-pods", sentences.run_with(number, len(gang.pending), fields), edits=edits)
+    message = sentences.start_with(number, len(gang.pending), fields)
+    command = _lowered(gang, *minimums) if gang.defined_by == "PodGroup" else ""
+    return WayOut("fewer-pods", message, command, edits)
 
 
 def _minimum(gang: Gang, minimum: int) -> str:
@@ -242,7 +242,7 @@ def _are_limited(pods: Iterable[PendingPod], resource: str) -> bool:
 
 def _smaller(search: Search, resource: str, *, is_short: bool, limits: bool) -> Iterator[WayOut]:
     """Yield to request less of a resource, and to limit pods to as much, if that is no tiny share."""
-    now = max(_asked(pod, resource, limits=limits) for pod in search.members)
+    now = max(asked(pod, resource, limits=limits) for pod in search.members)
     find = _largest_request if is_short else _largest_estimated
     found = find(search, resource, now, limits=limits)
     if found * _LEAST_SHARE >= now:
@@ -250,15 +250,9 @@ def _smaller(search: Search, resource: str, *, is_short: bool, limits: bool) -> 
         yield WayOut("smaller-request", message, edits=(_capped(search, resource, found, limits=limits),))
 
 
-def _asked(pod: PendingPod, resource: str, *, limits: bool) -> int:
-    """Return the pod's request of a resource; its limit where limits count, and that is more."""
-    limited = (one.limit for one in pod.requirements.expected if limits and one.requested == resource)
-    return max(dict(pod.requirements.requests).get(resource, 0), *limited, 0)
-
-
 def _capped(search: Search, resource: str, most: int, *, limits: bool) -> SetRequest:
     pods = search.simulation.subject.pending
-    touched = tuple(pod.key for pod in pods if _asked(pod, resource, limits=limits) > most)
+    touched = tuple(pod.key for pod in pods if asked(pod, resource, limits=limits) > most)
     return SetRequest(touched, resource, quantity.spell(resource, most), limits)
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from kubectl_koord.model.installation import Home
 from kubectl_koord.model.values.selectors import Taint
@@ -79,11 +79,6 @@ def create_pod_group(key: str, minimum: int, groups: Sequence[str]) -> str:
     names = "".join((name, namespace, *groups))
     harmless = shlex.quote(names) == names and "%" not in names
     return f"printf '{manifest}' | kubectl apply -f -" if harmless else ""
-
-
-def delete_pods(by_namespace: Mapping[str, Sequence[str]]) -> str:
-    """Return what deletes pods, given by their names in each namespace."""
-    return in_turn(paste("kubectl", "delete", "pod", *names, "-n", home) for home, names in by_namespace.items())
 
 
 def see_finalizers(pod: str) -> str:

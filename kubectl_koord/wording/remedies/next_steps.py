@@ -18,6 +18,7 @@ SPELL_OUT_GROUPS = "Write every id in the groups annotation as NAMESPACE/NAME"
 SET_MATCH_POLICY = "Set match policy waiting-and-running, so that bound pods count"
 START_TOPOLOGY_MANAGER = f"Start koord-scheduler with {TREE_MANAGER}=true"
 SET_TOPOLOGY_AWARE = "Set awareNetworkTopology: true in the CoschedulingArgs and restart koord-scheduler"
+_MOST_NAMED = 4
 FIX_LAYERS = "Fix parentTopologyLayer: every entry must be on one chain from NodeTopologyLayer to the top"
 
 
@@ -35,6 +36,12 @@ def scale_down(fields: Iterable[tuple[str, str, int]]) -> str:
     """Return which fields to lower: the name of each, its object, by how much; empty for none."""
     fewer = listed([f"{field} of {owner} by {less}" for field, owner, less in fields])
     return f"lower {fewer}" if fewer else ""
+
+
+def leave_out_pods(pods: Sequence[str]) -> str:
+    """Return which pods are not to be there, those that nothing creates anew; empty for none."""
+    named = [*pods[:_MOST_NAMED], *([f"{len(pods) - _MOST_NAMED} more"] if len(pods) > _MOST_NAMED else [])]
+    return f"leave out {listed(named)}" if pods else ""
 
 
 def recreate(pods: int) -> str:

@@ -223,12 +223,25 @@ def minimum_of_pods(minimum: int, owners: Sequence[str]) -> str:
 
 def run_with(pods: int, instead_of: int, how: Sequence[str]) -> str:
     """Return to run with fewer pods, and which fields say so."""
-    return f"Run with {count(pods, 'pod')} instead of {instead_of}{_fields(how)}"
+    return f"Run with {count(pods, 'pod')} instead of {instead_of}{_fields(how)}{_share_of_pods(pods, instead_of)}"
 
 
-def start_with(pods: int, how: Sequence[str]) -> str:
+def start_with(pods: int, instead_of: int, how: Sequence[str]) -> str:
     """Return to start with fewer pods while the others wait, and which fields say so."""
-    return f"Start with {count(pods, 'pod')}{_fields(how)}; the others start when there is room"
+    start = f"Start with {count(pods, 'pod')}{_fields(how)}; the others start when there is room"
+    return start + _share_of_pods(pods, instead_of)
+
+
+def _share_of_pods(pods: int, instead_of: int) -> str:
+    """Return what it means to run with less than half of the pods, to follow a sentence; else nothing."""
+    if pods * 2 >= instead_of:
+        return ""
+    few = f"that is {_percent(pods, instead_of)} of its pods"
+    return f"; {few}: the job takes longer accordingly, if it can run with so few at all"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{part * 100 // whole} %"
 
 
 def _fields(how: Sequence[str]) -> str:
@@ -238,15 +251,17 @@ def _fields(how: Sequence[str]) -> str:
 def smaller_request(resource: str, amount: int, before: int, *, limits: bool) -> str:
     """Return to request less of a resource, and to limit pods to as much where their `limits` count."""
     less, more = f"{amount_of(resource, amount)} {resource_name(resource)}", amount_of(resource, before)
+    little = f"; that is {_percent(amount, before)} of it: only for a program that can do with so little"
+    little = little if amount * 2 < before else ""
     if limits:
-        return f"Limit each pod to {less} instead of {more} (resources.limits and requests in the pod template)"
-    return f"Request {less} per pod instead of {more} (resources.requests in the pod template)"
+        fields = "resources.limits and requests in the pod template"
+        return f"Limit each pod to {less} instead of {more} ({fields}){little}"
+    return f"Request {less} per pod instead of {more} (resources.requests in the pod template){little}"
 
 
-def drop_surplus(minimum: int, surplus: int, how: str) -> str:
+def drop_surplus(minimum: int, surplus: int, how: Sequence[str]) -> str:
     """Return to run with the minimum alone, and how many pods are beyond it."""
-    fields = f" ({how})" if how else ""
-    return f"Scale the job down to its minimum of {minimum}: it fits without {count(surplus, 'pod')}{fields}"
+    return f"Scale the job down to its minimum of {minimum}: it fits without {count(surplus, 'pod')}{_fields(how)}"
 
 
 # --- running pods -------------------------------------------------------------------------------
