@@ -1,7 +1,6 @@
 """Pods beyond a gang's minimum, and members that come after it once ran: what the scheduler does with them."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 from kubectl_koord.engine.admission.leader import has_bound
 from kubectl_koord.engine.attempts.attempt import needed
@@ -16,8 +15,6 @@ from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, all_place, next_attempt
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.remedies.ways_out import drop_surplus
-
-LateCode = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
 
 
 def without(simulation: Simulation) -> tuple[WayOut, ...]:
@@ -71,7 +68,7 @@ def may_be_forgotten(group: GangGroup, snapshot: Snapshot) -> bool:
     return any(len(gang.pending) < forgotten[gang.key] for gang in group.members)
 
 
-def late_code(group: GangGroup) -> LateCode:
+def late_code(group: GangGroup) -> sentences.LateCode:
     """Return what the pending members of a satisfied group are: of a new run, beyond the minimum, or replacements."""
     if not any(gang.running for gang in group.members):
         return "satisfied-by-earlier-pods"

@@ -13,6 +13,7 @@ from kubectl_koord.model.values import quantity
 AmountForm: TypeAlias = Literal["exact", "rounded"]
 V = TypeVar("V")
 _DEVICES = {"gpu": "GPU", "rdma": "RDMA", "fpga": "FPGA"}
+_KOORD = "koordinator.sh/"
 _SHORT = 6  # signs of an amount that is easily read
 _DECIMALS = (3, 6)
 _MOST_NAMES = 1 << 10
@@ -165,8 +166,18 @@ def layer_noun(layer: str) -> str:
 
 
 def requests(needs: Resources) -> str:
-    """Return what a pod asks for, the resource that counts first."""
-    return amounts(ranked(needs))
+    """Return what a pod asks for, the resource that counts first, cards once: `8 GPU and 96 CPU`."""
+    known = dict(needs)
+    cores = known.get(f"{_KOORD}gpu-core")
+    said_by_cores = {f"{_KOORD}gpu-memory-ratio": cores, f"{_KOORD}gpu.shared": cores and cores // accelerators.CARD}
+    told = [(name, number) for name, number in ranked(needs) if said_by_cores.get(name) != number]
+    return amounts(told)
+
+
+def resource_names(resources: Iterable[str]) -> list[str]:
+    """Return the short names of resources, each once; beside GPUs none of the names by which Koordinator splits one."""
+    names = list(dict.fromkeys(map(resource_name, resources)))
+    return [name for name in names if not ("GPU" in names and name.startswith(f"{_KOORD}gpu"))]
 
 
 def requests_of_each(kinds: Sequence[Resources]) -> str:

@@ -5,6 +5,7 @@ import pytest
 from kubectl_koord.model.load import ExpectedUse, NodeMetric
 from kubectl_koord.model.plugins import INLINE_BATCH
 from kubectl_koord.reports.jobs.pending import Lack, PlanFailure
+from kubectl_koord.wording.pages.jobs.why import headline
 from tests.build import SPINE, Drawing, cluster, preempt_of, why_of
 
 LOADED = NodeMetric((("cpu", 4000),))
@@ -17,8 +18,8 @@ TWO = (
 LACK = Lack("default/job-1", "n1", "CPU usage 75 % above 65 %")
 OUTCOMES = [
     ("1.7", "no", "every attempt ends so"),
-    ("1.8", "unknown", "the scheduler tries again at once, and what comes of it is a race: all, some or none of its"),
-    ("main", "unknown", "the scheduler tries again at once, and what comes of it is a race: all, some or none of its"),
+    ("1.8", "unknown", "the scheduler keeps trying, and may bind some pods only"),
+    ("main", "unknown", "the scheduler keeps trying, and may bind some pods only"),
 ]
 
 
@@ -28,10 +29,12 @@ def test_members_that_do_not_fit_beside_each_other_are_the_cause(version: str, v
     assert isinstance(report.cause, PlanFailure)
     assert (report.verdict, report.cause.code, report.placement) == (verdict, "plan-not-executable", None)
     assert (report.cause.pods, report.cause.lacks) == (("default/job-1",), (LACK,))
-    start = (
-        "slots are enough, but its pods do not fit beside each other: default/job-1 on n1: CPU usage 75 % above 65 %; "
+    assert report.cause.message == (
+        "by count s0 has room (2 slots for 2 pods), but n1 does not take default/job-1 beside the others"
+        f" (CPU usage 75 % above 65 %); {follows}."
     )
-    assert report.cause.message.startswith(start + follows)
+    heads = {"no": "default/job is pending: by count s0", "unknown": "default/job may or may not start: by count s0"}
+    assert headline(report).startswith(heads[verdict])
     assert [(row.name, row.offer_slots) for row in report.domains] == [("s0", 2)]
 
 

@@ -330,8 +330,8 @@ def test_a_yes_that_holds_only_if_the_scheduler_remembers_that_the_gang_ran_is_o
     report = preempt_of(RAN.with_running("low", on="n2", cpu=low))
     assert (report.verdict, report.helps, report.reason) == ("unknown", None, reason)
     assert report.message == (
-        "default/job: cannot tell whether it would run: it depends on whether the scheduler remembers that the gang"
-        " ran before: no object shows this, and a restart may lose it."
+        "default/job: cannot tell whether it would run: 1 of its 2 pods was recreated: it starts, unless"
+        " koord-scheduler was restarted since."
     )
     found = [(one.when, one.verdict, one.reason, [each.pod for each in one.victims]) for one in report.alternatives]
     assert found == [
@@ -392,7 +392,7 @@ def test_a_preemption_that_would_choose_reservations_alone_says_so() -> None:
     why = "what it would choose are reservations, which it cannot delete."
     assert (report.verdict, report.reason, report.victims) == ("no", "not-helpful", ())
     assert report.message == f"default/job would preempt no pods: {why}"
-    assert f"  1. Preemption cannot help: {why}\n" in text(report, style=PIPE)
+    assert "  1. See why the gang is pending, and what else helps.\n" in text(report, style=PIPE)
 
 
 def test_while_victims_terminate_nobody_else_dies_and_then_it_runs() -> None:

@@ -290,3 +290,29 @@ def test_names_of_the_same_cards_count_them_all(name: str) -> None:
 
     assert (report.resource, report.resources) == ("nvidia.com/gpu", ("nvidia.com/gpu",))
     assert (report.domains[0].free, report.domains[0].total) == (6, 8)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "why"),
+    [
+        (DRAWN.with_gang("job", 2, 3, must_gather=SPINE), ""),
+        (DRAWN.with_gang("job", 2, 3), "it has no topology spec, so the scheduler looks at nodes alone."),
+        (
+            DRAWN.with_gang("job", 1, 3, must_gather=SPINE).with_running("job-9", on="n3", gang="default/job"),
+            "it ran before, so the scheduler places each of its pods alone.",
+        ),
+        (
+            DRAWN.with_gang("job", 2, 3, must_gather=SPINE).configured(aware_of_topology=False),
+            "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its first",
+        ),
+        (
+            DRAWN.with_gang("job", 1, 3, minimum=2),
+            "it has 1 of the 2 pods it needs.",
+        ),
+        (DRAWN.with_gang("job", 2, 3).with_gap("Node"), "Node could not be read: you may not read it"),
+        (DRAWN.with_group("job", 1).with_running("job-0", on="n3", gang="default/job"), ""),
+    ],
+)
+def test_why_no_slots_are_counted_for_a_gang_is_the_reason_that_is_true(drawing: Drawing, why: str) -> None:
+    assert topo(drawing, drawing.subject("job")).no_slots.startswith(why)
+    assert bool(topo(drawing, drawing.subject("job")).no_slots) == bool(why)

@@ -287,7 +287,7 @@ def test_taints_and_selectors_are_named_and_do_not_make_a_gang_never_fit() -> No
     assert why_of(drawing.with_gang("job", 1, 8)).cause == Cause("no-feasible-node", message, ("default/job-0",))
     planned = why_of(drawing.with_gang("job", 1, 8, must_gather=SPINE)).cause
     lost = "excluded nodes: taint gpu:NoSchedule (2 nodes) and cordoned (1 node)"
-    message = f"no spine has room for its 1 pod; the best has 0; {lost}."
+    message = f"no spine has room for its pod; {lost}."
     assert planned == Cause("insufficient-slots", message, ("default/job-0",))
 
 
@@ -327,9 +327,8 @@ def test_where_members_wait_as_another_finds_its_seat_too_small_all_may_be_bound
     drawing = cluster("s0: b0[n1:8 n2:8 n3:16]").with_running("wall", on="n3", cpu=16).version(version)
     report = why_of(unequal(drawing, NODE))
     race = (
-        "slots are enough, but its pods do not fit beside each other: default/c on n1: insufficient CPU; the scheduler "
-        "tries again at once, and what comes of it is a race: all, some or none of its pods may be bound, on whichever "
-        "nodes."
+        "by count n1 has room (3 slots for 3 pods), but it does not take default/c beside the others "
+        "(insufficient CPU); the scheduler keeps trying, and may bind some pods only."
     )
     assert (report.verdict, report.cause and report.cause.message) == ("unknown", race)
     assert [(one.verdict, one.cause and one.cause.code) for one in report.alternatives] == [
@@ -657,3 +656,42 @@ def test_where_first_attempts_are_left_out_nobody_can_tell() -> None:
     why = "followed 1 of more outcomes: what the others come to is unknown"
     assert (found.verdict, found.cause) == ("unknown", Cause("not-followed", why))
     assert [*of_search(found.outcomes)] == [Notice("not-followed", f"{why}.")]
+
+
+def said(drawing: Drawing) -> str:
+    cause = why_of(drawing).cause
+    return cause.message if cause else ""
+
+
+def test_where_not_even_one_pod_fits_that_is_what_is_said() -> None:
+    full = cluster("s0: b0[n1:8]; s1: b1[n2:8]").with_running("low", on="n1", cpu=8).with_running("old", on="n2", cpu=8)
+    assert said(full.with_gang("job", 4, 2, must_gather=SPINE)) == "no spine has room for even one of its 4 pods."
+    preferring = full.with_gang("job", 4, 1, topology=rules(f"PreferGather {SPINE}"))
+    assert said(preferring) == "the cluster has no room for even one of its 4 pods."
+    assert said(full.with_gang("job", 1, 4, must_gather=SPINE)) == "no spine has room for its pod."
+
+
+@pytest.mark.parametrize(
+    ("drawing", "words"),
+    [
+        (
+            cluster("s0: b0[n1 n2]")
+            .with_gang("job", 1, 1, minimum=2, must_gather=SPINE)
+            .with_running("job-9", on="n2", gang="default/job"),
+            "1 of its 2 pods was recreated: it starts, unless koord-scheduler was restarted since.",
+        ),
+        (
+            cluster("s0: b0[n1 n2]")
+            .with_gang("job", 1, 1, minimum=2, must_gather=SPINE)
+            .with_running("job-8", on="n2", gang="default/job")
+            .with_running("job-9", on="n2", gang="default/job"),
+            "1 of its 3 pods came after the gang ran: it starts, unless koord-scheduler was restarted since.",
+        ),
+    ],
+)
+def test_what_hangs_on_the_scheduler_s_memory_is_said_with_how_many_pods(drawing: Drawing, words: str) -> None:
+    report = why_of(drawing)
+    assert (report.verdict, report.cause and report.cause.message) == ("unknown", words)
+    assert [one.message.partition(",")[0] for one in report.next_steps] == [
+        "Still pending after a minute? Touch the PodGroup"
+    ]

@@ -57,7 +57,7 @@ def test_a_lone_pod_with_nothing_pending_is_where_it_is(node: str, sentence: str
 
 
 def test_a_plain_gang_that_fits_is_told_without_nodes() -> None:
-    assert first_line(replace(PLACED, placement=None)) == "default/job would be placed now: 3 pods waiting."
+    assert first_line(replace(PLACED, placement=None)) == "default/job fits now; on which nodes is left to scoring."
 
 
 def test_several_outcomes_without_a_cause_are_counted() -> None:
@@ -111,9 +111,9 @@ def test_what_next_depends_on_whether_it_helps() -> None:
     in_part = text(replace(PREEMPT, verdict="no", helps=False, rounds=PREEMPT.rounds[:1]), style=PIPE)
     open_yet = text(replace(PREEMPT, verdict="unknown", reason="not-needed"), style=PIPE)
     assert "1. Wait: the scheduler preempts these pods when it next tries the gang." in helps
-    assert "1. Preempting these pods does not help: check why the gang is pending." in in_vain
-    assert "1. Wait for the pods that are nominated, and check why the others are pending." in in_part
-    assert "1. Cannot tell whether preemption helps: check why the gang is pending." in open_yet
+    assert "1. See why the gang is pending, and what else helps." in in_vain
+    assert "1. Wait for the pods that are nominated, and see why the others are pending." in in_part
+    assert "1. See why the gang is pending, and what else helps." in open_yet
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_preemption_without_a_message_gets_one(verdict: str, sentence: str) ->
         "unknown": replace(NOT_NEEDED, verdict="unknown", reason=None),
     }
     assert first_line(reports[verdict]) == sentence
-    assert "The gang is stopped before preemption: check why it is pending." in text(reports["no"], style=PIPE)
+    assert "See why the gang is pending, and what else helps." in text(reports["no"], style=PIPE)
 
 
 def test_a_change_says_what_became_of_it() -> None:

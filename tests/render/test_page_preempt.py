@@ -38,14 +38,14 @@ Possible outcomes (no object shows which one)
      node-1; breaks default/low; the gang still does not run (not-helpful).
 
 What to do next
-  1. Cannot tell whether preemption helps: check why the gang is pending.
+  1. See why the gang is pending, and what else helps.
      kubectl koord why-pending default/job
-  2. No pods were deleted: this command only computes.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-Gang priority 9000. Evaluated as Koordinator 1.8 (from the image tag)
+Gang priority 9000; computed only: no pod was deleted. Evaluated as Koordinator
+1.8 (from the image tag)
 """
     assert text(PREEMPT, style=TERMINAL) == expected
 
@@ -81,13 +81,12 @@ Possible outcomes (no object shows which one)
   1. If node-1 is tried first: preempts default/low-1; nominated: job-0 -> node-1; breaks default/low; the gang still does not run (not-helpful).
 
 What to do next
-  1. Cannot tell whether preemption helps: check why the gang is pending.
+  1. See why the gang is pending, and what else helps.
      kubectl koord why-pending default/job
-  2. No pods were deleted: this command only computes.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-Gang priority 9000. Evaluated as Koordinator 1.8 (from the image tag)
+Gang priority 9000; computed only: no pod was deleted. Evaluated as Koordinator 1.8 (from the image tag)
 """  # noqa: E501
     assert text(PREEMPT, style=PIPE) == expected
 
@@ -125,14 +124,14 @@ Possible outcomes (no object shows which one)
      node-1; breaks default/low; the gang still does not run (not-helpful).
 
 What to do next
-  1. Cannot tell whether preemption helps: check why the gang is pending.
+  1. See why the gang is pending, and what else helps.
      kubectl koord why-pending default/job
-  2. No pods were deleted: this command only computes.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-Gang priority 9000. Evaluated as Koordinator 1.8 (from the image tag)
+Gang priority 9000; computed only: no pod was deleted. Evaluated as Koordinator
+1.8 (from the image tag)
 """
     assert text(PREEMPT, style=ASCII_TERMINAL) == expected
 
@@ -142,7 +141,7 @@ def test_preemption_that_is_not_needed() -> None:
 default/job needs no preemption.
 
 What to do next
-  1. No preemption is needed: the gang fits now.
+  1. Wait: the scheduler places the gang when it next tries it.
      kubectl koord why-pending default/job
 
 Evaluated as Koordinator 1.8 (from the image tag)
@@ -155,10 +154,12 @@ def test_of_a_lone_pod_it_is_spoken_as_one_and_it_is_asked_for_as_one() -> None:
     report = replace(PREEMPT, verdict="no", reason=None, lone_pod=True, alternatives=(replace(like, reason=None),))
     written = text(report, style=PIPE)
     assert "; the pod still does not run.\n" in written
-    assert "check why the pod is pending.\n     kubectl koord why-pending pod/default/job\n" in written
-    assert "\nPod priority 9000. Evaluated" in written
-    assert "The pod is stopped before preemption" in text(replace(report, reason="scheduling-gated"), style=PIPE)
-    assert "  1. Nothing: the pod is not pending.\n" in text(replace(report, reason="no-pending-pods"), style=PIPE)
+    assert (
+        "See why the pod is pending, and what else helps.\n     kubectl koord why-pending pod/default/job\n" in written
+    )
+    assert "\nPod priority 9000; computed only: no pod was deleted. Evaluated" in written
+    assert "See why the pod is pending" in text(replace(report, reason="scheduling-gated"), style=PIPE)
+    assert "  1. Nothing is to be done.\n" in text(replace(report, reason="no-pending-pods"), style=PIPE)
 
 
 def test_an_outcome_in_which_only_nominated_pods_run_says_so() -> None:

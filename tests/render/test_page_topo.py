@@ -107,10 +107,10 @@ Evaluated as Koordinator 1.8 (from the image tag)
 
 
 def test_topo_does_not_call_slots_too_few_that_were_not_counted() -> None:
-    uncounted = replace(TOPO_FOR, domains=tuple(replace(row, offer_slots=None) for row in TOPO_FOR.domains))
+    bare = tuple(replace(row, offer_slots=None) for row in TOPO_FOR.domains)
+    uncounted = replace(TOPO_FOR, domains=bare, no_slots="it ran before.")
     assert text(uncounted, style=PIPE).startswith(
-        "No slots are counted for default/job: the scheduler plans it without topology, or refuses it before it looks "
-        "at nodes. Use --shape to count how many pods of a shape fit.\n"
+        "No slots are counted for default/job: it ran before. Use --shape to count how many pods of a shape fit.\n"
     )
     idle = replace(uncounted, desired_offer_slot=0)
     assert text(idle, style=PIPE).startswith("default/job has no pending pods: no slots are counted for it.\n")

@@ -22,7 +22,7 @@ Details: kubectl koord explain insufficient-slots
   spine-1   3/4           1   node-5: low-5 (8 CPU, priority 1000)
   spine-2   2/4           2   has 3 nodes only: can never take 4
 
-Slots per spine: now, and if ...
+Slots per spine: now | without pods of lower priority | with nothing running
   SPINE     NOW   NO LOWER PRIORITY   EMPTY
   spine-1     3                   4       4
 
@@ -73,7 +73,7 @@ Details: kubectl koord explain insufficient-slots
   spine-1   3/4           1   node-5: low-5 (8 CPU, priority 1000)
   spine-2   2/4           2   has 3 nodes only: can never take 4
 
-Slots per spine: now, and if ...
+Slots per spine: now | without pods of lower priority | with nothing running
   SPINE     NOW   NO LOWER PRIORITY   EMPTY
   spine-1     3                   4       4
 
@@ -153,10 +153,10 @@ def test_of_many_domains_only_those_that_could_gain_most_are_shown_in_other_stat
     )
     page = text(replace(WHY, domains=domains), style=PIPE, shown=ON_A_SCREEN)
     assert [line.split() for line in page.splitlines() if line.startswith("  spine-") and line.endswith("9")] == [
-        ["spine-9", "1", "9"]
+        ["spine-9", "1", "1", "9"]
     ]
-    assert "  spine-5     1       5\n  ... and 3 more (--all shows them)\n" in page
-    assert "  spine-2     1       2\n" in text(replace(WHY, domains=domains), style=PIPE)
+    assert "  spine-5     1                   1       5\n  ... and 3 more (--all shows them)\n" in page
+    assert "  spine-2     1                   1       2\n" in text(replace(WHY, domains=domains), style=PIPE)
 
 
 def test_what_else_is_wrong_is_told() -> None:
@@ -222,7 +222,7 @@ def test_what_slots_leave_out_stands_right_below_them() -> None:
 Warning: slots are counted without resource claims: there may be fewer.
 (slots-incomplete)
 
-Slots per spine: now, and if ...
+Slots per spine: now | without pods of lower priority | with nothing running
 """
     assert below in page
     assert page.count("slots-incomplete") == 1

@@ -4,6 +4,7 @@ import pytest
 
 from kubectl_koord.engine.reasons import nodes, numa
 from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.wording.refusals.nodes import obstacle, obstacles, stage
 from kubectl_koord.wording.words import (
@@ -16,6 +17,7 @@ from kubectl_koord.wording.words import (
     listed,
     name_within,
     requests,
+    resource_names,
     sentence,
     unit,
 )
@@ -284,3 +286,36 @@ def test_nodes_that_pass_what_numa_settings_ask_are_counted_last(reason: Reason,
 )
 def test_what_reservations_refuse_has_a_stage_and_words(reason: Reason, words: tuple[str, str]) -> None:
     assert (stage(reason, ())[1], obstacle(reason)) == words
+
+
+@pytest.mark.parametrize(
+    ("needs", "words"),
+    [
+        ((("koordinator.sh/gpu-core", 800), ("koordinator.sh/gpu-memory-ratio", 800)), "8 GPU"),
+        (
+            (
+                ("koordinator.sh/gpu-core", 800),
+                ("koordinator.sh/gpu-memory-ratio", 800),
+                ("koordinator.sh/gpu.shared", 8),
+            ),
+            "8 GPU",
+        ),
+        (
+            (("koordinator.sh/gpu-core", 50), ("koordinator.sh/gpu-memory-ratio", 100)),
+            "0.5 GPU and 100 koordinator.sh/gpu-memory-ratio",
+        ),
+        (
+            (("koordinator.sh/gpu-core", 100), ("koordinator.sh/gpu.shared", 2)),
+            "1 GPU and 2 koordinator.sh/gpu.shared",
+        ),
+        ((("koordinator.sh/gpu-memory-ratio", 50),), "50 koordinator.sh/gpu-memory-ratio"),
+    ],
+)
+def test_cards_are_told_once_unless_another_name_of_them_says_more(needs: Resources, words: str) -> None:
+    assert requests(needs) == words
+
+
+def test_beside_gpus_the_names_of_their_parts_are_left_out() -> None:
+    parts = ("koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu.shared", "cpu")
+    assert resource_names(parts) == ["GPU", "CPU"]
+    assert resource_names(parts[1:3]) == ["koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu.shared"]

@@ -290,7 +290,9 @@ def prepare_nodes(
         and (not name or one.name == name or not cluster.rules.looks_up_reservations)
     ]
     if not every:
-        return NoReservationMatches(trigger.key, name, len(owned(trigger, view.snapshot.reservations)))
+        own = owned(trigger, view.snapshot.reservations)
+        is_own = any(one.uid in own and one.name == name for one in view.snapshot.reservations)
+        return NoReservationMatches(trigger.key, name, len(own), is_own)
     return OnlyReserved(frozenset(one.node for one in every))
 
 

@@ -117,12 +117,14 @@ class ClaimsUnallocated(Struct, frozen=True):
 class NoReservationMatches(Struct, frozen=True):
     """A pod must use a reservation, and none matches it on a node that it may go to (`PreFilter` in reservation).
 
-    By `name`, where it asks for one; `owned` is how many there are of which it may be an owner.
+    By `name`, where it asks for one; `owned` is how many there are of which it may be an owner, `is_own` whether the
+    one of that name is among them.
     """
 
     pod: str
     name: str
     owned: int
+    is_own: bool = False
     code: ClassVar[Literal["no-matching-reservation"]] = "no-matching-reservation"
 
 

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 from kubectl_koord.diagnosis import contention, coverage, visibility
 from kubectl_koord.diagnosis.obstacles import cards
+from kubectl_koord.diagnosis.obstacles.admission import cause
 from kubectl_koord.diagnosis.quotas.headroom import headroom_of, limits_any
 from kubectl_koord.diagnosis.tree_status import stale_status
+from kubectl_koord.engine.admission.before_trying import before_trying
 from kubectl_koord.engine.domains import sums
 from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.explain.jobs.surprises import of_jobs_ahead
@@ -19,7 +21,7 @@ from kubectl_koord.explain.jobs.verdict import verdict_of
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.reports.common import DomainName, Notice, Verdict
 from kubectl_koord.simulation.simulation import open_outcomes, simulate
@@ -27,6 +29,7 @@ from kubectl_koord.wording.answers import topology as sentences
 from kubectl_koord.wording.answers.pending import place_taken
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.refusals.nodes import obstacle
+from kubectl_koord.wording.refusals.prefilter import refusal_sentence
 
 
 def topo(
@@ -57,6 +60,7 @@ def topo(
     unread = tree_unread if subject is None else (*tree_unread, *visibility.unread_for_slots(subject, snapshot))
     rows: tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]] = ((), ())
     layers: tuple[str, ...] = ()
+    outcome: Outcome | None = None
     outside: tuple[OutsideNode, ...] = ()
     if isinstance(tree, NoTree) and not tree_unread:
         warnings.append(Notice(tree.fault.code, sentences.no_tree(tree.fault)))
@@ -86,6 +90,7 @@ def topo(
         resources=resources,
         gang=subject.key if subject is not None else None,
         desired_offer_slot=_desired(snapshot, subject),
+        no_slots=_why_uncounted(snapshot, subject, unread) if subject is not None and outcome is None else "",
         message=could_not_be_read(unread) if verdict == "unknown" else "",
         whole=whole,
         headroom=headroom_of(subject, view) if subject is not None and limits_any(subject, snapshot) else None,
@@ -103,6 +108,24 @@ def _outcome(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
     left = contention.left_by_jobs_ahead(simulation)
     found = open_outcomes(left.seen[0] if left is not None else simulation, preemption=False)
     return found[0] if found and found[0].first.plan is not None else None
+
+
+def _why_uncounted(snapshot: Snapshot, subject: Subject, unread: tuple[Gap, ...]) -> str:
+    """Return why no domain is planned for a subject; empty where nothing waits."""
+    if not subject.pending:
+        return ""
+    if unread:
+        return could_not_be_read(unread)
+    simulation = simulate(snapshot, subject)
+    blockers = before_trying(subject, snapshot, simulation.tree)
+    if blockers:
+        return cause(blockers[0]).message
+    found = open_outcomes(simulation, preemption=False)
+    refusal = next((one.first.prefilter for one in found if one.first.prefilter is not None), None)
+    if refusal is not None:
+        return refusal_sentence(refusal)
+    has_run = isinstance(subject, GangSubject) and subject.group.is_satisfied()
+    return sentences.RAN_BEFORE if has_run else sentences.NO_TOPOLOGY_SPEC
 
 
 def _goes_first(snapshot: Snapshot, subject: Subject) -> Iterator[Notice]:

@@ -80,12 +80,20 @@ def _refused(first: Attempt) -> Cause | None:
 def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
     """Return why the plan cannot be carried out, None where none is made, or another trigger may make a better one."""
     seat = first.failed_seat
-    if seat is None or not first.plan_fails:
+    if seat is None or first.plan is None or not first.plan_fails:
         return None
     lack = lacking(seat.reason)
     repeated = rules_of(simulation.snapshot.config).races_over_plans
-    message = sentences.plan_fails(seat.pod, seat.node, lack, repeated=repeated)
+    message = sentences.plan_fails(seat.pod, seat.node, lack, _planned(first.plan), repeated=repeated)
     return PlanFailure("plan-not-executable", message, (seat.pod,), (Lack(seat.pod, seat.node, lack),))
+
+
+def _planned(plan: PlacementPlan) -> tuple[str, int, int]:
+    """Return in which domain of the start set a plan is, the slots of that, and how many are wanted."""
+    tree, chosen = plan.tree, plan.chosen
+    above = tree.ancestors(tree.domains.index(chosen)) if chosen is not None else ()
+    start = next(index for index in (*above, *plan.start) if index in plan.start)
+    return tree.domains[start].name, plan.slots[start], plan.desired
 
 
 def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:

@@ -14,7 +14,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.explain.jobs.alternatives import case_of_booking, when
 from kubectl_koord.explain.jobs.surprises import of_unasked_jobs
-from kubectl_koord.explain.jobs.verdict import depends_on_memory
+from kubectl_koord.explain.jobs.verdict import depends_on_memory, on_memory
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.moments import between
 from kubectl_koord.remedies import surplus
@@ -31,7 +31,6 @@ from kubectl_koord.simulation.simulation import (
 )
 from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import (
-    DEPENDS_ON_MEMORY,
     SCHEDULER_FORGOT,
     counted_after,
     place_may_be_taken,
@@ -136,7 +135,7 @@ def _as_remembered(simulation: Simulation, report: PreemptReport) -> PreemptRepo
     cases = (structs.replace(each, when=remembered(each.when)) for each in report.alternatives or (remembers,))
     late = surplus.late_code(subject.group)
     forgot = PreemptAlternative(SCHEDULER_FORGOT, "no", victims=(), nominations={}, rounds=(), helps=False, reason=late)
-    message = sentences.may_not_run(_name(simulation), DEPENDS_ON_MEMORY)
+    message = sentences.may_not_run(_name(simulation), on_memory(subject.group))
     return structs.replace(report, verdict="unknown", helps=None, message=message, alternatives=(*cases, forgot))
 
 

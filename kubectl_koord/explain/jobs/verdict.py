@@ -95,7 +95,7 @@ def decided(simulation: Simulation) -> Decided:
         and isinstance(subject, GangSubject)
         and depends_on_memory(subject.group, simulation.snapshot)
     ):
-        forgotten = about_pods(surplus.late_code(subject.group), sentences.DEPENDS_ON_MEMORY, subject.pending)
+        forgotten = about_pods(surplus.late_code(subject.group), on_memory(subject.group), subject.pending)
         return Decided("unknown", forgotten, alone, on_memory=True)
     unevaluated = coverage.not_evaluated(subject, simulation.snapshot)
     left = contention.left_by_jobs_ahead(simulation)
@@ -126,6 +126,12 @@ def decided(simulation: Simulation) -> Decided:
 def depends_on_memory(group: GangGroup, snapshot: Snapshot) -> bool:
     """Tell whether the answer depends on whether the scheduler remembers that the gang ran, which is in no object."""
     return any(spec is not None for spec in group.specs) and surplus.may_be_forgotten(group, snapshot)
+
+
+def on_memory(group: GangGroup) -> str:
+    """Return that the answer depends on what the scheduler remembers of a group."""
+    pending = len(group.pending)
+    return sentences.depends_on_memory(surplus.late_code(group), pending, pending + group.bound)
 
 
 def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdict:

@@ -74,9 +74,9 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     `resource` names what `free` and `total` count: `nvidia.com/gpu`, `koordinator.sh/gpu-core` in hundredths of
     a GPU, or `cpu` in milli-CPU. `resources` are all that are counted, that one first. `whole` is whether
     whole cards are counted. `message` names what could not be read where that leaves the tree, or the slots of a gang,
-    unknown. `headroom` is how many of the gang's pods its quotas admit, None where none limits it. `shape` is that
-    which was asked for, `shape_requests` what a pod of it requests, as quantities, `shape_members` how many make a
-    gang, and `shape_refusal` why no node takes any.
+    unknown. `no_slots` is why no slots are counted for a gang that has pending pods. `headroom` is how many of the
+    gang's pods its quotas admit, None where none limits it. `shape` is that which was asked for, `shape_requests` what
+    a pod of it requests, as quantities, `shape_members` how many make a gang, `shape_refusal` why no node takes any.
     """
 
     verdict: Verdict
@@ -97,3 +97,4 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     shape_requests: Mapping[str, str] = {}
     shape_members: int | None = None
     shape_refusal: str = ""
+    no_slots: str = ""

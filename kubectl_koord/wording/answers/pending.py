@@ -1,6 +1,7 @@
 """The sentences of `why-pending`: causes, what bears on an answer, and what else may come."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.model.pods import Resources
@@ -12,11 +13,9 @@ from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, layer_noun, listed, requests, requests_of_each
 
+LateCode: TypeAlias = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
+
 CAUSE_COMES_FIRST = "fix the cause first; whether that is enough is unknown."
-DEPENDS_ON_MEMORY = (
-    "it depends on whether the scheduler remembers that the gang ran before: no object shows this, and a"
-    " restart may lose it."
-)
 DEPENDS_ON_FIRST_POD = "it depends on which pod the scheduler tries first; no object shows this."
 SCHEDULER_REMEMBERS = "the scheduler remembers that the gang ran"
 SCHEDULER_FORGOT = "the scheduler forgot it in a restart"
@@ -95,6 +94,20 @@ def may_preempt_first(jobs: Sequence[str]) -> str:
     return f"{listed(jobs)} {has} higher priority and may preempt: which nodes {holds} then was not looked at."
 
 
+_LATE: Mapping[LateCode, tuple[str, str]] = {
+    "replacement-waits": ("was recreated", "were recreated"),
+    "surplus-pods": ("came after the gang ran", "came after the gang ran"),
+    "satisfied-by-earlier-pods": ("is new, and the gang ran before", "are new, and the gang ran before"),
+}
+
+
+def depends_on_memory(code: LateCode, pods: int, of: int) -> str:
+    """Return that members which came late start as long as the scheduler remembers that the gang ran."""
+    were = _LATE[code][pods != 1]
+    start = "it starts" if pods == 1 else "they start"
+    return f"{pods} of its {count(of, 'pod')} {were}: {start}, unless koord-scheduler was restarted since."
+
+
 def remembered(case: str) -> str:
     """Return the case that the scheduler remembers that a gang ran, and another one, empty for none."""
     return f"{SCHEDULER_REMEMBERS}{f', and {case}' if case else ''}"
@@ -121,15 +134,17 @@ def planned_node_refuses(pod: str) -> str:
     return f"every attempt fails: {pod} does not fit on its planned node."
 
 
-def plan_fails(pod: str, node: str, lack: str, *, repeated: bool) -> str:
-    """Return that slots are enough, and a member finds its planned node lacking something, and what follows."""
-    follows = (
-        "the scheduler tries again at once, and what comes of it is a race: all, some or none of its pods may be "
-        "bound, on whichever nodes"
-        if repeated
-        else "every attempt ends so"
+def plan_fails(pod: str, node: str, lack: str, room: tuple[str, int, int], *, repeated: bool) -> str:
+    """Return that slots are enough, and a member finds its planned node lacking something, and what follows.
+
+    room: the domain of the plan, its slots, and how many are wanted.
+    """
+    domain, slots, wanted = room
+    follows = "the scheduler keeps trying, and may bind some pods only" if repeated else "every attempt ends so"
+    counted = f"by count {domain or 'the cluster'} has room ({count(slots, 'slot')} for {count(wanted, 'pod')})"
+    return (
+        f"{counted}, but {'it' if node == domain else node} does not take {pod} beside the others ({lack}); {follows}."
     )
-    return f"slots are enough, but its pods do not fit beside each other: {pod} on {node}: {lack}; {follows}."
 
 
 def no_node_asked(pod: str, why: str) -> str:
@@ -186,11 +201,12 @@ def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collecti
 
     """
     rounded = f" ({raw} without podCountMultiple)" if raw >= pods else ""
-    noun = _place(layer)
-    if noun == "cluster":
-        return f"the cluster has room for {best} of its {count(pods, 'pod')}{rounded}."
-    end = f"; excluded nodes: {lost_nodes(excluded)}." if excluded else "."
-    return f"no {noun} has room for its {count(pods, 'pod')}; the best has {best}{rounded}{end}"
+    end = f"; excluded nodes: {lost_nodes(excluded)}." if excluded and layer else "."
+    its = "its pod" if pods == 1 else f"its {pods} pods" if raw else f"even one of its {pods} pods"
+    if not layer:
+        return f"the cluster has room for {best} of {its}{rounded}." if raw else f"the cluster has no room for {its}."
+    best_has = f"; the best has {best}{rounded}" if raw else ""
+    return f"no {layer_noun(layer)} has room for {its}{best_has}{end}"
 
 
 def no_node_fits(pod: str, each: Resources, refused: Iterable[Refused]) -> str:

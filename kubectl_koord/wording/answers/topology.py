@@ -7,6 +7,8 @@ from kubectl_koord.wording.refusals.tree import MANAGER_OFF, fault_clause
 from kubectl_koord.wording.words import count, listed
 
 _ROOT = "(root)"
+NO_TOPOLOGY_SPEC = "it has no topology spec, so the scheduler looks at nodes alone."
+RAN_BEFORE = "it ran before, so the scheduler places each of its pods alone."
 NO_MANAGER = f"{MANAGER_OFF}: gangs with a topology spec are never placed."
 
 

@@ -13,7 +13,7 @@ from kubectl_koord.model.values import quantity
 from kubectl_koord.wording.refusals.claims import claim_obstacle
 from kubectl_koord.wording.refusals.devices import device_obstacle, device_stage
 from kubectl_koord.wording.refusals.numa import zone_obstacle
-from kubectl_koord.wording.words import amounts, listed, ranked, resource_name, span
+from kubectl_koord.wording.words import amounts, listed, ranked, resource_name, resource_names, span
 
 Measure: TypeAlias = int | str
 
@@ -134,7 +134,7 @@ def obstacle(reason: Reason, most: Measure | None = None) -> str:
         case nodes.TooManyPods(allowed=allowed):
             return f"pod limit {allowed} reached"
         case nodes.Insufficient(short=short):
-            return f"insufficient {listed([resource_name(resource) for resource, _, _ in short])}"
+            return f"insufficient {listed(resource_names(resource for resource, _, _ in short))}"
         case nodes.ClaimInUse(claim=claim):
             return f"volume claim {claim} is in use by another pod"
         case nodes.VolumeElsewhere(claim=claim):
@@ -177,8 +177,8 @@ def obstacle(reason: Reason, most: Measure | None = None) -> str:
 def _beyond_reservation(reason: nodes.BeyondReservation) -> str:
     """Return what reservations that match are short of, alone or together with their node."""
     if reason.of_reservation:
-        return f"too little {listed([resource_name(name) for name, _, _ in reason.of_reservation])} in its reservations"
+        return f"too little {listed(resource_names(name for name, _, _ in reason.of_reservation))} in its reservations"
     if reason.full:
         return "no pod place in its reservations"
-    short = listed([resource_name(name) for name, _, _ in reason.of_node])
+    short = listed(resource_names(name for name, _, _ in reason.of_node))
     return f"insufficient {short} with a reservation" if short else "no reservation that can be used"

@@ -23,7 +23,7 @@ from kubectl_koord.wording.refusals.devices import invalid_devices
 from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.refusals.tree import MANAGER_OFF, fault_clause
 from kubectl_koord.wording.refusals.volumes import unbound_sentence
-from kubectl_koord.wording.words import amounts_of, listed, resource_name
+from kubectl_koord.wording.words import amounts_of, count, listed, resource_name
 
 
 def lacking(reason: Reason | PreFilterRefusal) -> str:
@@ -45,12 +45,8 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             )
         case InvalidDeviceAmount() | InvalidDeviceSet() | UnreadableDeviceAnnotation():
             return f"{invalid_devices(refusal)}."
-        case NoReservationMatches(name=name, owned=owned):
-            wanted = f"reservation {name}" if name else "a reservation with its reservation affinity"
-            if not owned:
-                return f"it must use {wanted}, and no reservation with room is for it."
-            others = "the one that is for it does" if owned == 1 else f"the {owned} that are for it do"
-            return f"it must use {wanted}, and {others} not match."
+        case NoReservationMatches():
+            return _no_reservation(refusal)
         case FractionalBinding(asked=asked):
             return f"it asks to bind its CPUs, which must be whole ones, and requests {asked}m."
         case UnreadableAnnotation(annotation=annotation):
@@ -63,6 +59,18 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             return _quota_exceeded(refusal)
         case _:
             assert_never(refusal)
+
+
+def _no_reservation(refusal: NoReservationMatches) -> str:
+    """Return which reservation a pod asks for, and which are for it instead."""
+    name, owned = refusal.name, refusal.owned
+    asks = f"it asks for {f'reservation {name}' if name else 'a reservation with its reservation affinity'}"
+    if refusal.is_own:
+        return f"{asks}, which is for it, but has no room, does not match, or is on a node that the pod may not go to."
+    if not owned:
+        return f"{asks}, and no reservation with room is for it."
+    those = f"{count(owned, 'reservation')} {'is' if owned == 1 else 'are'} for it"
+    return f"{asks}; {those}, none {f'is {name}' if name else 'matches'}."
 
 
 _MOST_NAMED = 3

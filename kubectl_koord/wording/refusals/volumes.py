@@ -14,7 +14,10 @@ def unbound_sentence(refusal: VolumesUnbound) -> str:
         case "being-deleted":
             return f"volume claim {claim} is being deleted."
         case "not-bound" if about:
-            return f"volume claim {claim} is not bound: StorageClass {about} binds claims before pods are scheduled."
+            return (
+                f"volume claim {claim} is not bound: its StorageClass {about} (Immediate) should have bound it; look at"
+                " the provisioner."
+            )
         case "not-bound":
             return f"volume claim {claim} is not bound, and has no StorageClass that exists."
         case "binding":

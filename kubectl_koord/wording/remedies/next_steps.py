@@ -7,7 +7,7 @@ from kubectl_koord.model.pods import SCHEDULER_LABEL
 from kubectl_koord.wording.words import count, listed
 
 TOUCH_TO_RETRY = "Touch the PodGroup, so that the scheduler retries at once"
-TOUCH_TO_COUNT = "Touch the PodGroup if the pods stay pending, so that the scheduler counts the bound pods again"
+TOUCH_TO_COUNT = "Still pending after a minute? Touch the PodGroup, so that the scheduler counts the bound pods again"
 SEE_SCHEDULER = "Check why koord-scheduler is not running"
 SEE_FINALIZERS = "Check which controller must remove the finalizers"
 SET_MIN_AVAILABLE = (

@@ -88,7 +88,7 @@ def _size_sentence(report: TopologyReport) -> str:
 def _slots_sentence(report: TopologyReport, gang: str) -> str:
     wanted = report.desired_offer_slot
     if wanted is not None and all(domain.offer_slots is None for domain in report.domains):
-        return sentences.no_slots(gang, wanted)
+        return sentences.no_slots(gang, wanted, report.no_slots)
     layers: dict[str, tuple[int, int]] = {}
     for layer in _between(report):
         offers = [domain.offer_slots or 0 for domain in report.domains if domain.layer == layer]

@@ -28,7 +28,7 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     page += [block for line in _wasted(report) for block in (EmptyLine(), line)]
     page += outcome_lines([*dict.fromkeys(sentences.alternative(each, report) for each in report.alternatives)], shown)
     page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
-    facts = sentences.priority(report)
+    facts = sentences.facts(report)
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]
 
 
@@ -118,5 +118,3 @@ def _wasted(report: PreemptReport) -> Iterator[Line]:
 def _next(report: PreemptReport) -> Iterator[Bullet]:
     asked = asked_for(report.gang, lone_pod=report.lone_pod)
     yield Bullet(sentences.next_step(report), command("why-pending", asked))
-    if report.broken_gangs or any(attempt.victims for attempt in _attempts(report)):
-        yield Bullet(sentences.NOTHING_DELETED)

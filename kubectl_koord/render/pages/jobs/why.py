@@ -27,6 +27,7 @@ from kubectl_koord.wording.pages.common import DETAILS, more
 from kubectl_koord.wording.pages.jobs import why as sentences
 from kubectl_koord.wording.words import command, domain_name, layer_noun
 
+_ALWAYS_TOLD = 2  # of the what-ifs those from here on: that they change nothing is an answer, too
 _BESIDE_SLOTS = "slots-incomplete"
 _TRIED_WHOLE = frozenset(("use-layer", "lower-minimum"))  # of other steps only a part can be tried
 
@@ -155,18 +156,18 @@ def _what_ifs(domains: Sequence[SlotRow], noun: str, shown: Shown) -> Iterator[B
         return
     ranked = sorted(differing, key=lambda state: (-max(state[1]), -state[0].offer_slots))
     first, rest = parted(ranked, shown.few)
-    differs = [any(slots[at] != domain.offer_slots for domain, slots in differing) for at in range(4)]
+    is_told = [at >= _ALWAYS_TOLD or any(slots[at] != one.offer_slots for one, slots in differing) for at in range(4)]
     rows = tuple(
         Row(
             (
                 domain_name(domain.name),
                 str(domain.offer_slots),
-                *(str(number) if differs[at] else "" for at, number in enumerate(slots)),
+                *(str(number) if is_told[at] else "" for at, number in enumerate(slots)),
             )
         )
         for domain, slots in first
     )
-    yield from (EmptyLine(), Line(sentences.what_if(noun), "bold"), slim(Table(columns, rows)))
+    yield from (EmptyLine(), Line(sentences.what_if(noun, is_told), "bold"), slim(Table(columns, rows)))
     if rest:
         yield more_line(more(len(rest)))
 

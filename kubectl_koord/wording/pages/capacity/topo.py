@@ -55,12 +55,11 @@ def slots(gang: str, wanted: int | None, layers: Mapping[str, tuple[int, int]]) 
     return f"{gang} needs {count(wanted, 'slot')} (1 slot = room for 1 pod).{found}"
 
 
-def no_slots(gang: str, wanted: int) -> str:
+def no_slots(gang: str, wanted: int, why: str) -> str:
     """Return why no slots are counted for a gang, and what counts pods all the same."""
     if wanted == 0:
         return f"{gang} has no pending pods: no slots are counted for it."
-    why = "the scheduler plans it without topology, or refuses it before it looks at nodes"
-    return f"No slots are counted for {gang}: {why}. Use --shape to count how many pods of a shape fit."
+    return f"No slots are counted for {gang}: {why} Use --shape to count how many pods of a shape fit."
 
 
 def shape(name: str, needs: Mapping[str, str], pods: int, refusal: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
-from kubectl_koord.wording.pages.jobs.why import requested, where
+from kubectl_koord.wording.pages.jobs.why import left_to_scoring, requested, where
 from kubectl_koord.wording.words import count, layer_noun
 
 _TOTALS: Mapping[Fits, tuple[str, str]] = {
@@ -29,8 +29,9 @@ def verdict(gang: FitGang) -> str:
     reason = gang.cause.message if gang.cause is not None else ""
     match gang.fits:
         case "now":
-            place = where(gang.placement) if gang.placement else count(gang.pods, "pod")
-            return f"{gang.gang} fits now: {place}."
+            if gang.placement:
+                return f"{gang.gang} fits now: {where(gang.placement)}."
+            return f"{gang.gang} fits now ({count(gang.pods, 'pod')}); {left_to_scoring(gang.pods)}."
         case "by-preemption":
             return f"{gang.gang} fits only by preempting {count(len(gang.victims), 'pod')}: {reason}"
         case "not-now":

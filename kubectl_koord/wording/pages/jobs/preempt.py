@@ -4,22 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.reports.disruption import BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, RoundTime
-from kubectl_koord.wording.reservations import ONLY_RESERVATIONS
 from kubectl_koord.wording.words import count, name_within, the_subject
 
 BROKEN_GANGS = "Running gangs that would fall below their minimum"
-NOTHING_DELETED = "No pods were deleted: this command only computes."
+NOTHING_DELETED = "computed only: no pod was deleted"
 _NEXT = {
-    "not-needed": "No preemption is needed: {it} fits now.",
-    "policy-never": "preemptionPolicy of the pods is Never: free resources yourself, or use another PriorityClass.",
-    "terminating-victim": "Wait: victims of an earlier attempt are still terminating.",
-    "no-pending-pods": "Nothing: {it} is not pending.",
-    "no-victims": "Preemption cannot help: no lower-priority pod may be preempted.",
-    "not-helpful": "Preemption cannot help: {it} would not fit even without all permitted victims.",
-    "plan-not-executable": "Preemption is of no use: room is planned that the pods cannot take; see why-pending.",
-    "preemption-disabled": "Job preemption is off in the scheduler's configuration.",
+    "not-needed": "Wait: the scheduler places {it} when it next tries it.",
+    "policy-never": "Use a PriorityClass whose preemptionPolicy is not Never, or see what else helps.",
+    "terminating-victim": "Wait until they are gone.",
+    "no-pending-pods": "Nothing is to be done.",
+    "preemption-disabled": "See what else helps, or turn job preemption on in the scheduler's configuration.",
 }
-_BEFORE_PREEMPTION = "{It} is stopped before preemption: check why it is pending."
+_SEE_WHAT_HELPS = "See why {it} is pending, and what else helps."
 _WHEN: Mapping[RoundTime, str] = {"now": "", "while-terminating": ", while these terminate", "after": ""}
 _THEN = {True: "; {it} then runs", False: "; {it} still does not run", None: ""}
 _IN_PART = "; the pods that are nominated then run"
@@ -97,26 +93,25 @@ def _nominated(nominations: Mapping[str, str], gang: str) -> str:
 def next_step(report: PreemptReport) -> str:
     """Return what to do."""
     it = the_subject(lone_pod=report.lone_pod)
-    if report.verdict == "unknown":
-        return f"Cannot tell whether preemption helps: check why {it} is pending."
-    if report.refusing_quota:
-        return f"Preemption frees nodes, and quota {report.refusing_quota} refuses {it}: see why it is pending."
+    if report.verdict == "unknown" or report.refusing_quota:
+        return _SEE_WHAT_HELPS.format(it=it)
     needs = {each.reason != "not-needed" for each in report.alternatives}
     if len(needs) > 1:
         return f"Wait: {it} runs in each of these outcomes."
-    if report.reason == "not-helpful" and any(one.code == "reservation-victims" for one in report.warnings):
-        return f"Preemption cannot help: {ONLY_RESERVATIONS}."
     if report.reason:
-        return _NEXT.get(report.reason, _BEFORE_PREEMPTION).format(it=it, It=it.capitalize())
+        return _NEXT.get(report.reason, _SEE_WHAT_HELPS).format(it=it)
     if report.helps and not any(attempt.victims for attempt in report.rounds):
         return f"Wait until the pods that terminate are gone: {it} then runs."
     if not report.helps and _runs_in_part(report):
-        return "Wait for the pods that are nominated, and check why the others are pending."
+        return "Wait for the pods that are nominated, and see why the others are pending."
     if not report.helps:
-        return f"Preempting these pods does not help: check why {it} is pending."
+        return _SEE_WHAT_HELPS.format(it=it)
     return f"Wait: the scheduler preempts these pods when it next tries {it}."
 
 
-def priority(report: PreemptReport) -> list[str]:
-    """Return the priority of the gang or pod, to stand in the last line; nothing where it has none."""
-    return [] if report.priority is None else [f"{'Pod' if report.lone_pod else 'Gang'} priority {report.priority}"]
+def facts(report: PreemptReport) -> list[str]:
+    """Return the priority of the gang or pod, and that nothing was done where there are victims: for the last line."""
+    who = "Pod" if report.lone_pod else "Gang"
+    priority = [] if report.priority is None else [f"{who} priority {report.priority}"]
+    preempts = bool(report.victims) or any(attempt.victims for attempt in report.rounds)
+    return [*priority, *([NOTHING_DELETED] if preempts else [])]

@@ -1,6 +1,7 @@
 """The sentences of `why-pending GANG`."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 
 from kubectl_koord.reports.jobs.pending import Funnel, PodShape, SlotRow, WhyAlternative, WhyReport
 from kubectl_koord.wording import quotas
@@ -13,6 +14,8 @@ _FEW_NODES = 3
 def headline(report: WhyReport) -> str:
     """Return the verdict in one sentence."""
     name = f"pod {report.gang}" if report.lone_pod else report.gang
+    if report.verdict == "unknown" and report.cause and report.cause.code == "plan-not-executable":
+        return f"{name} may or may not start: {reason(report)}"
     if report.verdict == "unknown":
         return f"Cannot tell whether {name} would be placed: {reason(report).rstrip('.')}."
     if report.verdict == "no":
@@ -21,12 +24,17 @@ def headline(report: WhyReport) -> str:
         return f"{name} is on {report.node}." if report.node else f"{name} has finished."
     if not report.pending_pods:
         return f"{name} has no pending pods: {count(report.bound_pods, 'pod')} on a node, {report.min_member} needed."
-    return f"{name} would be placed now: {place(report)}."
+    return f"{name} {'would be placed now:' if report.placement else 'fits now;'} {place(report)}."
 
 
 def place(report: WhyReport) -> str:
-    """Return how many pods would be placed and, where that is known, on which nodes."""
-    return where(report.placement) if report.placement else f"{count(len(report.pending_pods), 'pod')} waiting"
+    """Return how many pods would be placed on which nodes, or that these are open."""
+    return where(report.placement) if report.placement else left_to_scoring(len(report.pending_pods))
+
+
+def left_to_scoring(pods: int) -> str:
+    """Return that it is open on which nodes so many pods go."""
+    return f"on which {'node' if pods == 1 else 'nodes'} is left to scoring"
 
 
 def reason(report: WhyReport) -> str:
@@ -111,9 +119,17 @@ def more_domains(number: int, most_slots: int) -> str:
     return and_more(f"{number} more", f", with {each}")
 
 
-def what_if(noun: str) -> str:
-    """Return the title of the slots of domains if one thing were different."""
-    return f"Slots per {noun}: now, and if ..."
+_WHAT_IFS = (
+    "without terminating pods",
+    "uncordoned",
+    "without pods of lower priority",
+    "with nothing running",
+)
+
+
+def what_if(noun: str, is_told: Sequence[bool]) -> str:
+    """Return the title of the slots of domains if one thing were different, of those what-ifs that are told."""
+    return f"Slots per {noun}: {' | '.join(['now', *compress(_WHAT_IFS, is_told)])}"
 
 
 def in_the_way(domain: SlotRow, *, everything: bool) -> str:
