@@ -20,6 +20,7 @@ from kubectl_koord.engine.admission.queue import (
     Nominated,
     NotPlaced,
     Placed,
+    Preempting,
     SchedulingQueue,
     Tried,
     by_priority_and_age,
@@ -294,7 +295,7 @@ def _not_judged(snapshot: Snapshot) -> dict[tuple[Gap, ...], int]:
 
 def _placed(cluster: Scenario, other: Subject, view: View) -> Placed | None:
     """Return where another job would go; None when it would not be placed, or what was read does not tell."""
-    found = _tried(cluster, Budget(0), other, After(view, cluster.snapshot.nominated), preempts=False).came[0]
+    found = _tried(cluster, Budget(0), other, After(view, cluster.snapshot.nominated), "not").came[0]
     return found if isinstance(found, Placed) else None
 
 
@@ -303,13 +304,13 @@ def _tried(
     budget: Budget,
     other: Subject,
     now: After,
-    preempts: bool,  # noqa: FBT001 - as the queue asks
+    preempting: Preempting,
 ) -> Tried:
     """Return what becomes of another job that is tried now, and whom it preempts if that is asked.
 
     The budget is for the preemption of all jobs of a queue.
     """
-    preempts = preempts and budget.left > 0
+    preempts = preempting != "not" and budget.left > 0
     snapshot = cluster.snapshot
     blockers = before_trying(other, snapshot, cluster.tree)
     if blockers:
@@ -328,7 +329,7 @@ def _tried(
         return Tried(
             (NotPlaced(),), are_all=not (may_be or may_preempt), asked=asked, may_be=may_be, preempts=may_preempt
         )
-    return structs.replace(_preempting(simulation, budget, is_sure=not unevaluated), asked=asked)
+    return structs.replace(_preempting(simulation, budget, preempting, is_sure=not unevaluated), asked=asked)
 
 
 def _not_tried(*, may_be: bool) -> Tried:
@@ -384,12 +385,13 @@ def _drawn(slots: Sequence[tuple[str, int]], number: int) -> Iterator[tuple[str,
                 yield from ((name,) * many + rest for rest in _drawn(slots[at + 1 :], number - many))
 
 
-def _preempting(simulation: Simulation, of_all: Budget, *, is_sure: bool) -> Tried:
+def _preempting(simulation: Simulation, of_all: Budget, preempting: Preempting, *, is_sure: bool) -> Tried:
     """Return what a job holds that finds no place and preempts others."""
     found: dict[object, Came] = {}
     is_followed = not (isinstance(simulation.subject, GangSubject) and simulation.subject.group.is_satisfied())
     budget = of_all.part(min(simulation.steps, _MOST_STEPS))
-    for effect in first_effects(simulation, budget) if is_followed else ():
+    most = 1 if preempting == "likeliest" else None
+    for effect in islice(first_effects(simulation, budget), most) if is_followed else ():
         is_sure = is_sure and not effect.retried
         if effect.reason is None and not effect.retried:
             held = dict(effect.nominations)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import repeat
+from itertools import repeat, takewhile
 
 from kubectl_koord.engine.columns import (
     NodeSet,
@@ -10,6 +10,7 @@ from kubectl_koord.engine.columns import (
     differing,
     has,
     members,
+    named,
     places_touched,
     position_of,
     set_of,
@@ -83,6 +84,14 @@ class Levels(Counts):
         """Return those of some of the nodes."""
         chosen = with_names(self.view, names)
         return Levels(self.view, [left for nodes in self.sets if (left := nodes & chosen)])
+
+    def but(self, numbers: Mapping[str, int], _names: Iterable[str]) -> "Levels":
+        """Return the same with other numbers of some nodes."""
+        others = ~named(self.view, numbers)
+        most = max((len(self.sets), *numbers.values()))
+        anew = (named(self.view, (name for name in numbers if numbers[name] >= at)) for at in range(1, most + 1))
+        every = (self.at_least(at) & others | nodes for at, nodes in enumerate(anew, 1))
+        return Levels(self.view, takewhile(bool, every))
 
 
 def taking_any(view: View, counts: Counts) -> NodeSet:

@@ -67,6 +67,11 @@ class Counts(Mapping[str, int]):
         """Return those of some of the nodes."""
         return Counts((name, number) for name, number in self.by_name.items() if name in names)
 
+    def but(self, numbers: Mapping[str, int], names: Iterable[str]) -> "Counts":
+        """Return the same with other numbers of some nodes; `names` are all nodes, in their order."""
+        every = ((name, numbers[name] if name in numbers else self[name]) for name in names)
+        return Counts((name, number) for name, number in every if number)
+
 
 class LazyNames(Collection[str]):
     """Names of nodes that are found out where anybody asks: of nodes that take all pods nobody does."""
@@ -160,12 +165,21 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         """Return the offer with other slots of some nodes."""
         if not nodes:
             return self
-        counts = ((name, nodes[name].slots if name in nodes else self.counts[name]) for name in self.names)
-        return Offer(
-            self.names,
-            Counts((name, count) for name, count in counts if count),
-            lambda name: nodes[name] if name in nodes else self[name],
-        )
+        counts = self.counts.but({name: node.slots for name, node in nodes.items()}, self.names)
+
+        def on_node(name: str) -> NodeSlots:
+            return nodes[name] if name in nodes else self[name]
+
+        refusing = self.refusing_but({name: node.rejection for name, node in nodes.items()})
+        if refusing is None:
+            return Offer(self.names, counts, on_node)
+        none, some = (lambda: refusing().of_none(counts)), (lambda: refusing().of_some(counts))
+        return Offer(self.names, counts, on_node, none, some, refusing)
+
+    def refusing_but(self, nodes: Mapping[str, Reason | None]) -> Callable[[], RefusingNodes] | None:
+        """Return what tells why nodes take no more, with other reasons of some, or none; None where all are asked."""
+        known = self._refusing
+        return None if known is None else cache(lambda: known().but(nodes))
 
     @cached_property
     def reasons(self) -> tuple[Refused, ...]:

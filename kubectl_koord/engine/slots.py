@@ -17,7 +17,7 @@ from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
 from kubectl_koord.engine.passing import counted_singly, passing, refused
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
-from kubectl_koord.engine.refusing import RefusingNodes, refusing
+from kubectl_koord.engine.refusing import RefusingNodes, refusing, refusing_beside
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
@@ -85,7 +85,11 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
 
     none = partial(refused, view, first, prepared.checks)
     if len(pods) == 1:
-        return Offer(view.names(), Levels(view, (left,) if left else ()), on_node, none, tuple)
+
+        def asked_once() -> RefusingNodes:
+            return RefusingNodes(view, refusing_beside(view, first, prepared.checks))
+
+        return Offer(view.names(), Levels(view, (left,) if left else ()), on_node, none, tuple, asked_once)
     if len(runs) > 1:
         counts = Counts((name, on_node(name).slots) for name in members(view, left))
         return Offer(view.names(), counts, on_node, none)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from msgspec import structs
+
 from kubectl_koord.diagnosis import contention, coverage
 from kubectl_koord.engine.admission.before_trying import before_trying
 from kubectl_koord.engine.admission.queue import JobsAhead
@@ -56,12 +58,23 @@ class Search:
     """One search for ways out: a simulation that ends in a no, and the attempt that failed."""
 
     def __init__(
-        self, simulation: Simulation, failed: Outcome, budget: SearchBudget, *, never_fits: bool = False
+        self,
+        simulation: Simulation,
+        failed: Outcome,
+        budget: SearchBudget,
+        likely: JobsAhead | None = None,
+        *,
+        never_fits: bool = False,
     ) -> None:
-        """Keep them; nothing is computed yet. `never_fits` is whether not even the empty cluster seems to have room."""
+        """Keep them; nothing is computed yet.
+
+        `likely` is what jobs ahead take as far as one may guess, None to find out. `never_fits` is whether not even the
+        empty cluster seems to have room.
+        """
         self.simulation = simulation
         self.failed = failed
         self.budget = budget
+        self._likely = likely
         self.passes_over_room = never_fits and budget.is_tight
         self.members = in_index_order(simulation.subject.pending)
         self.pods = tuple(sorted(pod.key for pod in self.members))
@@ -84,7 +97,7 @@ class Search:
     @cached_property
     def jobs_ahead(self) -> JobsAhead:
         """What jobs of higher priority take before the subject is tried."""
-        return jobs_ahead(self.simulation, self.budget)
+        return self._likely or jobs_ahead(self.simulation, self.budget)
 
     @cached_property
     def _failed_attempt(self) -> tuple[View, Attempt]:
@@ -204,7 +217,21 @@ class Search:
 
     def beyond(self, edits: Sequence[Edit], failed: Outcome) -> "Search":
         """Return the search that goes on from a changed cluster, out of the same budget."""
-        return Search(changed(self.simulation, edits), failed, self.budget)
+        simulation = changed(self.simulation, edits)
+        return Search(simulation, failed, self.budget, self._guessed(simulation, edits))
+
+    def _guessed(self, simulation: Simulation, edits: Sequence[Edit]) -> JobsAhead | None:
+        """Return what jobs ahead are likely to take once these edits are made: on other nodes that is to be found out.
+
+        It guides the search; what it finds is proven with what they really take.
+        """
+        if simulation.view is self.simulation.view:
+            return self.jobs_ahead
+        if not all(isinstance(edit, SetQuota) for edit in edits):
+            return None
+        first, *_ = self.jobs_ahead.ways
+        then = structs.replace(first, view=first.view.with_quotas(simulation.view.quotas))
+        return structs.replace(self.jobs_ahead, ways=(then,))
 
     def placed_after(self, edits: Sequence[Edit]) -> tuple[View, tuple[str, ...]] | None:
         """Return the cluster with the subject in its place, after the jobs that go first, and its nodes.

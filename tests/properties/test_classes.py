@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from kubectl_koord.engine.fit import Prepared, prepare, rejection_as_is
-from kubectl_koord.engine.offer import NodeSlots
-from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.offer import NodeSlots, Offer
+from kubectl_koord.engine.reasons.nodes import Reason, TooManyPods
 from kubectl_koord.engine.rules import Rules, rules
 from kubectl_koord.engine.slots import _on_node, _without_limit, offer_slots
 from kubectl_koord.engine.view import View, of
@@ -89,6 +89,16 @@ def check_prepared(prepared: Prepared, trigger: PendingPod, view: View, most: in
         return
     offer = offer_slots(view, view.names(), (trigger,) * most, prepared)
     expected = asked_one_by_one(view, prepared, most)
+    check_offer(offer, expected)
+    names = [*view.names()]
+    others = {names[0]: NodeSlots(0, TooManyPods(1)), names[-1]: NodeSlots(1, None)}
+    check_offer(offer.but(others), expected | others)
+    assert set(offer.counts) == {
+        name for name in view.names() if rejection_as_is(trigger, view.state(name), prepared) is None
+    }
+
+
+def check_offer(offer: Offer, expected: dict[str, NodeSlots]) -> None:
     assert list(offer.counts.items()) == [(name, one.slots) for name, one in expected.items() if one.slots]
     assert offer == expected
     assert worded(offer.reasons) == worded(type(offer).of(expected).reasons)
@@ -97,9 +107,6 @@ def check_prepared(prepared: Prepared, trigger: PendingPod, view: View, most: in
         name: told(reason) for name, reason in refusing.items()
     }
     assert list(offer.refusing(may_end)) == list(filter(lambda name: may_end(refusing[name]), refusing))
-    assert set(offer.counts) == {
-        name for name in view.names() if rejection_as_is(trigger, view.state(name), prepared) is None
-    }
 
 
 @given(clusters(MANY), st.randoms(use_true_random=False))

@@ -6,7 +6,7 @@ equal priority the one that was queued earlier does, and when that was is in no 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -21,8 +21,7 @@ _MOST_AHEAD = 64
 MOST_WAYS = 24
 """So many ways in which the jobs ahead may go are told apart, and fewer where there are many nodes, or many wait."""
 _NODES_IN_ALL, _TRIED_IN_ALL = 1_500, 128
-_FEWEST_PREEMPTING = 2
-_UNASKED = False
+_FEWEST_PREEMPTING, _FEWER_UNKNOWN = 2, 8
 
 
 class After(Struct, frozen=True):
@@ -72,7 +71,8 @@ class Tried(Struct, frozen=True):
     preempts: bool = False
 
 
-Try: TypeAlias = Callable[[Subject, After, bool], Tried]
+Preempting: TypeAlias = Literal["not", "likeliest", "every"]
+Try: TypeAlias = Callable[[Subject, After, Preempting], Tried]
 """Tells what becomes of a job in a variant of the cluster, and whom it preempts if that is asked."""
 
 
@@ -192,16 +192,17 @@ class SchedulingQueue:
         return self._untried_above[own]
 
     def _try(self, other: Subject) -> _Step:
-        before = self._tried[-1].ways if self._tried else (self._now,)
-        tried = [self._try_job(other, way, self._preempting < self._most_preempting) for way in before]
+        is_known = not self._tried or self._tried[-1].are_all
+        before = self._tried[-1].ways[: None if is_known else 1] if self._tried else (self._now,)
+        tried = [self._try_job(other, way, self._how_far(is_known=is_known)) for way in before]
         self._preempting += any(each.asked and not isinstance(each.came[0], Placed) for each in tried)
-        is_few = sum(len(each.came) for each in tried) <= self._most_ways
+        is_few = is_known and sum(len(each.came) for each in tried) <= self._most_ways
         ways = tuple(
             _after(other.key, way, one, is_open=len(each.came) > 1)
             for way, each in zip(before, tried, strict=True)
             for one in (each.came if is_few else each.came[:1])
         )
-        are_all = (not self._tried or self._tried[-1].are_all) and is_few and all(each.are_all for each in tried)
+        are_all = is_few and all(each.are_all for each in tried)
         likely = tried[0]
         is_placed = isinstance(likely.came[0], Placed)
         if is_placed and not (likely.are_all and len(likely.came) == 1) and self._before_open is None:
@@ -211,10 +212,17 @@ class SchedulingQueue:
         elsewhere = may_be or (not takes[0] and not are_all and self._is_placed_elsewhere(other))
         return _Step(other, priority(other), likely, ways, are_all, any(takes), elsewhere)
 
+    def _how_far(self, *, is_known: bool) -> Preempting:
+        """Return how far preemption by the next job is looked at: by few jobs once not all ways are known."""
+        most = self._most_preempting if is_known else max(_FEWEST_PREEMPTING, self._most_preempting // _FEWER_UNKNOWN)
+        if self._preempting >= most:
+            return "not"
+        return "every" if is_known else "likeliest"
+
     def _is_placed_elsewhere(self, other: Subject) -> bool:
         """Tell whether a job that finds no place would, were it not for those of which it is open where they go."""
         before = self._before_open
-        return before is not None and isinstance(self._try_job(other, before, _UNASKED).came[0], Placed)
+        return before is not None and isinstance(self._try_job(other, before, "not").came[0], Placed)
 
 
 def _after(key: str, before: After, came: Came, *, is_open: bool) -> After:

@@ -125,7 +125,9 @@ def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prep
             break
     names = LazyNames(lambda: (*(name for name in offer if name not in offer.counts), *numbers))
     counts = Counts((name, number) for name, number in numbers.items() if number)
-    return Offer(names, counts, lambda name: fewer.get(name) or offer[name], _refused(offer, fewer))
+    unasked = dict.fromkeys(name for name in offer.counts if name not in numbers)
+    refusing = offer.refusing_but({name: node.rejection for name, node in fewer.items()} | unasked)
+    return Offer(names, counts, lambda name: fewer.get(name) or offer[name], _refused(offer, fewer), refusing=refusing)
 
 
 def _refused(offer: Offer, placed: Mapping[str, NodeSlots]) -> Callable[[], Iterable[Refused]] | None:

@@ -11,6 +11,7 @@ from kubectl_koord.engine.admission.queue import (
     JobsAhead,
     NotPlaced,
     Placed,
+    Preempting,
     SchedulingQueue,
     Tried,
     by_priority_and_age,
@@ -46,7 +47,7 @@ def subjects(drawing: Drawing = DRAWN) -> list[Subject]:
 
 
 def queue(asked: list[str], *, certain: bool = True) -> SchedulingQueue:
-    def tried(subject: Subject, _now: After, _preempts: bool) -> Tried:  # noqa: FBT001 - as the queue asks
+    def tried(subject: Subject, _now: After, _preempting: Preempting) -> Tried:
         asked.append(subject.key)
         if subject.key == "default/mid":
             return Tried((NotPlaced(),), are_all=True, asked=False)
@@ -124,7 +125,7 @@ def test_where_pods_go_that_are_all_alike_matters_only_to_a_plan() -> None:
 def test_a_job_may_be_placed_that_finds_no_place_where_it_is_open_who_takes_it(
     elsewhere: list[str], *, certain: bool
 ) -> None:
-    def tried(subject: Subject, now: After, _preempts: bool) -> Tried:  # noqa: FBT001 - as the queue asks
+    def tried(subject: Subject, now: After, _preempting: Preempting) -> Tried:
         if subject.key == "default/mid" or (subject.key == "default/also-mid" and on(now.view, "n1")):
             return Tried((NotPlaced(),), are_all=True)
         return Tried((Placed({"n1": subject.pending}),), are_all=certain)
@@ -139,6 +140,29 @@ def test_a_job_may_be_placed_of_which_it_is_open_whether_it_finds_a_place() -> N
     found = SchedulingQueue(subjects(), NOW, lambda _, __, ___: Tried((NotPlaced(),), are_all=False, may_be=True))
     ahead = found.ahead_of(DRAWN.subject("mid"), is_planned=False)
     assert (ahead.names, [pod.name for pod in ahead.elsewhere]) == (("default/top",), ["top-0", "top-1"])
+
+
+@pytest.mark.parametrize(
+    ("are_all", "ways", "behind"),
+    [
+        (True, 2, [("every", ["top-0", "top-1"]), ("every", [])]),
+        (False, 1, [("likeliest", ["top-0", "top-1"]), ("not", [])]),
+    ],
+)
+def test_once_not_all_that_may_come_is_followed_only_what_is_likeliest_is(
+    ways: int, behind: list[tuple[Preempting, list[str]]], *, are_all: bool
+) -> None:
+    asked: list[tuple[Preempting, list[str]]] = []
+
+    def tried(subject: Subject, now: After, preempting: Preempting) -> Tried:
+        if subject.key == "default/also-mid":
+            asked.append((preempting, on(now.view, "n1")))
+        if subject.key != "default/top":
+            return Tried((NotPlaced(),), are_all=True)
+        return Tried((Placed({"n1": subject.pending}), Placed({"n2": subject.pending})), are_all=are_all)
+
+    ahead = SchedulingQueue(subjects(), NOW, tried).ahead_of(DRAWN.subject("low"), is_planned=False)
+    assert (len(ahead.ways), ahead.are_all, asked) == (ways, are_all, behind)
 
 
 def test_of_very_many_jobs_that_go_first_the_last_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
