@@ -194,6 +194,15 @@ class UnreadRuntimeClass(_Unevaluated, frozen=True, gc=False):
     name: str
 
 
+class OpenToleration(_Unevaluated, frozen=True, gc=False):
+    """A toleration that the API server adds to a pod where its plugin is on, which no pod tells: it is taken to do so.
+
+    `key` is that of the taint, and the resource's name.
+    """
+
+    key: str
+
+
 OpenProfileCode: TypeAlias = Literal["unread", "namespaces", "probability", "mapping", "patch"]
 """Why it cannot be told what a profile does: it, or the namespaces that it selects, could not be read; it is applied at
 random; it maps keys onto each other, in any order; or its patch changes containers or has directives."""
@@ -281,7 +290,7 @@ class OpenExtender(_Unevaluated, frozen=True, gc=False):
 
 
 PodUnevaluated: TypeAlias = (
-    AttachedVolume | PodSetting | WideningPodSetting | UnreadRuntimeClass | OpenProfile | OpenCards
+    AttachedVolume | PodSetting | WideningPodSetting | UnreadRuntimeClass | OpenToleration | OpenProfile | OpenCards
 )
 """What a pod's own spec may bring."""
 

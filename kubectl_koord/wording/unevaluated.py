@@ -23,6 +23,7 @@ from kubectl_koord.model.unevaluated import (
     OpenProfileCode,
     OpenQuota,
     OpenSetting,
+    OpenToleration,
     OtherProfile,
     PodSetting,
     PodSettingCode,
@@ -138,7 +139,10 @@ def settings_left_out(settings: Iterable[SetOtherwise]) -> str:
     return f"the scheduler has {'; and '.join(told)}."
 
 
-def _of_setting(item: OpenGate | OpenSetting) -> str:
+def _of_setting(item: OpenGate | OpenSetting | OpenToleration) -> str:
+    if isinstance(item, OpenToleration):
+        how = "the API server adds it with ExtendedResourceToleration, or the template"
+        return f"a toleration of taint {item.key} ({how})"
     if isinstance(item, OpenGate):
         return f"{setting_name('feature gate', item.name)} of the scheduler"
     return f"{setting_name(item.kind, item.name)} of the scheduler{'' if item.known else ' (not known here)'}"
@@ -196,7 +200,7 @@ def _name(item: Unevaluated) -> str:
             return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
         case OpenProfile(name, code):
             return f"ClusterColocationProfile{f' {name}' if name else 's'} ({_PROFILES[code]})"
-        case OpenGate() | OpenSetting():
+        case OpenGate() | OpenSetting() | OpenToleration():
             return _of_setting(item)
         case AddedAffinity():
             return "the node affinity that the scheduler adds to that of every pod (addedAffinity)"

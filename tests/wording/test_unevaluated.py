@@ -7,6 +7,7 @@ from kubectl_koord.model.unevaluated import (
     NodeSetting,
     OpenCards,
     OpenProfile,
+    OpenToleration,
     PodSetting,
     Unevaluated,
     UnreadRuntimeClass,
@@ -54,6 +55,10 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
                 "whether the scheduler is active and the scheduler's flags (Deployment and Lease objects could not be"
                 " read)"
             ),
+        ),
+        (
+            (OpenToleration("a.b/gpu"),),
+            "a toleration of taint a.b/gpu (the API server adds it with ExtendedResourceToleration, or the template)",
         ),
         ((UnreadRuntimeClass("kata"),), "RuntimeClass kata (RuntimeClass objects could not be read)"),
     ],

@@ -19,7 +19,7 @@ from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.reservations import operating
 from kubectl_koord.cluster.objects.pods.trace import trace
-from kubectl_koord.cluster.pod_store import PodStore, Store, of_containers
+from kubectl_koord.cluster.pod_store import AnyPod, PodStore, Store, of_containers
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
@@ -200,6 +200,11 @@ class Collector:
         """Return what is kept of any kind but Pod, by the row's key."""
         values: dict[Any, V] = self._values[kind.name]
         return values
+
+    @property
+    def every_pod(self) -> Iterable[AnyPod]:
+        """The pods taken so far, in no order."""
+        return self._pods.every()
 
     @property
     def nodes(self) -> Mapping[str, objects.Node]:

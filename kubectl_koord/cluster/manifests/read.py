@@ -16,6 +16,7 @@ from kubectl_koord.cluster.manifests.documents import Document, Head
 from kubectl_koord.cluster.manifests.families import FAMILIES, OBJECTS
 from kubectl_koord.cluster.manifests.names import Names, checked_namespace
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
+from kubectl_koord.cluster.manifests.tolerations import Tolerations
 from kubectl_koord.cluster.manifests.workload import Based, Made, Set, TemplateSpec, WorkloadKind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
 from kubectl_koord.cluster.objects.koordinator import gangs, scheduler
@@ -83,6 +84,7 @@ class Manifests:
         self._classless: set[str] = set()
         self._names = Names()
         self._profiles: tuple[str, ...] = ()
+        self._tolerations = Tolerations({}, {})
 
     def read(self, names: Iterable[str]) -> None:
         """Take the objects of files.
@@ -147,6 +149,7 @@ class Manifests:
         """
         for title, kind, written in self._objects:
             _add(collector, title, kind, written)
+        self._tolerations = Tolerations.of(collector)
         made_in = admission(collector, self._overrides, gaps, is_mutated=not self._is_shape)
         self._profiles = scheduler.profiles(collector.scheduler().parsed or {})
         collector.forget_pods_of(
@@ -302,6 +305,7 @@ class Manifests:
             value = pending_pod(pod, (*classless, *done.unevaluated), self._pool)
         except QuantityError as problem:
             raise KoordError(f"{workload.title}: {problem}") from None
+        value = self._tolerations.completed(value)
         collector.keep_pod(value)
         self._pods[value.key] = None
 
