@@ -66,6 +66,20 @@ def _add_node(items: list[Json], edit: Json) -> None:
     _uncordon(items, {"node": edit["node"]})
 
 
+def _label_node(items: list[Json], edit: Json) -> None:
+    labels = _named(items, "Node", edit["node"])["metadata"].setdefault("labels", {})
+    labels.update({one["key"]: one["value"] for one in edit["labels"]})
+
+
+def _set_layers(items: list[Json], edit: Json) -> None:
+    layers, parent = [], ""
+    for one in edit["layers"]:
+        layers.append({"topologyLayer": one["layer"], "labelKey": one["labelKeys"]})
+        layers[-1] |= {"parentTopologyLayer": parent} if parent else {}
+        parent = one["layer"]
+    _named(items, "ClusterNetworkTopology", "default")["spec"]["networkTopologySpec"] = layers
+
+
 def _tolerate(items: list[Json], edit: Json) -> None:
     for name in edit["pods"]:
         tolerations = _named(items, "Pod", name)["spec"].setdefault("tolerations", [])
@@ -212,6 +226,8 @@ _MAKERS = {
     "move-pod": _move_pod,
     "uncordon": _uncordon,
     "add-node": _add_node,
+    "label-node": _label_node,
+    "set-layers": _set_layers,
     "tolerate": _tolerate,
     "set-request": _set_request,
     "set-topology": _set_topology,

@@ -54,7 +54,14 @@ VERBS: "Mapping[str, Verb]" = {
     "topo init": Verb(
         "propose a ClusterNetworkTopology from the labels of the nodes",
         reads=("gangs",),
-        flags={"--diff": False, "--apply": False, "--dry-run": True, **_YES, "--field-manager": True},
+        flags={
+            "--layer": True,
+            "--diff": False,
+            "--apply": False,
+            "--dry-run": True,
+            **_YES,
+            "--field-manager": True,
+        },
         dry_runs=_DRY_RUNS,
         sends=_SENDS,
         only_with="--apply",

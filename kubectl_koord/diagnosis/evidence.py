@@ -284,8 +284,15 @@ def scarce(requests: Resources, reason: Reason | PreFilterRefusal | None) -> set
 
 
 def other_than_room(first: Attempt) -> tuple[Refused, ...]:
-    """Return why nodes refused, where that is more than a want of room, such as taints; empty otherwise."""
-    return tuple(one for one in first.refused if not isinstance(one.reason, Insufficient | TooManyPods))
+    """Return why nodes refused, where that is more than a want of room, such as taints; empty otherwise.
+
+    Nodes that are in no domain of the plan could not have helped.
+    """
+    plan = first.plan
+    beside = [one.node for one in plan.tree.outside] if plan is not None else []
+    useless = Counter(first.worded[name] for name in beside if name in first.worded)
+    left = (Refused(one.reason, one.nodes - useless[one.reason]) for one in first.refused)
+    return tuple(one for one in left if one.nodes and not isinstance(one.reason, Insufficient | TooManyPods))
 
 
 def asked(simulation: Simulation, pod: PendingPod, first: Attempt | None = None) -> Offer:
@@ -348,7 +355,17 @@ def by_node(simulation: Simulation, first: Attempt) -> tuple[NodeReason, ...]:
     pods = in_index_order(simulation.subject.pending)
     if slots is None:
         slots = offer_slots(simulation.view, simulation.view.names(), pods, simulation.prepared(first.trigger))
+    outside = {one.node: one.missing for one in first.plan.tree.outside} if first.plan is not None else {}
     return tuple(
-        NodeReason(name, simulation.tree.above(name), node.slots, obstacle(node.rejection) if node.rejection else "")
+        NodeReason(
+            name,
+            simulation.tree.above(name),
+            node.slots,
+            words.outside_tree(outside[name])
+            if name in outside
+            else obstacle(node.rejection)
+            if node.rejection
+            else "",
+        )
         for name, node in slots.items()
     )

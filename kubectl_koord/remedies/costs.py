@@ -59,12 +59,15 @@ class Loss(IntEnum):
 _BY_ACTION: Mapping[ActionCode, Loss] = {
     "wait-for-terminating": Loss.NOTHING,
     "supply-claims": Loss.SETTING,
+    "label-nodes": Loss.SETTING,
+    "other-layers": Loss.SETTING,
     "uncordon": Loss.SETTING,
     "tolerate": Loss.SETTING,
     "raise-quota": Loss.SETTING,
     "wait-for-preemption": Loss.WAIT,
     "release-reservation": Loss.RESERVED,
     "move-pod": Loss.MOVE,
+    "place-nodes": Loss.NODES,
     "add-nodes": Loss.NODES,
 }
 

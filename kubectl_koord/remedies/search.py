@@ -19,8 +19,10 @@ from kubectl_koord.reports.edits import (
     AddNode,
     DeletePod,
     Edit,
+    LabelNode,
     MovePod,
     ReleaseReservation,
+    SetLayers,
     SetMinimum,
     SetQuota,
     SetRequest,
@@ -39,8 +41,10 @@ T = TypeVar("T")
 
 _CHANGES: dict[type[Edit], Change] = {
     AddNode: "add-nodes",
+    LabelNode: "label-nodes",
     MovePod: "move-pod",
     ReleaseReservation: "release-reservation",
+    SetLayers: "other-layers",
     SetMinimum: "fewer-pods",
     SetQuota: "raise-quota",
     SetRequest: "smaller-request",
@@ -50,6 +54,7 @@ _CHANGES: dict[type[Edit], Change] = {
     Uncordon: "uncordon",
     UseQuota: "other-quota",
 }
+_ADDING = ("add-nodes", "label-nodes", "other-layers")
 _MORE_PIECES = 4
 _MOST_SLOT_COUNTS = 4
 
@@ -167,7 +172,7 @@ class Search:
 
         `steps` is how many steps it takes to find candidates.
         """
-        if self.passes_over_room and change != "add-nodes":
+        if self.passes_over_room and change not in _ADDING:
             self.untried.add(change)
             return False
         is_possible = self.budget.take(steps)

@@ -12,7 +12,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.remedies.costs import Loss, loss
 from kubectl_koord.remedies.proof import SearchBudget, is_placed
 from kubectl_koord.remedies.search import Search
-from kubectl_koord.remedies.ways import claims, cluster, gang, moves, pods, quotas, reservations
+from kubectl_koord.remedies.ways import claims, cluster, gang, moves, outside, pods, quotas, reservations
 from kubectl_koord.reports.edits import Edit, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed, deleted
@@ -25,6 +25,8 @@ _Family: TypeAlias = Callable[[Search], Iterator[WayOut]]
 _FAMILIES: tuple[_Family, ...] = (
     cluster.wait_for_terminating,
     claims.supply,
+    outside.label_nodes,
+    outside.name_labels,
     cluster.uncordon,
     cluster.tolerate,
     quotas.raise_quota,
@@ -37,6 +39,7 @@ _FAMILIES: tuple[_Family, ...] = (
     moves.move_one,
     pods.free_lower,
     quotas.free_quota,
+    outside.label_where_they_stand,
     cluster.add_nodes,
     gang.fewer_pods,
     pods.free_any,

@@ -101,6 +101,33 @@ class ReleaseReservation(_Edit, frozen=True, tag="release-reservation"):
     reservation: str
 
 
+class NodeLabel(Struct, frozen=True, rename="camel"):
+    """A label and its value."""
+
+    key: str
+    value: str
+
+
+class LabelNode(_Edit, frozen=True, tag="label-node"):
+    """A node has these labels, too."""
+
+    node: str
+    labels: tuple[NodeLabel, ...]
+
+
+class LayerKeys(Struct, frozen=True, rename="camel"):
+    """A layer of a topology, and the keys of its labels."""
+
+    layer: str
+    label_keys: tuple[str, ...]
+
+
+class SetLayers(_Edit, frozen=True, tag="set-layers"):
+    """The ClusterNetworkTopology has these layers, from the top to the nodes."""
+
+    layers: tuple[LayerKeys, ...]
+
+
 class SupplyClaims(_Edit, frozen=True, tag="supply-claims"):
     """Claims (`namespace/name`) are bound to volumes, or have devices allocated, that any node can reach."""
 
@@ -121,5 +148,7 @@ Edit: TypeAlias = (
     | SetQuota
     | UseQuota
     | ReleaseReservation
+    | LabelNode
+    | SetLayers
     | SupplyClaims
 )

@@ -13,7 +13,7 @@ from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.load import ExpectedUse
-from kubectl_koord.model.objects import Node
+from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.quotas import NAME_LABEL, Quota
 from kubectl_koord.model.resource_claims import ResourceClaim
@@ -26,8 +26,10 @@ from kubectl_koord.reports.edits import (
     CreatePodGroup,
     DeletePod,
     Edit,
+    LabelNode,
     MovePod,
     ReleaseReservation,
+    SetLayers,
     SetMinimum,
     SetQuota,
     SetRequest,
@@ -50,6 +52,8 @@ def changed(simulation: Simulation, edits: Sequence[Edit]) -> Simulation:
     gone = [_occupant(view, edit.node, edit.pod) for edit in edits if isinstance(edit, DeletePod) and edit.node]
     nodes = [opened(view.node(edit.node)) for edit in edits if isinstance(edit, Uncordon)]
     more = [like_but_empty(view.node(edit.like), edit.node) for edit in edits if isinstance(edit, AddNode)]
+    more += [_labelled(view.node(edit.node), edit) for edit in edits if isinstance(edit, LabelNode)]
+    layers = next((edit for edit in edits if isinstance(edit, SetLayers)), None)
     surplus = {edit.pod for edit in edits if isinstance(edit, DeletePod) and not edit.node}
     view = view.without(gone) if gone else view
     limits = [edit for edit in edits if isinstance(edit, SetQuota)]
@@ -57,7 +61,7 @@ def changed(simulation: Simulation, edits: Sequence[Edit]) -> Simulation:
     released = {edit.reservation for edit in edits if isinstance(edit, ReleaseReservation)}
     view = view.without_reservations(_uids(view.snapshot, released)) if released else view
     simulation = structs.replace(simulation, view=view.with_nodes(nodes) if nodes else view)
-    simulation = _with_more(simulation, more) if more else simulation
+    simulation = _with_tree(simulation, more, layers) if more or layers else simulation
     simulation = _with_pods(simulation, surplus, lambda _: None) if surplus else simulation
     for edit in edits:
         simulation = _one(simulation, edit)
@@ -80,7 +84,7 @@ def recreated(pod: RunningPod) -> PendingPod:
 
 def _one(simulation: Simulation, edit: Edit) -> Simulation:
     match edit:
-        case Uncordon() | AddNode() | DeletePod() | SetQuota() | ReleaseReservation():
+        case Uncordon() | AddNode() | LabelNode() | SetLayers() | DeletePod() | SetQuota() | ReleaseReservation():
             return simulation  # all at once, above
         case MovePod(pod=key, node=node, to=to):
             pod = _occupant(simulation.view, node, key)
@@ -170,14 +174,23 @@ def like_but_empty(node: Node, name: str) -> Node:
     return structs.replace(opened(node), name=name, labels=labels, metric=None)
 
 
-def _with_more(simulation: Simulation, more: Iterable[Node]) -> Simulation:
-    view = simulation.view
+def _labelled(node: Node, edit: LabelNode) -> Node:
+    more = {label.key: label.value for label in edit.labels}
+    return structs.replace(node, labels=tuple(sorted({**dict(node.labels), **more}.items())))
+
+
+def _with_tree(simulation: Simulation, more: Iterable[Node], layers: SetLayers | None) -> Simulation:
+    """Return the simulation with these nodes, in place of those of the same name, and a tree of what is there then."""
+    view, topologies = simulation.view, simulation.snapshot.topologies
+    if layers is not None:
+        topologies = {**topologies, tree.DEFAULT_NAME: _layered(topologies[tree.DEFAULT_NAME], layers)}
     added = {node.name: node for node in more}
     nodes = {name: added[name] if name in added else view.node(name) for name in sorted([*view.names(), *added])}
     occupants = {name: view.occupants(name) for name in view.names()}
-    snapshot = structs.replace(simulation.snapshot, nodes=nodes)
-    grown = View(structs.replace(view.snapshot, nodes=nodes), nodes, occupants, quotas=view.quotas)
-    built = tree.build(snapshot.topologies, nodes)
+    snapshot = structs.replace(simulation.snapshot, nodes=nodes, topologies=topologies)
+    own = structs.replace(view.snapshot, nodes=nodes, topologies=topologies)
+    grown = View(own, nodes, occupants, quotas=view.quotas)
+    built = tree.build(topologies, nodes)
     return structs.replace(simulation, snapshot=snapshot, view=grown, tree=built, unchanged=None)
 
 
@@ -185,6 +198,13 @@ def asked(pod: PendingPod, resource: str, *, limits: bool = False) -> int:
     """Return the pod's request of a resource; its limit where limits count, and that is more."""
     limited = (one.limit for one in pod.requirements.expected if limits and one.requested == resource)
     return max(dict(pod.requirements.requests).get(resource, 0), *limited, 0)
+
+
+def _layered(live: NetworkTopology, wanted: SetLayers) -> NetworkTopology:
+    """Return a topology with other layers, each below the one before it."""
+    parents = [tree.ROOT_LAYER, *(one.layer for one in wanted.layers)]
+    layers = (Layer(one.layer, above, one.label_keys) for one, above in zip(wanted.layers, parents, strict=False))
+    return structs.replace(live, layers=tuple(layers), status=None)
 
 
 def asking(pod: PendingPod, resource: str, most: int, *, limits: bool = False) -> PendingPod:

@@ -34,6 +34,11 @@ def never_fits(most: int, desired: int, nodes: int, unrounded: int, *, refused: 
     return f"fits at most {most} of {desired} pods even when empty{alone} ({count(nodes, 'node')}{without})"
 
 
+def outside_tree(lacking: Sequence[str]) -> str:
+    """Return that a node is outside the tree, where no pod of the gang goes, and which labels it lacks."""
+    return f"outside the tree: lacks the label {listed(lacking)}"
+
+
 def node_refuses(name: str, reason: Reason | None) -> str:
     """Return why a node refuses pods, whatever pods are on it."""
     return f"{name}: {obstacle(reason) if reason else 'full'}"

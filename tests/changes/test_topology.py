@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import pytest
 from msgspec import structs
 
-from kubectl_koord.changes.topology import Proposal, manifest, propose, topology_plan
+from kubectl_koord.changes.topology import manifest, propose, topology_plan
 from kubectl_koord.changes.values import RefusedError
+from kubectl_koord.diagnosis.proposal import NamedLayer, Proposal
 from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.reports.common import Notice
 from tests.build import SPINE, Drawing, cluster, node
@@ -128,7 +129,7 @@ def test_linked_accelerators_are_placed_where_they_nest_or_left_out(rows: tuple[
 
 def test_two_levels_of_accelerators_have_two_names() -> None:
     keys = (NVIDIA + "block", "accelerator.topograph.run/domain", "accelerator.topograph.run/sub-domain")
-    found = propose(labelled("b0 d0 e0", "b0 d0 e0", "b0 d0 e1", "b1 d1 e2", keys=keys))
+    found = propose(labelled("b0 d0 e0", "b0 d0 e0", "b0 d0 e1", "b0 d1 e2", "b1 d2 e3", keys=keys))
     assert list(layers(found)) == ["BlockLayer", "AcceleratorLayer1", "AcceleratorLayer"]
 
 
@@ -236,3 +237,62 @@ def test_a_layer_that_gangs_gather_on_and_that_would_be_gone_is_warned_of() -> N
     assert topology_plan(drawing, PROPOSED).warnings == (
         Notice("unknown-layer", "there would be no layer RackLayer, on which default/a gathers."),
     )
+
+
+def test_layers_may_be_named_with_the_keys_of_ones_own_labels() -> None:
+    keys = ("example.com/row", "example.com/rack")
+    drawing = labelled("r0 a", "r0 a", "r0 b", "r1 c", "r1 -", keys=keys)
+    named = (NamedLayer("SpineLayer", keys[:1]), NamedLayer("BlockLayer", keys[1:]))
+    found = propose(drawing, named)
+    assert found.layers == (
+        Layer("SpineLayer", "ClusterTopologyLayer", keys[:1]),
+        Layer("BlockLayer", "SpineLayer", keys[1:]),
+        Layer("NodeTopologyLayer", "BlockLayer"),
+    )
+    assert found.notes[:2] == (
+        "SpineLayer from example.com/row, which 5 of 5 nodes carry.",
+        "BlockLayer from example.com/rack, which 4 of 5 nodes carry.",
+    )
+
+
+def test_named_layers_are_refused_where_no_node_has_the_key_or_they_do_not_lie_within_each_other() -> None:
+    keys = ("example.com/row", "example.com/rack")
+    drawing = labelled("r0 a", "r0 a", "r1 b", "r1 b", keys=keys)
+    told = (
+        "name yours, from the top: --layer SpineLayer=example.com/rack; labels that divide the nodes:"
+        " example.com/rack (2 values) and example.com/row (2 values)"
+    )
+    with pytest.raises(RefusedError) as refused:
+        propose(drawing, (NamedLayer("SpineLayer", ("example.com/hall",)),))
+    assert str(refused.value) == f"no node has the label example.com/hall of --layer SpineLayer: {told}"
+    with pytest.raises(RefusedError) as refused:
+        propose(labelled("r0", keys=("x",)), (NamedLayer("SpineLayer", ("example.com/hall",)),))
+    assert str(refused.value) == "no node has the label example.com/hall of --layer SpineLayer"
+    across = labelled("r0 a", "r1 a", keys=keys)
+    with pytest.raises(RefusedError, match="--layer BlockLayer does not lie within SpineLayer: a stands below several"):
+        propose(across, (NamedLayer("SpineLayer", keys[:1]), NamedLayer("BlockLayer", keys[1:])))
+    with pytest.raises(RefusedError) as refused:
+        propose(drawing)
+    assert str(refused.value) == f"no node has labels of a provider that tell its place in the network: {told}"
+    with pytest.raises(
+        RefusedError, match=r"divide them nowhere: name yours, from the top: --layer SpineLayer=example.com/"
+    ):
+        propose(labelled("r0 a z", "r0 a z", "r1 b z", "r1 b z", keys=(*keys, AWS + "1")))
+
+
+def test_levels_of_accelerators_that_divide_no_more_than_the_one_above_are_left_out() -> None:
+    keys = (
+        FABRIC + "0",
+        "accelerator.topograph.run/domain",
+        "accelerator.topograph.run/sub-domain",
+        "nvidia.com/gpu.clique",
+    )
+    drawing = labelled(
+        "b0 d0 x0 c0", "b0 d0 x0 c0", "b0 d0 x1 c1", "b0 d0 x1 c1", "b1 d1 x2 c2", "b1 d1 x2 c2", keys=keys, gpu=True
+    )
+    found = propose(drawing)
+    assert layers(found) == {"BlockLayer": keys[0], "AcceleratorLayer": keys[2]}
+    assert [note for note in found.notes if "same domains" in note] == [
+        "accelerator.topograph.run/domain is left out: it has the same domains as fabric.topograph.run/tier-0.",
+        "nvidia.com/gpu.clique is left out: it has the same domains as accelerator.topograph.run/sub-domain.",
+    ]

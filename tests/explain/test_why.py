@@ -614,7 +614,7 @@ def test_every_node_is_told_with_what_it_takes_and_why_it_takes_no_more() -> Non
         NodeReason("n1", "b0", 1, "insufficient CPU"),
         NodeReason("n2", "b0", 0, "cordoned"),
         NodeReason("n3", "b1", 0, "insufficient CPU"),
-        NodeReason("out", "", 1, "insufficient CPU"),
+        NodeReason("out", "", 1, "outside the tree: lacks the label network/spine"),
     )
 
 

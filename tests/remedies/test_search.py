@@ -225,7 +225,8 @@ def test_room_that_jobs_ahead_take_is_not_room_that_a_change_must_bring() -> Non
         " controller recreates it)"
     )
     elsewhere = drawing.with_nodes(node("n2"))
-    assert messages(elsewhere) == [moved, low, "Add 1 node like n1 in spine s0"]
+    label = "Label n2 network/spine=s0, if that is where it stands in the network"
+    assert messages(elsewhere) == [moved, low, label, "Add 1 node like n1 in spine s0"]
 
 
 def test_a_pod_is_not_moved_to_where_another_is_nominated() -> None:

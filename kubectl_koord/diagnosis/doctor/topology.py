@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from kubectl_koord.diagnosis.doctor.finding import found
-from kubectl_koord.diagnosis.doctor.labels import PLACEHOLDERS, makers
+from kubectl_koord.diagnosis.labels import PLACEHOLDERS, makers
 from kubectl_koord.diagnosis.tree_status import stale_status
 from kubectl_koord.engine.gangs import all_gangs
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, NoTopology, NoTree, Tree

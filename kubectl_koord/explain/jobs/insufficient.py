@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from kubectl_koord.diagnosis import evidence
+from kubectl_koord.diagnosis import evidence, outside
 from kubectl_koord.diagnosis.obstacles import admission
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.prefilter import unknown_layer
@@ -109,6 +109,10 @@ def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
 
 def _without_room(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
     plan = first.plan
+    empty = outside.empty_layer(simulation.snapshot, plan) if plan is not None else None
+    if empty is not None:
+        message = sentences.no_node_in_layer(empty.layer, len(empty.nodes), empty.lacking, empty.instead)
+        return about_pods("no-node-in-layer", message, simulation.subject.pending)
     is_indivisible = plan is not None and _is_indivisible(simulation, plan)
     if not is_indivisible and _never_fits(simulation):
         return _too_large(simulation, first)
@@ -170,7 +174,15 @@ def _too_large(simulation: Simulation, first: Attempt) -> Cause:
     layer = simulation.must_gather if is_planned else ""
     tried = [pod for pod in pods if pod.key not in never]
     message = sentences.never_fits(len(tried), _requested(tried), layer)
-    return about_pods("never-fits", message, pods)
+    return about_pods("never-fits", _beside_tree(message, simulation, first), pods)
+
+
+def _beside_tree(message: str, simulation: Simulation, first: Attempt) -> str:
+    """Return a message with the room that nodes outside the tree have, if any."""
+    found = outside.room(first)
+    if found is None:
+        return message
+    return f"{message} {sentences.beside_tree(found.nodes, found.lacking, found.pods, simulation.must_gather)}"
 
 
 def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause | Unsaid:
@@ -190,7 +202,7 @@ def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) 
     message = sentences.too_few_slots(
         len(pods), simulation.must_gather, best, raw, excluded=evidence.other_than_room(first)
     )
-    return about_pods("insufficient-slots", message, pods)
+    return about_pods("insufficient-slots", _beside_tree(message, simulation, first), pods)
 
 
 def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:

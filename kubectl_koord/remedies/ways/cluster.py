@@ -35,7 +35,11 @@ _MOST_PLACES = 3
 _MOST_TRIED = 16
 _MOST_GROWN = 6
 _MORE_NODES = 2
-_OF_KUBERNETES = "node.kubernetes.io/"
+_NOT_FOR_JOBS = (
+    "node.kubernetes.io/",
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+)
 _GROWING: tuple[Change, ...] = ("add-nodes",)
 
 
@@ -132,7 +136,10 @@ def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
 
 
 def tolerate(search: Search) -> Iterator[WayOut]:
-    """Yield each taint that, tolerated by all its pods, lets it start; not those that Kubernetes sets itself."""
+    """Yield each taint that, tolerated by all its pods, lets it start.
+
+    Not those that Kubernetes sets itself, nor that of the control plane, on which no job belongs.
+    """
     return (way for way in tolerating(search) if search.works(way.edits))
 
 
@@ -151,7 +158,7 @@ def _taints(search: Search) -> list[tuple[Taint, int]]:
         if isinstance(one.reason, Untolerated):
             taints[one.reason.taint] += one.nodes
     ranked = sorted(taints.items(), key=lambda item: (-item[1], item[0].key, item[0].value, item[0].effect))
-    return [(taint, nodes) for taint, nodes in ranked if not taint.key.startswith(_OF_KUBERNETES)][:_MOST_TAINTS]
+    return [(taint, nodes) for taint, nodes in ranked if not taint.key.startswith(_NOT_FOR_JOBS)][:_MOST_TAINTS]
 
 
 def _toleration(search: Search, taint: Taint) -> str:

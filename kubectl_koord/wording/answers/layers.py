@@ -1,14 +1,12 @@
 """The sentences of `topo init` and `topo label`: what node labels tell of the topology."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kubectl_koord.engine.tree import NODE_LAYER, ROOT_LAYER, NoTree, Tree
 from kubectl_koord.wording.refusals.tree import fault_clause
 from kubectl_koord.wording.words import count, layer_noun, listed
 
-NO_LABELS = "no node has labels that tell its place in the network: give each its labels first, see topo label"
-NOTHING_TELLS = "the labels of the nodes divide them nowhere: no layer is left to propose"
 _FEW = 5
 _PROVIDERS = {
     "google": "Google Cloud",
@@ -26,6 +24,47 @@ _PROVIDERS = {
 def source(name: str, nodes: int, of: int) -> str:
     """Return whose labels were used, and how many of the nodes that count have them."""
     return f"From the labels of {_PROVIDERS.get(name, name)}, which {nodes} of {count(of, 'node')} carry."
+
+
+def no_labels(candidates: Mapping[str, int]) -> str:
+    """Return that no labels of a provider tell where nodes are, and which others may."""
+    if candidates:
+        return f"no node has labels of a provider that tell its place in the network: {_name_them(candidates)}"
+    return "no node has labels that tell its place in the network: give each its labels first, see topo label"
+
+
+def nothing_tells(candidates: Mapping[str, int]) -> str:
+    """Return that the labels that were looked at divide nothing, and which others may."""
+    told = _name_them(candidates) if candidates else "no layer is left to propose"
+    return f"the labels of the nodes divide them nowhere: {told}"
+
+
+def _name_them(candidates: Mapping[str, int]) -> str:
+    counted = [f"{key} ({number} values)" for key, number in candidates.items()]
+    example = f"--layer SpineLayer={next(iter(candidates))}"
+    return f"name yours, from the top: {example}; labels that divide the nodes: {listed(counted)}"
+
+
+def named(name: str, keys: Sequence[str], nodes: int, of: int) -> str:
+    """Return how many of the nodes that count have the labels of a layer that was named."""
+    return f"{name} from {listed(keys, 'or')}, which {nodes} of {count(of, 'node')} carry."
+
+
+def no_such_key(name: str, keys: Sequence[str], candidates: Mapping[str, int]) -> str:
+    """Return that no node has a label of a layer that was named, and which others may tell."""
+    others = f": {_name_them(candidates)}" if candidates else ""
+    return f"no node has the label {listed(keys, 'or')} of --layer {name}{others}"
+
+
+def not_within(name: str, above: str, values: Sequence[str]) -> str:
+    """Return that a layer does not lie within the one that was named before it."""
+    verb = "stands" if len(values) == 1 else "stand"
+    return f"--layer {name} does not lie within {above}: {_some(values)} {verb} below several of its domains"
+
+
+def same_domains(key: str, other: str) -> str:
+    """Return that a level is left out as it divides no more than the one above it."""
+    return f"{key} is left out: it has the same domains as {other}."
 
 
 def placeholder(key: str, value: str, nodes: int) -> str:

@@ -15,6 +15,7 @@ from kubectl_koord.wording.words import count, layer_noun, listed, requests, req
 
 LateCode: TypeAlias = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
 
+_FEW = 4
 CAUSE_COMES_FIRST = "fix the cause first; whether that is enough is unknown."
 DEPENDS_ON_FIRST_POD = "it depends on which pod the scheduler tries first; no object shows this."
 SCHEDULER_REMEMBERS = "the scheduler remembers that the gang ran"
@@ -123,6 +124,27 @@ def never_fits(pods: int, each: Sequence[Resources], layer: str) -> str:
     fit = "does not fit" if pods == 1 else "do not fit"
     who = f"its {count(pods, 'pod')} ({requests_of_each(each)})"
     return f"{who} {fit} even in an empty {_place(layer)}; waiting does not help."
+
+
+def beside_tree(nodes: Sequence[str], lacking: Sequence[str], pods: int, layer: str) -> str:
+    """Return which nodes outside the tree would take how many pods, and what they lack: a sentence of its own."""
+    one = len(nodes) == 1
+    who = f"node {nodes[0]} would" if one else f"{count(len(nodes), 'node')} ({_first(nodes)}) would"
+    place = f"in no {layer_noun(layer)}" if layer else "outside the topology tree"
+    lack = f"{'it lacks' if one else 'they lack'} the label {listed(lacking, 'or')}"
+    return f"{who[0].upper()}{who[1:]} take {pods}, but {'is' if one else 'are'} {place}: {lack}."
+
+
+def _first(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= _FEW else f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+
+
+def no_node_in_layer(layer: str, nodes: int, lacking: Sequence[str], instead: Sequence[str]) -> str:
+    """Return that no node is in a layer, which labels they lack, and which they have that may be meant."""
+    lack = "lacks" if nodes == 1 else "lack"
+    label = f"the label {listed(lacking, 'or')}" if lacking else "a label, as the layer names none"
+    have = f", and {'has' if nodes == 1 else 'have'} {listed(instead)}, which no layer names" if instead else ""
+    return f"no node is in any {layer_noun(layer)}: {count(nodes, 'node')} {lack} {label}{have}."
 
 
 def _place(layer: str) -> str:

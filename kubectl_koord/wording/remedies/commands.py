@@ -97,6 +97,14 @@ def uncordon(nodes: Sequence[str]) -> str:
     return paste("kubectl", "uncordon", *nodes)
 
 
+SEE_PROPOSED_TOPOLOGY = "kubectl koord topo init --diff"
+
+
+def label(nodes: Sequence[str], labels: Sequence[str]) -> str:
+    """Return what gives nodes labels that they lack."""
+    return paste("kubectl", "label", "node", *nodes, *labels)
+
+
 def tolerate(pod: str, taint: Taint, *, is_first: bool) -> str:
     """Return what adds a toleration to a pod, whether it has others, which must stay, or none."""
     toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}

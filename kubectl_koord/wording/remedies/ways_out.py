@@ -18,12 +18,15 @@ from kubectl_koord.wording.words import amount_of, count, layer_noun, listed, re
 NO_NODES = "there are no nodes."
 WAIT_FOR_TERMINATING = "Wait for the terminating pods"
 POD = "pod"
+_FEW_NODES = 6
 LOWER_PRIORITY_POD = "lower-priority pod"
 
 
 Change: TypeAlias = Literal[
     "wait",
     "preemption",
+    "label-nodes",
+    "other-layers",
     "uncordon",
     "tolerate",
     "topology",
@@ -43,6 +46,8 @@ Change: TypeAlias = Literal[
 _CHANGES: dict[Change, str] = {
     "wait": "waiting for terminating pods",
     "preemption": "waiting for preemption",
+    "label-nodes": "labels for nodes outside the tree",
+    "other-layers": "layers of the labels that nodes have",
     "uncordon": "uncordoning nodes",
     "tolerate": "tolerating taints",
     "topology": "another topology spec",
@@ -164,6 +169,29 @@ def wait_for_preemption(victims: Sequence[str], domain: Domain | None, *, is_gan
     pods = listed(victims) or "pods that are already terminating"
     where = f" in {domain.name}" if domain is not None and domain.name else ""
     return f"Wait: the scheduler will preempt {pods} and place {'the gang' if is_gang else 'it'}{where}"
+
+
+def label_nodes(groups: Sequence[tuple[Sequence[str], Sequence[str]]], *, told: bool) -> str:
+    """Return which nodes to give which labels; unless other labels of theirs tell these, only if they are there."""
+    each = [f"{_several(nodes)} {listed(labels)}" for nodes, labels in groups]
+    proviso = "" if told else ", if that is where it stands in the network"
+    if not told and sum(len(nodes) for nodes, _ in groups) > 1:
+        proviso = ", if that is where they stand in the network"
+    return f"Label {'; '.join(each)}{proviso}"
+
+
+def _several(nodes: Sequence[str]) -> str:
+    return (
+        listed(nodes)
+        if len(nodes) <= _FEW_NODES
+        else f"{', '.join(nodes[:_FEW_NODES])} and {len(nodes) - _FEW_NODES} more"
+    )
+
+
+def other_layers(layers: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Return which labels the topology is to name; to see the change comes before it is applied."""
+    named = listed([f"{keys[0]} for {layer}" for layer, keys in layers])
+    return f"Let the ClusterNetworkTopology name the labels that nodes have: {named} (see it, then --apply)"
 
 
 def uncordon(nodes: Sequence[str], others: Sequence[str]) -> str:

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 import kubectl_koord
-from kubectl_koord.changes import families
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.objects.koordinator import scheduler as scheduler_object
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
@@ -20,7 +19,7 @@ from kubectl_koord.cluster.recording import document, keys
 from kubectl_koord.cluster.recording.recorder import Recorder
 from kubectl_koord.cluster.recording.vocabulary import is_standard
 from kubectl_koord.cluster.stored import files
-from kubectl_koord.diagnosis.doctor import labels
+from kubectl_koord.diagnosis import families, labels
 from tests.cli.fuzzing import whole
 from tests.cli.world import GATHER, lease, node, pod, pod_group, scheduler, topology
 

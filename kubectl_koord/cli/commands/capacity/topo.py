@@ -10,6 +10,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.diagnosis.proposal import NamedLayer
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.reports.change import ChangePlan
     from kubectl_koord.simulation.shapes import Shape
@@ -40,6 +41,8 @@ _OF_INIT = """\b
 Examples:
   # A ClusterNetworkTopology for review
   kubectl koord topo init > topology.yaml
+  # Of labels of your own, from the top
+  kubectl koord topo init --layer SpineLayer=example.com/row --layer BlockLayer=example.com/rack
   # How it differs from the live one
   kubectl koord topo init --diff
   # Create it, or change the live one
@@ -132,6 +135,10 @@ app.callback()(command)
 @app.command("init", epilog=_OF_INIT)
 def init(
     context: typer.Context,
+    layer: Annotated[
+        list[str] | None,
+        typer.Option("--layer", metavar="NAME=KEY", help="A layer and its label, from the top; may be repeated."),
+    ] = None,
     diff: Annotated[bool, typer.Option("--diff", help="Show how it differs from the live one.")] = False,
     apply: Annotated[bool, typer.Option("--apply", help="Create it, or change the live one.")] = False,
     dry_run: DryRun = "none",
@@ -149,18 +156,22 @@ def init(
     session: Session = context.obj
     if diff and apply:
         raise KoordError("error: --diff and --apply cannot be used together")
+    named = [_layer(one) for one in layer or ()]
+    names = [one.name for one in named]
+    if len(set(names)) < len(names):
+        raise KoordError("error: --layer: each layer can be named only once")
     if diff or apply:
 
         def plan() -> "ChangePlan":
             snapshot = session.snapshot(kinds.GANG_KINDS)
-            return topology_plan(snapshot, propose(snapshot))
+            return topology_plan(snapshot, propose(snapshot, named))
 
         carry_out(session, plan, How("client" if diff else dry_run, yes, field_manager))
         return
     if session.options.output not in {"", "json", "yaml"}:
         raise KoordError("error: topo init prints -o yaml or json")
     try:
-        proposal = propose(session.snapshot(kinds.TOPOLOGY_KINDS))
+        proposal = propose(session.snapshot(kinds.TOPOLOGY_KINDS), named)
     except RefusedError as refused:
         raise KoordError(f"error: {refused}") from None
     comments = "".join(f"# {harmless(note)}\n" for note in proposal.notes)
@@ -195,6 +206,18 @@ def label(
         )
 
     carry_out(session, plan, How(dry_run, yes, field_manager))
+
+
+def _layer(text: str) -> "NamedLayer":
+    """Return a layer of --layer: `SpineLayer=example.com/rack`, of several keys with commas between them."""
+    from kubectl_koord.diagnosis.proposal import NamedLayer
+    from kubectl_koord.engine.tree import NODE_LAYER, ROOT_LAYER
+
+    name, _, keys = text.partition("=")
+    every = tuple(key.strip() for key in keys.split(","))
+    if not name or not all(every) or name in {NODE_LAYER, ROOT_LAYER}:
+        raise KoordError(f"error: --layer {text!r} is not of the form NAME=KEY, such as SpineLayer=example.com/spine")
+    return NamedLayer(name, every)
 
 
 def _shape(session: "Session", snapshot: "Snapshot", text: str, members: int) -> "Shape":

@@ -12,6 +12,8 @@ PLACEHOLDERS = frozenset({"no-imds-data"})
 """Values that stand for none, beside the empty one."""
 ZONE = "topology.kubernetes.io/zone"
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+_NO_PLACE = ("kubernetes.io/", "beta.kubernetes.io/", "node.kubernetes.io/", "node-role.kubernetes.io/")
+_MOST_CANDIDATES = 5
 _TIER = re.compile(r"fabric\.topograph\.run/tier-(\d{1,3})")
 
 
@@ -153,6 +155,31 @@ def placeholders(family: LabelFamily, nodes: Sequence[Node]) -> Mapping[tuple[st
 def _value(labels: Mapping[str, str], key: str) -> str:
     value = labels.get(key, "")
     return "" if value in PLACEHOLDERS else value
+
+
+def level_of(keys: tuple[str, ...], nodes: Sequence[Node]) -> FamilyLevel:
+    """Return the level of these keys, whether any node has one of them or not."""
+    return next(_levels((keys,), nodes, are_accelerators=False), FamilyLevel(keys, {}))
+
+
+def same_domains(one: FamilyLevel, other: FamilyLevel) -> bool:
+    """Tell whether two levels of the same nodes divide them alike."""
+    return one.values.keys() == other.values.keys() and nests(one, other) and nests(other, one)
+
+
+def candidates(nodes: Sequence[Node]) -> Mapping[str, int]:
+    """Return keys of labels that divide the nodes, and into how many domains: the fewest first, no more than a few.
+
+    Most nodes have them, and several have the same value.
+    """
+    values: dict[str, list[str]] = {}
+    for node in nodes:
+        for key, value in node.labels:
+            if value and not key.startswith(_NO_PLACE):
+                values.setdefault(key, []).append(value)
+    found = {key: len(set(each)) for key, each in values.items() if 2 * len(each) > len(nodes)}
+    dividing = [(number, key) for key, number in found.items() if 1 < number <= len(values[key]) // 2]
+    return {key: number for number, key in sorted(dividing)[:_MOST_CANDIDATES]}
 
 
 def zone_of(nodes: Sequence[Node]) -> FamilyLevel | None:

@@ -1,0 +1,134 @@
+"""Nodes outside the tree: what is said of them, and the labels and layers after which the gang is placed."""
+
+from kubectl_koord.model.objects import Layer, NetworkTopology
+from kubectl_koord.reports.edits import LabelNode, LayerKeys, NodeLabel, SetLayers
+from kubectl_koord.reports.jobs.pending import Cause
+from kubectl_koord.reports.ways_out import WayOut
+from tests.build import BLOCK, BLOCK_KEY, LAYERS, NODE, ROOT, SPINE, SPINE_KEY, Drawing, cluster, node, why_of
+
+ONE_LACKS = cluster("s0: b0[n1 n2]; -: b0[n3]")
+NVIDIA, TIER = "network.topology.nvidia.com/", "fabric.topograph.run/tier-"
+
+
+def asked(drawing: Drawing, pods: int = 3, layer: str = SPINE) -> Drawing:
+    return drawing.with_gang("job", pods, 8, must_gather=layer)
+
+
+def said(drawing: Drawing) -> str:
+    cause = why_of(drawing).cause
+    assert cause is not None
+    return cause.message
+
+
+def ways(drawing: Drawing) -> list[WayOut]:
+    return [way for way in why_of(drawing).unblock if way.action in {"label-nodes", "place-nodes", "other-layers"}]
+
+
+def labelled(node: str, **labels: str) -> LabelNode:
+    keys = {"spine": SPINE_KEY, "block": BLOCK_KEY}
+    return LabelNode(node, tuple(NodeLabel(keys[name], value) for name, value in labels.items()))
+
+
+def test_an_idle_node_outside_the_tree_is_named_with_what_it_lacks_and_takes_and_how_to_label_it() -> None:
+    drawing = asked(ONE_LACKS)
+    assert said(drawing) == (
+        "its 3 pods (8 CPU) do not fit even in an empty spine; waiting does not help. Node n3 would take 1, but is"
+        " in no spine: it lacks the label network/spine."
+    )
+    way = WayOut(
+        "label-nodes",
+        "Label n3 network/spine=s0",
+        "kubectl label node n3 network/spine=s0",
+        (labelled("n3", spine="s0"),),
+    )
+    assert (ways(drawing), why_of(drawing).unblock[0]) == ([way], way)
+    busy = drawing.with_running("other", "n3", cpu=8)
+    assert "n3" not in said(busy)
+    assert ways(busy) == []
+
+
+def test_where_no_label_tells_the_place_people_must_know_it() -> None:
+    bare = asked(cluster("s0: b0[n1 n2]; s1: b1[n5]; -: -[n3 n4]"), pods=4)
+    assert said(bare).endswith(
+        "2 nodes (n3 and n4) would take 2, but are in no spine: they lack the label network/spine."
+    )
+    (way,) = ways(bare)
+    assert way.message == "Label n3 and n4 network/spine=s0, if that is where they stand in the network"
+    assert way.command == "kubectl label node n3 n4 network/spine=s0"
+    block = asked(cluster("s0: b0[n1 n2]; -: -[n3]"), layer=BLOCK)
+    (way,) = ways(block)
+    assert way.message == "Label n3 network/spine=s0 and network/block=b0, if that is where it stands in the network"
+
+
+def test_a_node_that_is_known_to_be_elsewhere_is_not_labelled_away() -> None:
+    assert ways(asked(cluster("s0: b0[n1 n2]; s1: b1[n4]; -: b1[n3]"))) == []
+    other_block = asked(cluster("s0: b0[n1 n2]; -: b1[n3]"), layer=BLOCK)
+    assert ways(other_block) == []
+
+
+def test_short_slots_name_the_room_beside_the_tree_too() -> None:
+    drawing = asked(ONE_LACKS, pods=2).with_running("other", "n2", cpu=8)
+    assert said(drawing) == (
+        "no spine has room for its 2 pods; the best has 1. Node n3 would take 1, but is in no spine: it lacks the label"
+        " network/spine."
+    )
+    assert why_of(drawing).unblock[0].action == "label-nodes"
+
+
+def test_labels_that_are_misspelt_tell_the_place() -> None:
+    drawing = cluster("-: b0[n1 n2]").label("n1", **{"network/spin": "s0"}).label("n2", **{"network/spin": "s0"})
+    drawing = asked(drawing, pods=2)
+    assert why_of(drawing).cause == Cause(
+        "no-node-in-layer",
+        "no node is in any spine: 2 nodes lack the label network/spine, and have network/spin, which no layer names.",
+        ("default/job-0", "default/job-1"),
+    )
+    (way,) = ways(drawing)
+    assert (way.message, way.command) == (
+        "Label n1 and n2 network/spine=s0",
+        "kubectl label node n1 n2 network/spine=s0",
+    )
+
+
+def test_labels_of_another_name_are_named_and_the_topology_that_they_tell_is_tried() -> None:
+    layers = (
+        Layer(SPINE, ROOT, (NVIDIA + "spine",)),
+        Layer(BLOCK, SPINE, (NVIDIA + "block",)),
+        Layer(NODE, BLOCK),
+    )
+    rows = {"n1": ("s0", "b0"), "n2": ("s0", "b0"), "n3": ("s1", "b1"), "n4": ("s1", "b1")}
+    nodes = [node(name, labels=((TIER + "0", low), (TIER + "1", high))) for name, (high, low) in rows.items()]
+    drawing = asked(cluster(layers=layers).with_nodes(*nodes), pods=2)
+    assert said(drawing) == (
+        "no node is in any spine: 4 nodes lack the label network.topology.nvidia.com/spine, and have"
+        " fabric.topograph.run/tier-0 and fabric.topograph.run/tier-1, which no layer names."
+    )
+    edit = SetLayers((LayerKeys(SPINE, (TIER + "1",)), LayerKeys(BLOCK, (TIER + "0",)), LayerKeys(NODE, ())))
+    named = "fabric.topograph.run/tier-1 for SpineLayer and fabric.topograph.run/tier-0 for BlockLayer"
+    message = f"Let the ClusterNetworkTopology name the labels that nodes have: {named} (see it, then --apply)"
+    assert ways(drawing) == [WayOut("other-layers", message, "kubectl koord topo init --diff", (edit,))]
+    assert ways(asked(cluster(layers=layers).with_nodes(*nodes), pods=3)) == []
+
+
+def test_a_layer_whose_domains_are_all_made_up_has_no_node() -> None:
+    drawing = asked(cluster("s0: -[n1 n2]"), pods=2, layer=BLOCK)
+    assert said(drawing) == "no node is in any block: 2 nodes lack the label network/block."
+    keyless = cluster("s0: b0[n1 n2]", layers=(LAYERS[0], Layer(BLOCK, SPINE), LAYERS[2]))
+    assert said(asked(keyless, pods=2, layer=BLOCK)).endswith("2 nodes lack a label, as the layer names none.")
+    assert why_of(asked(cluster("s0: b0[n1 n2]"), pods=3, layer=NODE)).cause != why_of(drawing).cause
+    nothing = cluster().but(topologies={"default": NetworkTopology("default", LAYERS)})
+    assert getattr(why_of(asked(nothing, pods=1)).cause, "code", "") != "no-node-in-layer"
+
+
+def test_what_a_node_outside_the_tree_lacks_is_its_reason_and_its_taint_is_not_named_as_excluding() -> None:
+    drawing = asked(cluster("s0: b0[n1 n2:16]; -: -[m1]").taint("m1", "node-role.kubernetes.io/control-plane"), pods=4)
+    drawing = drawing.with_running("other", "n1", cpu=1)
+    from kubectl_koord.explain.jobs.why import with_nodes  # noqa: PLC0415
+
+    report = with_nodes(why_of(drawing), drawing, drawing.subject("job"))
+    reasons = {one.node: one.reason for one in report.nodes or ()}
+    assert reasons["m1"] == "outside the tree: lacks the label network/spine"
+    assert "control-plane" not in said(drawing)
+    assert all("control-plane" not in way.message for way in report.unblock)
+    within = asked(cluster("s0: b0[n1 n2]").taint("n1", "dedicated"), pods=2)
+    assert said(within).endswith("excluded nodes: taint dedicated:NoSchedule (1 node).")
