@@ -4,7 +4,7 @@ The order and what follows from it is in engine/queue.py; here, of which jobs en
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 
@@ -13,9 +13,11 @@ from msgspec import Struct, structs
 from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.queue import (
+    IDLE,
     MOST_WAYS,
     After,
     Came,
+    Equals,
     JobsAhead,
     Nominated,
     NotPlaced,
@@ -30,7 +32,6 @@ from kubectl_koord.engine.admission.queue import (
     priority,
 )
 from kubectl_koord.engine.attempts.attempt import Attempt
-from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order, offer_slots
@@ -54,18 +55,21 @@ from kubectl_koord.simulation.simulation import (
 )
 from kubectl_koord.simulation.subjects import pending_subjects
 
-_MOST_EQUALS = 16
-_MOST_STEPS, _MOST_STEPS_OF_ALL = 64, 256
-"""How many steps preemption by one job ahead may take, and by all of them."""
+_MOST_STEPS = 64
+"""How many steps preemption by one job ahead may take."""
 _FEWEST_TRIED, _NODES_IN_ALL = 20, 300_000
 
 
 class Case(Struct, frozen=True):
-    """What comes of a subject once others have been tried; `went` says where those went of which that is open."""
+    """What comes of a subject once others have been tried; `went` says where those went of which that is open.
+
+    `later` are those of equal priority, where none of them goes first.
+    """
 
     simulation: Simulation
     outcomes: tuple[Outcome, ...]
     went: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    later: tuple[str, ...] = ()
 
 
 class LeftByJobsAhead(Struct, frozen=True, dict=True):
@@ -76,8 +80,18 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Who goes first and would be placed now."""
+        """Who of higher priority goes first and would be placed now."""
         return self.ahead.names
+
+    @property
+    def equals(self) -> tuple[str, ...]:
+        """Who of equal priority goes first in some of the ways."""
+        return self.ahead.equals
+
+    @cached_property
+    def in_the_way(self) -> tuple[str, ...]:
+        """Who of equal priority may take the place of the subject: those that went first where it finds none."""
+        return went_first(self.equals, (case for case in self.cases if not all_place(case.outcomes)))
 
     @property
     def certain(self) -> bool:
@@ -103,7 +117,7 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
     def cases(self) -> tuple[Case, ...]:
         """What comes of the subject in each of these ways."""
         ways = zip(self.ahead.ways, self.seen, strict=True)
-        return tuple(Case(seen, next_attempt(seen), way.went) for way, seen in ways)
+        return tuple(Case(seen, next_attempt(seen), way.went, way.later) for way, seen in ways)
 
     @cached_property
     def came(self) -> frozenset[bool]:
@@ -176,6 +190,18 @@ class LeftByJobsAhead(Struct, frozen=True, dict=True):
         )
 
 
+def went_first(jobs: Sequence[str], cases: Iterable[Case]) -> tuple[str, ...]:
+    """Return which of some jobs take nodes in these cases, in as few of them as do; all of them where none does."""
+    taking = {key for case in as_few_first(cases) for key, nodes in case.went if nodes}
+    return tuple(key for key in jobs if key in taking or not taking)
+
+
+def as_few_first(cases: Iterable[Case]) -> list[Case]:
+    """Return cases without those in which the same jobs take nodes first as in another, and more besides."""
+    every = [(case, {key for key, nodes in case.went if nodes}) for case in cases]
+    return [case for case, first in every if not any(fewer < first for _, fewer in every)]
+
+
 def _may_fit_wherever(simulation: Simulation, ahead: JobsAhead) -> bool:
     """Tell whether the subject may surely fit whichever of its pods is tried first, before any of them is."""
     prepared = (simulation.prepared(pod, ahead.view) for pod in triggers(simulation))
@@ -187,12 +213,26 @@ def _scheduling_queue(view: View, snapshot: Identity[Snapshot], tree: Identity[T
     """Return the queue of one variant of the cluster."""
     cluster = Scenario(snapshot.value, view, tree.value)
     now = After(view, snapshot.value.nominated)
-    return SchedulingQueue(pending_subjects(snapshot.value), now, partial(_tried, cluster, Budget(_MOST_STEPS_OF_ALL)))
+    return SchedulingQueue(pending_subjects(snapshot.value), now, partial(_tried, cluster))
 
 
 def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
     """Return what jobs of strictly higher priority leave to the subject, which is tried after them; None for none."""
     return left_by(simulation, jobs_ahead(simulation))
+
+
+def equals(simulation: Simulation, beside: Collection[str] = ()) -> Equals:
+    """Return who of equal priority takes something where it is tried before the subject, or may, by preemption.
+
+    The pods `beside` the subject are of jobs that are asked about together with it, and stay out of its way.
+    """
+    return _queue_of(simulation).equals(simulation.subject, beside)
+
+
+def left_by_others(simulation: Simulation, others: Iterable[Subject]) -> LeftByJobsAhead:
+    """Return what jobs of strictly higher priority leave, and others of equal priority, which may as well go first."""
+    ahead = _queue_of(simulation).ahead_of(simulation.subject, is_planned=simulation.has_topology, others=others)
+    return LeftByJobsAhead(simulation, ahead)
 
 
 def left_by(simulation: Simulation, ahead: JobsAhead) -> LeftByJobsAhead | None:
@@ -219,7 +259,14 @@ def _queue_of(simulation: Simulation) -> SchedulingQueue:
     return _scheduling_queue(simulation.view, Identity(simulation.seen_by_others), Identity(simulation.tree))
 
 
-def contentions(cluster: Scenario, subjects: Iterable[Subject]) -> tuple[Contention, ...]:
+class InTurn(Struct, frozen=True):
+    """What comes of jobs that are tried one after the other: who finds no place, and where the others go."""
+
+    contentions: tuple[Contention, ...]
+    placements: Mapping[str, Mapping[str, str]]
+
+
+def in_turn(cluster: Scenario, subjects: Iterable[Subject]) -> InTurn:
     """Return who, among subjects that would be placed alone, finds no place once those before it are placed.
 
     They are tried by priority, then age; which of equal priority goes first is in no object. Of very many in
@@ -227,18 +274,18 @@ def contentions(cluster: Scenario, subjects: Iterable[Subject]) -> tuple[Content
     """
     found: list[Contention] = []
     view = cluster.view
-    taken: dict[str, set[str]] = {}
+    taken: dict[str, Mapping[str, str]] = {}
     most = max(_FEWEST_TRIED, _NODES_IN_ALL // max(1, len(view.names())))
     for subject in by_priority_and_age(subjects)[:most]:
         placed = _placed(cluster, subject, view)
         if placed is None:
             wanted = _wanted(cluster, subject)
-            others = [key for key, nodes in taken.items() if nodes & wanted]
+            others = [key for key, nodes in taken.items() if wanted & {*nodes.values()}]
             found.append(Contention(subject.key, tuple(others or taken)))
             continue
-        taken[subject.key] = set(placed.seats)
+        taken[subject.key] = {pod.key: node for node, pods in placed.seats.items() for pod in pods}
         view = view.with_pods(placed.seats)
-    return tuple(found)
+    return InTurn(tuple(found), taken)
 
 
 def _wanted(cluster: Scenario, subject: Subject) -> set[str]:
@@ -247,22 +294,6 @@ def _wanted(cluster: Scenario, subject: Subject) -> set[str]:
     if first.plan is not None:
         return set((first.placement or {}).values())
     return set(offer_slots(cluster.view, cluster.view.names(), in_index_order(subject.pending), first.prepared).counts)
-
-
-def equals(simulation: Simulation, placement: Mapping[str, str]) -> tuple[str, ...]:
-    """Return pending jobs of the same priority that, tried first, leave no room for a subject with this placement."""
-    own = priority(simulation.subject)
-    others = [other for other in pending_subjects(simulation.snapshot) if priority(other) == own]
-    nodes = set(placement.values())
-    found = []
-    for other in [other for other in others if other.key != simulation.subject.key][:_MOST_EQUALS]:
-        placed = _placed(simulation, other, simulation.view)
-        if placed is None or not nodes & set(placed.seats):
-            continue
-        after = simulation.view.with_pods(placed.seats)
-        if not all_place(next_attempt(simulation, after)):
-            found.append(other.key)
-    return tuple(found)
 
 
 def higher_priority_jobs(simulation: Simulation) -> tuple[Subject, ...]:
@@ -295,22 +326,18 @@ def _not_judged(snapshot: Snapshot) -> dict[tuple[Gap, ...], int]:
 
 def _placed(cluster: Scenario, other: Subject, view: View) -> Placed | None:
     """Return where another job would go; None when it would not be placed, or what was read does not tell."""
-    found = _tried(cluster, Budget(0), other, After(view, cluster.snapshot.nominated), "not").came[0]
+    found = _tried(cluster, other, After(view, cluster.snapshot.nominated), IDLE).came[0]
     return found if isinstance(found, Placed) else None
 
 
 def _tried(
     cluster: Scenario,
-    budget: Budget,
     other: Subject,
     now: After,
     preempting: Preempting,
 ) -> Tried:
-    """Return what becomes of another job that is tried now, and whom it preempts if that is asked.
-
-    The budget is for the preemption of all jobs of a queue.
-    """
-    preempts = preempting != "not" and budget.left > 0
+    """Return what becomes of another job that is tried now, and whom it preempts as far as that is looked at."""
+    preempts = preempting.budget.left > 0
     snapshot = cluster.snapshot
     blockers = before_trying(other, snapshot, cluster.tree)
     if blockers:
@@ -329,7 +356,7 @@ def _tried(
         return Tried(
             (NotPlaced(),), are_all=not (may_be or may_preempt), asked=asked, may_be=may_be, preempts=may_preempt
         )
-    return structs.replace(_preempting(simulation, budget, preempting, is_sure=not unevaluated), asked=asked)
+    return structs.replace(_preempting(simulation, preempting, is_sure=not unevaluated), asked=asked)
 
 
 def _not_tried(*, may_be: bool) -> Tried:
@@ -385,13 +412,12 @@ def _drawn(slots: Sequence[tuple[str, int]], number: int) -> Iterator[tuple[str,
                 yield from ((name,) * many + rest for rest in _drawn(slots[at + 1 :], number - many))
 
 
-def _preempting(simulation: Simulation, of_all: Budget, preempting: Preempting, *, is_sure: bool) -> Tried:
+def _preempting(simulation: Simulation, asked: Preempting, *, is_sure: bool) -> Tried:
     """Return what a job holds that finds no place and preempts others."""
     found: dict[object, Came] = {}
     is_followed = not (isinstance(simulation.subject, GangSubject) and simulation.subject.group.is_satisfied())
-    budget = of_all.part(min(simulation.steps, _MOST_STEPS))
-    most = 1 if preempting == "likeliest" else None
-    for effect in islice(first_effects(simulation, budget), most) if is_followed else ():
+    budget = asked.budget.part(min(simulation.steps, _MOST_STEPS))
+    for effect in islice(first_effects(simulation, budget), asked.most) if is_followed else ():
         is_sure = is_sure and not effect.retried
         if effect.reason is None and not effect.retried:
             held = dict(effect.nominations)

@@ -40,10 +40,11 @@ CauseCode: TypeAlias = Literal[
     "waiting-for-retry",
     "not-readable",
     "not-evaluated",
+    "contended",
     "several-outcomes",
     "not-followed",
 ]
-"""Why a gang is pending, in the order in which the scheduler looks; the last four: why nobody can tell."""
+"""Why a gang is pending, in the order in which the scheduler looks; the last five: why nobody can tell."""
 
 ReadingCode: TypeAlias = Literal["forbidden-list", "missing-list", "one-namespace-list", "unavailable-list"]
 

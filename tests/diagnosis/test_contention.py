@@ -1,18 +1,22 @@
 """Who goes first, and whether that leaves room wherever it goes."""
 
+from collections.abc import Mapping
+
 import pytest
 from msgspec import structs
 
 from kubectl_koord.diagnosis import contention
-from kubectl_koord.diagnosis.contention import contentions, left_by_jobs_ahead
+from kubectl_koord.diagnosis.contention import in_turn, left_by_jobs_ahead
 from kubectl_koord.engine.admission import queue
 from kubectl_koord.engine.attempts.trying import carried_out
 from kubectl_koord.engine.view import of
+from kubectl_koord.explain.capacity.topo import topo
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.unevaluated import PodSetting, WideningPodSetting
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import Contention, WhyAlternative, WhyReport
+from kubectl_koord.reports.jobs.pending import Cause, Contention, WhyAlternative, WhyReport
+from kubectl_koord.reports.jobs.preemption import PreemptReport
 from kubectl_koord.simulation.simulation import cluster_of, next_attempt, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import (
@@ -30,6 +34,7 @@ from tests.build import (
     rules,
     why_of,
 )
+from tests.build import node as node_of
 
 MAY = "default/high has higher priority and may take its place; otherwise it would be placed."
 TWO_SPINES = cluster("s0: b0[n1 n2 n5:1]; s1: b1[n3 n4]").with_running("x", on="n1", cpu=1)
@@ -282,7 +287,7 @@ def test_what_jobs_ahead_have_booked_is_not_there_for_those_behind(must_gather: 
     assert why_of(behind).verdict == "no"
     both = with_gpus(drawing, "job", 2, 9, must_gather=must_gather)
     every = [both.subject(name) for name in ("top", "job")]
-    assert contentions(cluster_of(both), every) == (Contention("default/top", ("default/job",)),)
+    assert in_turn(cluster_of(both), every).contentions == (Contention("default/top", ("default/job",)),)
 
 
 def test_a_job_ahead_that_draws_on_its_reservation_leaves_the_rest_of_the_node_to_strangers() -> None:
@@ -401,7 +406,7 @@ def test_what_jobs_hold_that_preempt_first_is_not_looked_at_where_those_before_t
     told = "{} may preempt: which nodes it holds then was not looked at."
     first, second = (told.format(f"default/{name} has higher priority and") for name in ("rival", "second"))
     assert first not in {one.message for one in why_of(drawing).warnings}
-    monkeypatch.setattr(contention, "_MOST_STEPS_OF_ALL", 2)
+    monkeypatch.setattr(queue, "_STEPS", 2)
     assert Notice("contended", second) in why_of(drawing).warnings
 
 
@@ -467,3 +472,126 @@ def test_of_a_gang_of_unlike_pods_that_goes_first_all_plans_are_followed() -> No
 def test_what_a_satisfied_gang_holds_whose_pods_come_one_by_one_is_open() -> None:
     drawing = gathered(FULL, "job", 2, 5).with_gang("rival", 2, 8, priority=9).with_finished("old", gang="rival")
     assert preempt_of(drawing).verdict == "yes"
+
+
+ROOM_FOR_BOTH = gathered(gathered(FOUR_NODES, "job", 2, 1), "rival", 2, 1)
+ROOM_FOR_ONE = gathered(gathered(cluster("s0: b0[n1 n2]"), "job", 2, 1), "rival", 2, 1)
+BOTH_PREEMPT = gathered(gathered(FULL, "job", 2, 5), "rival", 2, 5)
+SAME_ROOM = "default/rival has the same priority and needs the same room: the one tried first gets it."
+SHOWN_BEFORE = "default/rival has the same priority: slots and nodes are shown as where this one is tried before it."
+
+
+@pytest.fixture
+def one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Follow one order of jobs of equal priority only, as for more jobs in a cluster with more nodes."""
+    monkeypatch.setattr(queue, "_NODES_IN_ALL", 0)
+    monkeypatch.setattr(queue, "_FEWEST_ORDERS", 1)
+
+
+def of_job(placed: Mapping[str, str] | None) -> str:
+    return " ".join((placed or {}).values())
+
+
+def contended(report: WhyReport | PreemptReport) -> list[str]:
+    return [notice.message for notice in report.warnings if notice.code == "contended"]
+
+
+@pytest.mark.parametrize(("name", "other"), [("job", "rival"), ("rival", "job")])
+def test_two_jobs_of_equal_priority_are_not_both_promised_the_same_nodes(name: str, other: str) -> None:
+    report = why_of(ROOM_FOR_BOTH, name)
+    assert (report.verdict, report.cause, report.placement, contended(report)) == ("yes", None, None, [])
+    assert [(one.when, one.verdict, of_job(one.placement)) for one in report.alternatives] == [
+        (f"it is tried before default/{other}", "yes", "n1 n2"),
+        (f"default/{other} takes n1 and n2", "yes", "n3 n4"),
+    ]
+    assert preempt_of(ROOM_FOR_BOTH, name).verdict == "yes"
+
+
+@pytest.mark.parametrize(("name", "other"), [("job", "rival"), ("rival", "job")])
+def test_of_jobs_of_equal_priority_none_is_promised_the_room_for_one(name: str, other: str) -> None:
+    report = why_of(ROOM_FOR_ONE, name)
+    said = SAME_ROOM.replace("rival", other)
+    assert (report.verdict, report.cause, report.placement) == ("unknown", Cause("contended", said), None)
+    assert [(one.when, one.verdict) for one in report.alternatives] == [
+        (f"it is tried before default/{other}", "yes"),
+        (f"default/{other} takes n1 and n2", "no"),
+    ]
+    plan = preempt_of(ROOM_FOR_ONE, name)
+    assert (plan.verdict, contended(plan)) == ("unknown", [said])
+
+
+def test_a_job_of_equal_priority_that_takes_other_nodes_in_any_order_changes_nothing() -> None:
+    single = gathered(gathered(cluster("s0: b0[n1 n2]; s1: b1[n3]"), "job", 2, 1), "single", 1, 1)
+    report = why_of(single)
+    assert (report.verdict, of_job(report.placement), report.alternatives) == ("yes", "n1 n2", ())
+    assert contended(report) == []
+    with_rival = gathered(single, "rival", 2, 1)
+    told = why_of(with_rival)
+    assert (told.cause, [one.when for one in told.alternatives]) == (
+        Cause("contended", SAME_ROOM),
+        ["it is tried before default/rival and default/single", "default/rival takes n1 and n2"],
+    )
+
+
+def test_whom_jobs_of_equal_priority_preempt_depends_on_who_is_tried_first() -> None:
+    plan = preempt_of(BOTH_PREEMPT)
+    assert (plan.verdict, contended(plan)) == ("yes", [])
+    assert [(one.when, of_job(one.nominations)) for one in plan.alternatives] == [
+        ("it is tried before default/rival", "a0 a1"),
+        ("default/rival takes a0 and a1", "b0 b1"),
+    ]
+    assert (why_of(BOTH_PREEMPT).verdict, why_of(BOTH_PREEMPT).alternatives) == ("no", ())
+
+
+def test_jobs_of_equal_priority_come_after_those_of_a_higher_one() -> None:
+    three = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]; s2: b2[n5 n6]")
+    drawing = gathered(gathered(gathered(three, "job", 2, 1), "rival", 2, 1), "top", 2, 9)
+    assert [(one.when, of_job(one.placement)) for one in why_of(drawing).alternatives] == [
+        ("it is tried before default/rival", "n3 n4"),
+        ("default/rival takes n3 and n4", "n5 n6"),
+    ]
+
+
+@pytest.mark.usefixtures("one_order")
+def test_where_orders_are_too_many_a_job_is_placed_where_it_fits_wherever_the_others_go() -> None:
+    roomy = gathered(gathered(cluster("s0: b0[n1 n2]; s1: b1[n3 n4]; s2: b2[n5 n6]"), "job", 2, 1), "rival", 2, 1)
+    report = why_of(roomy)
+    assert (report.verdict, of_job(report.placement), contended(report)) == ("yes", "n1 n2", [SHOWN_BEFORE])
+    assert preempt_of(roomy).verdict == "yes"
+    report = why_of(ROOM_FOR_BOTH)
+    assert (report.verdict, report.cause) == ("unknown", Cause("contended", SAME_ROOM))
+    plan = preempt_of(ROOM_FOR_BOTH)
+    assert (plan.verdict, plan.message) == (
+        "unknown",
+        f"default/job: cannot tell which pods it would preempt: {SAME_ROOM}",
+    )
+    assert SHOWN_BEFORE in contended(preempt_of(BOTH_PREEMPT))
+
+
+def test_whom_jobs_of_equal_priority_preempt_is_not_looked_at_where_nodes_are_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    half = gathered(gathered(FULL.without_running("default/low-a0", "default/low-a1"), "job", 2, 5), "rival", 3, 5)
+    whole = half.with_nodes(node_of("b2", labels=half.nodes["b0"].labels))
+    assert [(one.when, of_job(one.placement)) for one in why_of(whole).alternatives] == []
+    monkeypatch.setattr(queue, "_STEPS_OF_EQUALS_IN_ALL", 0)
+    told = "default/rival has the same priority and may preempt: which nodes it holds then was not looked at."
+    assert contended(why_of(whole)) == [told]
+    assert contended(preempt_of(BOTH_PREEMPT)) == [told]
+
+
+@pytest.mark.parametrize(
+    ("drawing", "told"), [(ROOM_FOR_BOTH, [SHOWN_BEFORE]), (ROOM_FOR_ONE, [SHOWN_BEFORE]), (FOUR_NODES, [])]
+)
+def test_slots_are_shown_as_where_a_job_is_tried_before_those_of_equal_priority(
+    drawing: Drawing, told: list[str]
+) -> None:
+    drawing = drawing if told else gathered(drawing, "job", 2, 1)
+    report = topo(drawing, subject=drawing.subject("job"))
+    assert [notice.message for notice in report.warnings if notice.code == "contended"] == told
+
+
+def test_who_is_asked_about_together_is_placed_in_turn() -> None:
+    every = [ROOM_FOR_BOTH.subject(name) for name in ("job", "rival")]
+    found = in_turn(cluster_of(ROOM_FOR_BOTH), every)
+    assert (found.contentions, [of_job(one) for one in found.placements.values()]) == ((), ["n1 n2", "n3 n4"])

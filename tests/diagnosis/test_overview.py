@@ -2,9 +2,8 @@
 
 from kubectl_koord.diagnosis.overview import asked_for
 from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import CauseGroup, Contention
-from tests.build import SPINE, cluster, pending, why_of
+from kubectl_koord.reports.jobs.pending import Cause, CauseGroup, Contention
+from tests.build import SPINE, cluster, pending
 
 
 def test_what_waits_is_grouped_by_cause_the_worst_first_and_the_oldest_first_within() -> None:
@@ -42,11 +41,11 @@ def test_gangs_of_one_priority_that_want_one_place_are_shown_as_such() -> None:
         .with_gang("single", 1, 8, must_gather=SPINE)
     )
     report = every_pending(drawing)
-    assert [item.verdict for item in report.items] == ["yes", "yes", "yes"]
+    message = "default/{} has the same priority and needs the same room: the one tried first gets it."
+    one, two = (Cause("contended", message.format(other)) for other in ("two", "one"))
+    found = [(item.verdict, item.cause, item.placement) for item in report.items]
+    assert found == [("unknown", one, None), ("yes", None, {"default/single-0": "n3"}), ("unknown", two, None)]
     assert report.contending == (Contention("default/two", ("default/one",)),)
-    message = "default/two has the same priority and needs the same room: the one tried first gets it."
-    assert Notice("contended", message) in why_of(drawing, "one").warnings
-    assert [notice for notice in why_of(drawing, "single").warnings if notice.code == "contended"] == []
 
 
 def test_gangs_that_only_together_are_too_many_name_all_before_them() -> None:

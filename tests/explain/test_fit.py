@@ -20,7 +20,7 @@ from kubectl_koord.simulation import copies
 from kubectl_koord.simulation.simulation import Simulation, cluster_of, open_outcomes
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import Submitted, of_profile, with_copy
-from tests.build import BLOCK, SPINE, Drawing, cluster, cpus, rules
+from tests.build import BLOCK, SPINE, Drawing, cluster, cpus, rules, short
 from tests.build import node as node_of
 from tests.render.samples import PIPE
 
@@ -188,6 +188,16 @@ def test_gangs_that_fit_alone_and_not_together_do_not_fit() -> None:
 def test_gangs_that_fit_beside_each_other_fit() -> None:
     drawn = cluster(TREE).with_gang("a", 3, cpu=8).with_gang("b", 1, cpu=8)
     assert asked(drawn, "a", "b").verdict == "yes"
+
+
+def test_gangs_that_are_submitted_together_are_placed_one_after_the_other() -> None:
+    drawn = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
+    drawn = drawn.with_gang("a", 2, cpu=8, must_gather=SPINE).with_gang("b", 2, cpu=8, must_gather=SPINE)
+    found = [(one.verdict, short(one.placement), one.alternatives) for one in asked(drawn, "a", "b").gangs]
+    assert found == [
+        ("yes", {"a-0": "n1", "a-1": "n2"}, ()),
+        ("yes", {"b-0": "n3", "b-1": "n4"}, ()),
+    ]
 
 
 def test_a_gang_group_is_one_answer() -> None:
@@ -431,7 +441,8 @@ def test_a_copy_of_a_gang_has_its_pods_anew() -> None:
     snapshot, copied = with_copy(drawn, subject)
     found = only(fit(snapshot, copied))
     assert copied.pods == {"default/job-copy-0", "default/job-copy-1"}
-    assert (found.gang, found.verdict, found.must_gather, found.min_member) == ("default/job-copy", "yes", SPINE, 2)
+    assert (found.gang, found.must_gather, found.min_member) == ("default/job-copy", SPINE, 2)
+    assert (found.verdict, found.cause and found.cause.code) == ("unknown", "contended")
 
 
 def test_a_copy_of_a_gang_that_its_pods_define_has_what_they_say() -> None:

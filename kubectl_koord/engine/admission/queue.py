@@ -4,13 +4,14 @@ Mirrors `PrioritySort.Less` in kube-scheduler's plugins/queuesort/priority_sort.
 equal priority the one that was queued earlier does, and when that was is in no object.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import takewhile
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice, takewhile
+from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempts.attempt import Attempt, needed
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.slots import in_index_order, offer_slots, total
 from kubectl_koord.engine.subjects import PodSubject, Subject
@@ -22,19 +23,25 @@ MOST_WAYS = 24
 """So many ways in which the jobs ahead may go are told apart, and fewer where there are many nodes, or many wait."""
 _NODES_IN_ALL, _TRIED_IN_ALL = 1_500, 128
 _FEWEST_PREEMPTING, _FEWER_UNKNOWN = 2, 8
+_MOST_EQUALS, _FEWEST_ORDERS = 16, 4
+_STEPS = 256
+"""How many steps the preemption of all jobs ahead may take."""
+_MOST_STEPS_OF_EQUALS, _STEPS_OF_EQUALS_IN_ALL = 64, 3_000
+"""How many that of all jobs of one priority may: fewer where nodes are more, and once others went first a quarter."""
 
 
 class After(Struct, frozen=True):
     """The cluster once some jobs have been tried.
 
     nominated: the pods that are nominated to a node then. preempted: those that have been preempted and terminate, by
-    the job for which. went: where jobs went of which it is open, by their name.
+    the job for which. went: where jobs went of which it is open, by their name. later: jobs that may as well go first.
     """
 
     view: View
     nominated: tuple[PendingPod, ...]
     preempted: tuple[tuple[str, tuple[RunningPod, ...]], ...] = ()
     went: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    later: tuple[str, ...] = ()
 
 
 class Placed(Struct, frozen=True):
@@ -71,9 +78,16 @@ class Tried(Struct, frozen=True):
     preempts: bool = False
 
 
-Preempting: TypeAlias = Literal["not", "likeliest", "every"]
+class Preempting(Struct, frozen=True):
+    """How far preemption by a job is looked at: in so many steps, and so many outcomes; not at all without steps."""
+
+    budget: Budget
+    most: int | None = None
+
+
+IDLE = Preempting(Budget(0))
 Try: TypeAlias = Callable[[Subject, After, Preempting], Tried]
-"""Tells what becomes of a job in a variant of the cluster, and whom it preempts if that is asked."""
+"""Tells what becomes of a job in a variant of the cluster, and whom it preempts as far as that is asked."""
 
 
 class JobsAhead(Struct, frozen=True):
@@ -88,7 +102,8 @@ class JobsAhead(Struct, frozen=True):
     fixed: the cluster with the jobs before these. tried: how many jobs go first, those that find no place included;
     asked: for how many of them nodes were asked. surely: whether they go first whichever of their pods stand for them.
     untried: the pods of jobs that go first, too, and are too many to be tried. unasked: the jobs that may preempt, and
-    hold nodes, which was not looked at.
+    hold nodes, which was not looked at. equals: the jobs of equal priority that take something: in the first way none
+    of them goes first, and some do in the others.
     """
 
     names: tuple[str, ...]
@@ -102,6 +117,7 @@ class JobsAhead(Struct, frozen=True):
     elsewhere: tuple[PendingPod, ...] = ()
     untried: tuple[PendingPod, ...] = ()
     unasked: tuple[str, ...] = ()
+    equals: tuple[str, ...] = ()
 
     @property
     def view(self) -> View:
@@ -131,6 +147,28 @@ class _Step(Struct, frozen=True):
         return self.tried.are_all and len(self.tried.came) == 1
 
 
+class Equals(Struct, frozen=True):
+    """Jobs of equal priority: those that take something, and those that may preempt, which was not looked at."""
+
+    taking: tuple[Subject, ...] = ()
+    unasked: tuple[Subject, ...] = ()
+
+
+NO_EQUALS = Equals()
+
+
+class _Order(Struct, frozen=True):
+    """The cluster after some jobs of equal priority, and what each of them took of which way of those before them."""
+
+    after: After
+    way: int
+    took: frozenset[tuple[str, object]] = frozenset()
+
+    def has(self, job: Subject) -> bool:
+        """Tell whether a job went first."""
+        return any(key == job.key for key, _ in self.took)
+
+
 class SchedulingQueue:
     """Pending jobs in the order in which they are tried, each tried once for all who ask."""
 
@@ -144,33 +182,75 @@ class SchedulingQueue:
         self._most_ways = max(1, min(MOST_WAYS, in_nodes, _TRIED_IN_ALL // jobs))
         self._most_preempting = max(_FEWEST_PREEMPTING, in_nodes)
         self._preempting = 0
+        self._budget = Budget(_STEPS)
         self._tried: list[_Step] = []
+        steps = min(_MOST_STEPS_OF_EQUALS, _STEPS_OF_EQUALS_IN_ALL // max(1, len(now.view.names())))
+        self._steps_of_equals = steps
+        self._equals: dict[int, Equals] = {}  # by priority
+        self._followed: dict[tuple[int, str, object], tuple[tuple[_Order, ...], bool]] = {}
         self._untried_above: dict[int, tuple[PendingPod, ...]] = {}  # by priority
         self._before_open: After | None = None  # the cluster without the first job of which it is open where it goes
 
-    def ahead_of(self, subject: Subject, *, is_planned: bool) -> JobsAhead:
+    def ahead_of(self, subject: Subject, *, is_planned: bool, others: Iterable[Subject] = ()) -> JobsAhead:
         """Return what jobs of strictly higher priority take before a subject is tried: the first, if they are many.
 
-        `is_planned` is whether the subject is placed by topology.
+        `is_planned` is whether the subject is placed by topology, `others` are those of equal priority that may go
+        first, too.
         """
         steps = self._before(priority(subject))
-        are_all = steps[-1].are_all if steps else True
+        ways, are_all = (steps[-1].ways, steps[-1].are_all) if steps else ((self._now,), True)
+        equals = [*others]
+        if equals:
+            ways, is_each = self._in_each_order(priority(subject), ways, equals)
+            are_all = are_all and is_each
         taking = [step for step in steps if step.takes]
         fixed = [*takewhile(lambda step: _is_determined(step, subject, is_planned=is_planned), taking)]
-        elsewhere = () if are_all else _pods_of(step for step in steps if step.elsewhere)
+        elsewhere = [step.subject for step in steps if step.elsewhere]
+        pods = () if are_all else _pods_of((*elsewhere, *equals))
         return JobsAhead(
             names=tuple(step.subject.key for step in steps if step.takes or step.elsewhere),
-            ways=steps[-1].ways if steps else (self._now,),
+            ways=ways,
             are_all=are_all,
-            undetermined=() if are_all else (*_pods_of(taking[len(fixed) :]), *elsewhere),
-            elsewhere=elsewhere,
+            undetermined=() if are_all else (*_pods_of(step.subject for step in taking[len(fixed) :]), *pods),
+            elsewhere=pods,
             fixed=fixed[-1].ways[0] if fixed else self._now,
             untried=self._never_tried(priority(subject)),
             tried=len(steps),
             asked=sum(step.tried.asked for step in steps),
             unasked=tuple(step.subject.key for step in steps if step.tried.preempts),
             surely=all(least_priority(step.subject) > priority(subject) for step in taking),
+            equals=tuple(other.key for other in equals),
         )
+
+    def equals(self, subject: Subject, beside: Collection[str]) -> Equals:
+        """Return who of equal priority takes something where it is tried before a subject; of many, the first count.
+
+        Those of the pods `beside` it are left out.
+        """
+        own = priority(subject)
+        if own not in self._equals:
+            self._equals[own] = self._tried_as_equals(own)
+        without = {*beside, *(pod.key for pod in subject.pending)}
+        return Equals(
+            *(
+                tuple(other for other in found if without.isdisjoint(pod.key for pod in other.pending))
+                for found in (self._equals[own].taking, self._equals[own].unasked)
+            )
+        )
+
+    def _tried_as_equals(self, own: int) -> Equals:
+        before = self._before(own)
+        now, preempting = before[-1].ways[0] if before else self._now, Preempting(Budget(self._steps_of_equals))
+        taking: list[Subject] = []
+        unasked: list[Subject] = []
+        for other in islice((other for other in self._waiting if priority(other) == own), _MOST_EQUALS):
+            tried = self._try_job(other, now, preempting)
+            came = tried.came[0]
+            if tried.preempts or (isinstance(came, Nominated) and not tried.are_all):
+                unasked.append(other)
+            elif not isinstance(came, NotPlaced):
+                taking.append(other)
+        return Equals(tuple(taking), tuple(unasked))
 
     def knows_before(self, subject: Subject) -> bool:
         """Tell whether all jobs that go before a subject have been tried."""
@@ -216,13 +296,53 @@ class SchedulingQueue:
         """Return how far preemption by the next job is looked at: by few jobs once not all ways are known."""
         most = self._most_preempting if is_known else max(_FEWEST_PREEMPTING, self._most_preempting // _FEWER_UNKNOWN)
         if self._preempting >= most:
-            return "not"
-        return "every" if is_known else "likeliest"
+            return IDLE
+        return Preempting(self._budget, None if is_known else 1)
+
+    def _in_each_order(
+        self, own: int, before: Sequence[After], equals: Sequence[Subject]
+    ) -> tuple[tuple[After, ...], bool]:
+        """Return the cluster as jobs of equal priority may leave it, none of them first, and whether this is all."""
+        most = max(_FEWEST_ORDERS, self._most_ways, len(before))
+        found = {(way, frozenset[tuple[str, object]]()): _Order(after, way) for way, after in enumerate(before)}
+        left = [*found.values()]
+        are_all = True
+        for order in left:
+            for other in equals:
+                if order.has(other):
+                    continue
+                following, is_each = self._following(own, order, other)
+                are_all = are_all and is_each
+                for one in following:
+                    if (one.way, one.took) in found:
+                        continue
+                    if len(found) == most:
+                        return _told_apart(found.values(), equals), False
+                    found[one.way, one.took] = one
+                    left.append(one)
+        return _told_apart(found.values(), equals), are_all
+
+    def _following(self, own: int, order: _Order, other: Subject) -> tuple[tuple[_Order, ...], bool]:
+        """Return the cluster after one job more, where it takes something, and whether nothing else may come of it."""
+        key = (order.way, other.key, (own, order.took))
+        if key not in self._followed:
+            tried = self._try_job(other, order.after, Preempting(Budget(self._steps_of_equals // 4)))
+            following = tuple(
+                _Order(
+                    _after(other.key, order.after, one, is_open=True),
+                    order.way,
+                    order.took | {(other.key, _taken_by(one))},
+                )
+                for one in tried.came
+                if not isinstance(one, NotPlaced)
+            )
+            self._followed[key] = following, tried.are_all
+        return self._followed[key]
 
     def _is_placed_elsewhere(self, other: Subject) -> bool:
         """Tell whether a job that finds no place would, were it not for those of which it is open where they go."""
         before = self._before_open
-        return before is not None and isinstance(self._try_job(other, before, "not").came[0], Placed)
+        return before is not None and isinstance(self._try_job(other, before, IDLE).came[0], Placed)
 
 
 def _after(key: str, before: After, came: Came, *, is_open: bool) -> After:
@@ -250,6 +370,19 @@ def _waiting_for(key: str, before: After, came: Nominated, *, is_open: bool) -> 
     )
 
 
+def _taken_by(came: Placed | Nominated) -> object:
+    """Return what tells apart what jobs take."""
+    if isinstance(came, Nominated):
+        return frozenset((pod.key, pod.nominated) for pod in came.pods), frozenset(pod.key for pod in came.victims)
+    return frozenset((node, tuple(pod.key for pod in pods)) for node, pods in came.seats.items())
+
+
+def _told_apart(orders: Iterable[_Order], equals: Iterable[Subject]) -> tuple[After, ...]:
+    """Return what comes of orders, of that in which none of the others goes first with who may as well."""
+    later = tuple(other.key for other in equals)
+    return tuple(order.after if order.took else structs.replace(order.after, later=later) for order in orders)
+
+
 def _without(nominated: Sequence[PendingPod], pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
     if not nominated:
         return ()
@@ -257,8 +390,8 @@ def _without(nominated: Sequence[PendingPod], pods: Iterable[PendingPod]) -> tup
     return tuple(pod for pod in nominated if pod.key not in keys)
 
 
-def _pods_of(steps: Iterable[_Step]) -> tuple[PendingPod, ...]:
-    return tuple(pod for step in steps for pod in step.subject.pending)
+def _pods_of(subjects: Iterable[Subject]) -> tuple[PendingPod, ...]:
+    return tuple(pod for subject in subjects for pod in subject.pending)
 
 
 def _is_determined(step: _Step, subject: Subject, *, is_planned: bool) -> bool:

@@ -16,7 +16,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.engine.view import View, of
-from kubectl_koord.explain.jobs.surprises import of_jobs_ahead
+from kubectl_koord.explain.jobs.surprises import of_equals, of_jobs_ahead
 from kubectl_koord.explain.jobs.verdict import verdict_of
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.objects import Node
@@ -131,9 +131,10 @@ def _why_uncounted(snapshot: Snapshot, subject: Subject, unread: tuple[Gap, ...]
 def _goes_first(snapshot: Snapshot, subject: Subject) -> Iterator[Notice]:
     """Yield who goes first, and whether they take the place of a subject that would be placed otherwise."""
     simulation = simulate(snapshot, subject)
-    behind = verdict_of(simulation).behind
-    if behind is not None:
-        yield Notice("contended", place_taken(behind.names, certain=behind.certain))
+    found = verdict_of(simulation)
+    if found.behind is not None:
+        yield Notice("contended", place_taken(found.behind.names, certain=found.behind.certain))
+    yield from of_equals(found.equals)
     yield from of_jobs_ahead(simulation)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_koord.diagnosis import evidence
-from kubectl_koord.diagnosis.contention import Case
+from kubectl_koord.diagnosis.contention import Case, as_few_first
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.explain.jobs import insufficient
 from kubectl_koord.reports.jobs.pending import WhyAlternative
@@ -18,15 +18,27 @@ if TYPE_CHECKING:
 
 
 def alternatives_of(cases: Sequence[Case]) -> tuple[WhyAlternative, ...]:
-    """Return the outcomes of the first attempt where they differ."""
-    every = [(case, outcome) for case in cases for outcome in case.outcomes]
+    """Return the outcomes of the first attempt where they differ.
+
+    Of jobs of equal priority that are tried first no more are told than decide, nor what they leave to one that is
+    placed.
+    """
+    is_order_open = any(case.later for case in cases)
+    told = _telling(cases) if is_order_open else cases
     distinct: dict[object, tuple[Case, Outcome]] = {}
-    for case, outcome in every:
-        seen = (outcome.placed_at_once, evidence.offered(outcome.first), at_first(outcome)[2])
-        distinct.setdefault(seen, (case, outcome))
+    for case, outcome in ((one, outcome) for one in told for outcome in one.outcomes):
+        left = () if is_order_open and outcome.placed_at_once else evidence.offered(outcome.first)
+        distinct.setdefault((outcome.placed_at_once, left, at_first(outcome)[2]), (case, outcome))
     if len(distinct) == 1:
         return ()
     return tuple(_alternative(case, outcome) for case, outcome in distinct.values())
+
+
+def _telling(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases but those that fail, too, where fewer jobs go first."""
+    placing = [any(outcome.placed_at_once for outcome in case.outcomes) for case in cases]
+    least = {*map(id, as_few_first(case for case, places in zip(cases, placing, strict=True) if not places))}
+    return [case for case, places in zip(cases, placing, strict=True) if places or id(case) in least]
 
 
 def case_of_booking(outcome: Outcome) -> str:
@@ -49,7 +61,7 @@ def _when(outcome: Outcome) -> str:
 def when(case: Case, outcome_when: str) -> str:
     """Return a case of the subject's own with where those went that are tried before it."""
     own = outcome_when if len(case.outcomes) > 1 else ""
-    return others_went(case.went, own) if case.went else outcome_when
+    return others_went(case.went, case.later, own) if case.went or case.later else outcome_when
 
 
 def _alternative(case: Case, outcome: Outcome) -> WhyAlternative:

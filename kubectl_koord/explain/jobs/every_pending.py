@@ -14,7 +14,7 @@ from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import EVERYTHING, Selector
-from kubectl_koord.reports.jobs.pending import PendingGangsReport
+from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.simulation.subjects import of_each, pending_subjects, selected
 from kubectl_koord.wording.basis import could_not_be_read
@@ -40,7 +40,7 @@ def every_pending(
         items = tuple(item for item in items if item.cause is not None and item.cause.code in causes)
         kept = {item.gang for item in items}
         subjects = tuple(subject for subject in subjects if subject.key in kept)
-    startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
+    startable = [subject for subject, item in zip(subjects, items, strict=True) if _would_start(item)]
     warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
     warnings = (*warnings, *admission.of_other_gangs(subjects, snapshot))
     unread = visibility.unread(snapshot, "listing", namespace)
@@ -51,10 +51,15 @@ def every_pending(
         warnings=warnings,
         items=items,
         causes=overview.by_cause(items),
-        contending=contention.contentions(cluster, startable),
+        contending=contention.in_turn(cluster, startable).contentions,
         message=could_not_be_read(unread) if unread else "",
         held_back=holding.of_namespace(cluster.view, namespace),
         volcano=() if is_selection else volcano.gangs(snapshot, namespace, only_waiting=True),
         namespace=namespace,
         selected=is_selection,
     )
+
+
+def _would_start(item: WhyReport) -> bool:
+    """Tell whether a subject would be placed, were it tried first of those of its priority."""
+    return item.verdict == "yes" or (item.cause is not None and item.cause.code == "contended")

@@ -72,8 +72,9 @@ def fit(snapshot: Snapshot, submitted: Submitted, *, count: bool = False) -> Fit
     snapshot = taken_over(snapshot, submitted)
     cluster = cluster_of(snapshot)
     asked = [_as_one(subjects) for subjects in _together(subjects_of(snapshot, submitted))]
-    found = [why(snapshot, subject, sharing=cluster) for subject in asked]
-    crowded = _crowded(cluster, asked, found)
+    beside = {pod.key for subject in asked for pod in subject.pending}
+    found = [why(snapshot, subject, sharing=cluster, beside=beside) for subject in asked]
+    crowded, found = _beside_each_other(cluster, asked, found)
     items = tuple(
         _gang(
             cluster,
@@ -130,12 +131,21 @@ def _as_one(subjects: Sequence[Subject]) -> Subject:
     return GangSubject(GangGroup(gang, {key: gang}))
 
 
-def _crowded(cluster: Scenario, asked: Sequence[Subject], found: Sequence[WhyReport]) -> Mapping[str, tuple[str, ...]]:
-    """Return who would be placed alone, and not beside others that were submitted: these, by its name."""
+def _beside_each_other(
+    cluster: Scenario, asked: Sequence[Subject], found: list[WhyReport]
+) -> tuple[Mapping[str, tuple[str, ...]], list[WhyReport]]:
+    """Return who would be placed alone, and not beside others that were submitted, with these, and where all go."""
     startable = [subject for subject, report in zip(asked, found, strict=True) if report.verdict == "yes"]
     if len(startable) < 2:  # noqa: PLR2004 - one is not in its own way
-        return {}
-    return {one.gang: one.others for one in contention.contentions(cluster, startable)}
+        return {}, found
+    turns = contention.in_turn(cluster, startable)
+    found = [
+        structs.replace(report, placement=turns.placements[report.gang])
+        if report.placement is not None and report.gang in turns.placements
+        else report
+        for report in found
+    ]
+    return {one.gang: one.others for one in turns.contentions}, found
 
 
 def _in_doubt(snapshot: Snapshot, report: WhyReport) -> WhyReport:

@@ -9,11 +9,12 @@ from kubectl_koord.diagnosis import contention, coverage, disruption, evidence, 
 from kubectl_koord.diagnosis.contention import Case, LeftByJobsAhead
 from kubectl_koord.diagnosis.obstacles import admission, victims
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
+from kubectl_koord.engine.admission.queue import NO_EQUALS, Equals
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.explain.jobs.alternatives import case_of_booking, when
-from kubectl_koord.explain.jobs.surprises import of_unasked_jobs
+from kubectl_koord.explain.jobs.surprises import of_equals, of_unasked_equals, of_unasked_jobs
 from kubectl_koord.explain.jobs.verdict import depends_on_memory, on_memory
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.moments import between
@@ -36,6 +37,7 @@ from kubectl_koord.wording.answers.pending import (
     place_may_be_taken,
     place_taken,
     remembered,
+    same_place,
 )
 from kubectl_koord.wording.answers.progress import called
 from kubectl_koord.wording.basis import could_not_be_read, not_followed
@@ -143,26 +145,49 @@ def _answered(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptRe
     """Return the report of a subject that is tried, once the jobs that go first have been."""
     left = contention.left_by_jobs_ahead(simulation)
     cases = _cases(simulation, left)
+    takes = any(one.placed_at_once or one.rounds for one in _outcomes(cases))
+    equals = contention.equals(simulation) if takes else NO_EQUALS
+    if equals.taking:
+        left = contention.left_by_others(simulation, equals.taking)
+        cases = _cases(simulation, left)
     if left is not None and not cases:
-        return _idle(simulation, warnings, None, place_taken(left.names, certain=left.certain), verdict="unknown")
+        return _idle(simulation, warnings, None, _taken(left), verdict="unknown")
     if all(outcome.placed_at_once for outcome in _outcomes(cases)):
         unread = contention.unread_higher_priority_jobs(simulation)
         if unread:
             return _idle(simulation, warnings, None, place_may_be_taken(unread), verdict="unknown")
         return _from_outcomes(simulation, cases, warnings)
-    if left is not None:
+    if left is not None and left.equals:
+        warnings = (*warnings, *_beside_equals(left, cases, equals))
+    if left is not None and left.names:
         is_behind = all(outcome.placed_at_once for outcome in next_attempt(simulation))
         ahead = place_taken if is_behind else counted_after
         certain = left.certain if is_behind else left.is_known
         warnings = (*warnings, Notice("contended", ahead(left.names, certain=certain)))
-    return _tried(simulation, cases, (*warnings, *of_unasked_jobs(simulation)))
+    unasked = (*of_unasked_jobs(simulation), *of_unasked_equals(equals))
+    return _tried(simulation, cases, (*warnings, *unasked))
+
+
+def _beside_equals(left: LeftByJobsAhead, cases: Sequence[Case], equals: Equals) -> Iterator[Notice]:
+    """Yield who of the same priority may go first where that decides, or was not followed to the end."""
+    if not left.is_known:
+        yield from of_equals(equals)
+        return
+    failing = [case for case in cases if not all(one.placed_at_once or one.runs for one in case.outcomes)]
+    if 0 < len(failing) < len(cases):
+        yield Notice("contended", same_place(contention.went_first(left.equals, failing)))
+
+
+def _taken(left: LeftByJobsAhead) -> str:
+    """Return who takes the place of a subject that would be placed otherwise, or may."""
+    return same_place(left.in_the_way) if left.equals else place_taken(left.names, certain=left.certain)
 
 
 def _cases(simulation: Simulation, left: LeftByJobsAhead | None) -> tuple[Case, ...]:
     """Return what comes of the subject, by what comes of the jobs that go first; nothing where that is open."""
     if left is not None and left.is_known:
         ways = zip(left.ahead.ways, left.seen, strict=True)
-        return tuple(Case(seen, open_outcomes(seen), way.went) for way, seen in ways)
+        return tuple(Case(seen, open_outcomes(seen), way.went, way.later) for way, seen in ways)
     alone = Case(simulation, open_outcomes(simulation))
     if left is None:
         return (alone,)

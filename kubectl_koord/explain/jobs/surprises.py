@@ -5,6 +5,7 @@ from itertools import islice
 
 from kubectl_koord.diagnosis import contention
 from kubectl_koord.diagnosis.obstacles import bookings, victims
+from kubectl_koord.engine.admission.queue import Equals
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.reports.common import Notice, Verdict
@@ -35,11 +36,23 @@ def of_jobs_ahead(simulation: Simulation) -> Iterator[Notice]:
     yield from of_unasked_jobs(simulation)
 
 
+def of_equals(found: Equals) -> Iterator[Notice]:
+    """Yield who has the same priority and may as well go first, where what is shown is without it."""
+    if found.taking:
+        yield Notice("contended", sentences.shown_before([one.key for one in found.taking]))
+
+
 def of_unasked_jobs(simulation: Simulation) -> Iterator[Notice]:
     """Yield who goes first and may preempt, where it was not looked at whom."""
     unasked = contention.jobs_ahead(simulation).unasked
     if unasked:
-        yield Notice("contended", sentences.may_preempt_first(unasked))
+        yield Notice("contended", sentences.may_preempt_first(unasked, equal=False))
+
+
+def of_unasked_equals(found: Equals) -> Iterator[Notice]:
+    """Yield who of equal priority may preempt, where it was not looked at whom."""
+    if found.unasked:
+        yield Notice("contended", sentences.may_preempt_first([one.key for one in found.unasked], equal=True))
 
 
 def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
@@ -48,7 +61,3 @@ def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
         before = [other.key for other in contention.higher_priority_jobs(simulation)]
         if before:
             yield Notice("contended", sentences.goes_first(before))
-        return
-    others = contention.equals(simulation, first.placement)
-    if others:
-        yield Notice("contended", sentences.same_place(others))

@@ -1,19 +1,21 @@
 """The verdict about a subject, and its one root cause, without the report about them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.diagnosis import contention, coverage, visibility
 from kubectl_koord.diagnosis.contention import Case, LeftByJobsAhead
 from kubectl_koord.diagnosis.obstacles import admission, quota, victims
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.blockers import Blocker
+from kubectl_koord.engine.admission.queue import NO_EQUALS, Equals
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
+from kubectl_koord.explain.jobs.alternatives import alternatives_of
 from kubectl_koord.explain.jobs.insufficient import Unsaid, about_pods, said, why_not
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import (
@@ -43,7 +45,8 @@ class Decided(Struct, frozen=True, dict=True):
 
     `cases` are the outcomes by what comes of the jobs that go first, the likeliest first, and `outcomes` those of all.
     `on_memory` is whether it depends on what the scheduler remembers, `behind` what jobs that go first leave where that
-    is too little, `is_unseen` whether there may be such jobs that could not be read.
+    is too little, `is_unseen` whether there may be such jobs that could not be read. `equals` are those of equal
+    priority that may as well go first: who takes something, where that changes what is shown or may, and who may.
     """
 
     verdict: Verdict
@@ -53,6 +56,7 @@ class Decided(Struct, frozen=True, dict=True):
     on_memory: bool = False
     behind: LeftByJobsAhead | None = None
     is_unseen: bool = False
+    equals: Equals = NO_EQUALS
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -85,8 +89,11 @@ def not_readable(gaps: tuple[Gap, ...]) -> Cause:
     return Cause("not-readable", could_not_be_read(gaps))
 
 
-def decided(simulation: Simulation) -> Decided:
-    """Return what is decided about a subject that is tried: the engine's answer decides."""
+def decided(simulation: Simulation, beside: Collection[str] = ()) -> Decided:
+    """Return what is decided about a subject that is tried: the engine's answer decides.
+
+    The pods `beside` it do not go before it.
+    """
     outcomes = next_attempt(simulation)
     alone = (Case(simulation, outcomes),)
     subject = simulation.subject
@@ -106,21 +113,40 @@ def decided(simulation: Simulation) -> Decided:
             "insufficient-slots" if simulation.has_topology else "insufficient-capacity", message, subject.pending
         )
         return Decided("no" if left.certain else "unknown", taken, left.cases, unevaluated, behind=left)
+    equals = contention.equals(simulation, beside) if verdict == "yes" else NO_EQUALS
+    if equals.taking:
+        left = contention.left_by_others(simulation, equals.taking)
+        if not left.leaves_room:
+            taken_first = Cause("contended", sentences.same_place(left.in_the_way))
+            return Decided("unknown", taken_first, left.cases, unevaluated, equals=equals)
     cases = left.cases if left is not None else alone
     if left is not None and left.is_known:
         outcomes = tuple(outcome for case in cases for outcome in case.outcomes)
         verdict = _verdict(outcomes, unevaluated)
     if verdict == "yes":
-        unread = contention.unread_higher_priority_jobs(simulation)
-        if unread:
-            unseen = Cause("not-readable", sentences.place_may_be_taken(unread))
-            return Decided("unknown", unseen, cases, unevaluated, is_unseen=True)
-        of_scheduler = coverage.of_scheduler(simulation.snapshot)
-        if of_scheduler:
-            return Decided("unknown", Cause("not-readable", depends_on(of_scheduler)), cases, unevaluated)
-        return Decided(verdict, retry.waits(simulation), cases, unevaluated)
+        return _placed(simulation, left, cases, unevaluated, equals)
     waits = _waiting_for_victims(simulation) if verdict == "no" else None
     return Decided(verdict, waits or _cause(cases, unevaluated, verdict), cases, unevaluated)
+
+
+def _placed(
+    simulation: Simulation,
+    left: LeftByJobsAhead | None,
+    cases: tuple[Case, ...],
+    unevaluated: _Unevaluated,
+    equals: Equals,
+) -> Decided:
+    """Return what is decided about a subject that is placed, whichever of the jobs that were read go first."""
+    unread = contention.unread_higher_priority_jobs(simulation)
+    if unread:
+        unseen = Cause("not-readable", sentences.place_may_be_taken(unread))
+        return Decided("unknown", unseen, cases, unevaluated, is_unseen=True)
+    of_scheduler = coverage.of_scheduler(simulation.snapshot)
+    if of_scheduler:
+        return Decided("unknown", Cause("not-readable", depends_on(of_scheduler)), cases, unevaluated)
+    is_order_told = left is not None and bool(left.equals) and (not left.is_known or len(alternatives_of(cases)) > 1)
+    told = structs.replace(equals, taking=equals.taking if is_order_told else ())
+    return Decided("yes", retry.waits(simulation), cases, unevaluated, equals=told)
 
 
 def depends_on_memory(group: GangGroup, snapshot: Snapshot) -> bool:

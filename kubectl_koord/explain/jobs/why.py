@@ -1,6 +1,6 @@
 """Why a gang is pending: the one root cause with its evidence, or where it would be placed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import structs
 
@@ -28,7 +28,14 @@ from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.remedies.next_steps import TOUCH_TO_COUNT
 
 
-def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: Scenario | None = None) -> WhyReport:
+def why(
+    snapshot: Snapshot,
+    subject: Subject,
+    *,
+    brief: bool = False,
+    sharing: Scenario | None = None,
+    beside: Collection[str] = (),
+) -> WhyReport:
     """Return why the subject is pending.
 
     Args:
@@ -36,6 +43,7 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: S
         subject: the gang or pod.
         brief: whether to leave out ways out and obstacles, as listings of many gangs do.
         sharing: the cluster of the snapshot where there is one already, to share what was computed for it.
+        beside: pods of which the jobs do not go before the subject, as they are asked about together with it.
 
     """
     simulation = (sharing or cluster_of(snapshot)).simulation(subject)
@@ -71,7 +79,7 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: S
         without_slots = (Notice("slots-not-shown", sentences.slots_not_counted(blind)),)
         seen = (*warnings, *(without_slots if simulation.has_topology else ()))
         return report_of(simulation, seen, verdict="unknown", cause=not_readable(blind))
-    return _tried(simulation, warnings, brief=brief)
+    return _tried(simulation, warnings, decided(simulation, beside), brief=brief)
 
 
 def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyReport:
@@ -83,9 +91,8 @@ def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyRe
     return structs.replace(report, nodes=evidence.by_node(simulation, likeliest.first)) if likeliest else report
 
 
-def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
+def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided, *, brief: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
-    found = decided(simulation)
     outcomes, verdict, cause = found.outcomes, found.verdict, found.cause
     subject, seen = simulation.subject, found.cases[0].simulation
     if found.on_memory and isinstance(subject, GangSubject):
@@ -97,7 +104,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         return report_of(seen, warnings, verdict=verdict, cause=cause, attempts=attempts, brief=brief)
     likeliest = outcomes[0]
     others = alternatives_of(found.cases)
-    placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" else None
+    is_one = len({frozenset((each.placement or {}).items()) for each in others}) <= 1
+    placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" and is_one else None
     is_stuck = verdict == "no" or isinstance(cause, PlanFailure)
     ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief else ways_out.Found(())
     if verdict == "yes" and cause is not None and not brief:
@@ -111,6 +119,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
             *surplus.notices(simulation, verdict),
             *retry.notices(simulation, verdict),
             *(surprises.of_jobs_ahead(simulation) if not brief else ()),
+            *(surprises.of_equals(found.equals) if not (others or brief) else ()),
+            *(surprises.of_unasked_equals(found.equals) if not brief else ()),
             *(surprises.notices(seen, outcomes, verdict) if not brief else ()),
         ),
         verdict=verdict,

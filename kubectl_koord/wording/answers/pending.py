@@ -60,6 +60,12 @@ def same_place(jobs: Sequence[str]) -> str:
     return f"{listed(jobs)} {has} the same priority and {needs} the same room: the one tried first gets it."
 
 
+def shown_before(jobs: Sequence[str]) -> str:
+    """Return that what is shown is as where jobs of the same priority are tried later."""
+    has, it = ("has", "it") if len(jobs) == 1 else ("have", "them")
+    return f"{listed(jobs)} {has} the same priority: slots and nodes are shown as where this one is tried before {it}."
+
+
 def place_taken(jobs: Sequence[str], *, certain: bool) -> str:
     """Return that jobs of higher priority take the place of one that would be placed without them."""
     has, takes = ("has", "takes") if len(jobs) == 1 else ("have", "take")
@@ -72,9 +78,10 @@ def depends_on_others(jobs: Sequence[str]) -> str:
     return f"it depends on where {listed(jobs)} {'goes' if len(jobs) == 1 else 'go'} first; no object shows this."
 
 
-def others_went(went: Sequence[tuple[str, Sequence[str]]], case: str) -> str:
-    """Return where jobs go that are tried first, and a case of the subject's own, empty for none."""
+def others_went(went: Sequence[tuple[str, Sequence[str]]], later: Sequence[str], case: str) -> str:
+    """Return where jobs go that are tried first, which are tried later, and a case of the subject's own if any."""
     each = [f"{job} takes {listed(nodes)}" if nodes else f"{job} finds no place" for job, nodes in went]
+    each += [f"it is tried before {listed(later)}"] if later else []
     return f"{', '.join(each)}{f', and {case}' if case else ''}"
 
 
@@ -89,10 +96,11 @@ def counted_after(jobs: Sequence[str], *, certain: bool) -> str:
     return shown if certain else f"{shown} Which nodes {take} is open, so that others may be left."
 
 
-def may_preempt_first(jobs: Sequence[str]) -> str:
-    """Return that jobs of higher priority may preempt, which was left out as they are many, or the nodes are."""
+def may_preempt_first(jobs: Sequence[str], *, equal: bool) -> str:
+    """Return that jobs of higher or equal priority may preempt, which was left out as they are many, or nodes are."""
     has, holds = ("has", "it holds") if len(jobs) == 1 else ("have", "they hold")
-    return f"{listed(jobs)} {has} higher priority and may preempt: which nodes {holds} then was not looked at."
+    what = "the same priority" if equal else "higher priority"
+    return f"{listed(jobs)} {has} {what} and may preempt: which nodes {holds} then was not looked at."
 
 
 _LATE: Mapping[LateCode, tuple[str, str]] = {

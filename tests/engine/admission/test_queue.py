@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.engine.admission import queue as module
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.queue import (
     After,
     JobsAhead,
+    Nominated,
     NotPlaced,
     Placed,
     Preempting,
@@ -145,18 +147,18 @@ def test_a_job_may_be_placed_of_which_it_is_open_whether_it_finds_a_place() -> N
 @pytest.mark.parametrize(
     ("are_all", "ways", "behind"),
     [
-        (True, 2, [("every", ["top-0", "top-1"]), ("every", [])]),
-        (False, 1, [("likeliest", ["top-0", "top-1"]), ("not", [])]),
+        (True, 2, [(None, ["top-0", "top-1"]), (None, [])]),
+        (False, 1, [(1, ["top-0", "top-1"]), ("not at all", [])]),
     ],
 )
 def test_once_not_all_that_may_come_is_followed_only_what_is_likeliest_is(
-    ways: int, behind: list[tuple[Preempting, list[str]]], *, are_all: bool
+    ways: int, behind: list[tuple[object, list[str]]], *, are_all: bool
 ) -> None:
-    asked: list[tuple[Preempting, list[str]]] = []
+    asked: list[tuple[object, list[str]]] = []
 
     def tried(subject: Subject, now: After, preempting: Preempting) -> Tried:
         if subject.key == "default/also-mid":
-            asked.append((preempting, on(now.view, "n1")))
+            asked.append((preempting.most if preempting.budget.left else "not at all", on(now.view, "n1")))
         if subject.key != "default/top":
             return Tried((NotPlaced(),), are_all=True)
         return Tried((Placed({"n1": subject.pending}), Placed({"n2": subject.pending})), are_all=are_all)
@@ -216,3 +218,72 @@ def test_what_pods_ahead_may_take_is_compared_for_pods_alike_that_take_room_alon
     ahead = JobsAhead(("default/high",), (now,), drawing.subject("high").pending, now)
     (job,) = jobs(subject, drawing, rules("1.8"), build(drawing.topologies, drawing.nodes))
     assert may_fit_wherever(subject, ahead, (job.prepared(subject.pending[0], view),)) is may
+
+
+THREE = cluster("s0: b0[n1 n2 n3]").with_pod("a", priority=5).with_pod("b", priority=5).with_pod("c", priority=5)
+SEATS = {"default/a": "n1", "default/b": "n2", "default/c": "n3"}
+
+
+def of_three(asked: list[str], *, certain: bool = True) -> SchedulingQueue:
+    """Return the queue of three pods, each of which takes its own node; c finds no place where a went first."""
+
+    def tried(subject: Subject, now: After, _preempting: Preempting) -> Tried:
+        asked.append(subject.key)
+        if subject.key == "default/c" and on(now.view, "n1"):
+            return Tried((NotPlaced(),), are_all=True)
+        return Tried((Placed({SEATS[subject.key]: subject.pending}),), are_all=certain)
+
+    return SchedulingQueue([THREE.subject(name) for name in "abc"], After(of(THREE), ()), tried)
+
+
+def test_jobs_of_equal_priority_go_first_in_each_order_each_state_told_once() -> None:
+    asked: list[str] = []
+    queued = of_three(asked)
+    others = queued.equals(THREE.subject("b"), ())
+    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    assert (found.names, found.equals, found.undetermined, found.are_all) == ((), ("default/a", "default/c"), (), True)
+    assert [(way.went, way.later) for way in found.ways] == [
+        ((), ("default/a", "default/c")),
+        ((("default/a", ("n1",)),), ()),
+        ((("default/c", ("n3",)),), ()),
+        ((("default/c", ("n3",)), ("default/a", ("n1",))), ()),
+    ]
+    before = len(asked)
+    again = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    assert ([way.view for way in again.ways], len(asked)) == ([way.view for way in found.ways], before)
+
+
+def test_of_jobs_of_equal_priority_of_which_it_is_open_where_they_go_all_pods_are_undetermined() -> None:
+    queued = of_three([], certain=False)
+    others = queued.equals(THREE.subject("b"), ("default/a",))
+    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    assert (found.equals, found.are_all, found.fixed.went) == (("default/c",), False, ())
+    assert [pod.name for pod in found.undetermined] == [pod.name for pod in found.elsewhere] == ["c"]
+
+
+def test_orders_beyond_a_number_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FEWEST_ORDERS", 2)
+    monkeypatch.setattr(module, "_NODES_IN_ALL", 0)
+    queued = of_three([])
+    others = queued.equals(THREE.subject("b"), ())
+    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    assert ([way.went for way in found.ways], found.are_all) == ([(), (("default/a", ("n1",)),)], False)
+
+
+def test_of_many_jobs_of_equal_priority_the_first_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_EQUALS", 2)
+    assert [one.key for one in of_three([]).equals(THREE.subject("b"), ()).taking] == ["default/a"]
+
+
+@pytest.mark.parametrize("are_all", [True, False])
+def test_a_job_of_equal_priority_that_preempts_holds_its_nodes_where_all_of_it_is_followed(*, are_all: bool) -> None:
+    def preempting(subject: Subject, _now: After, _preempting: Preempting) -> Tried:
+        held = tuple(structs.replace(pod, nominated="n1") for pod in subject.pending)
+        return Tried((Nominated(held, ()),), are_all=are_all)
+
+    queued = SchedulingQueue([THREE.subject(name) for name in "ab"], After(of(THREE), ()), preempting)
+    others = queued.equals(THREE.subject("b"), ())
+    assert [one.key for one in others.unasked] == ([] if are_all else ["default/a"])
+    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    ways = [(way.went, [pod.nominated for pod in way.nominated]) for way in found.ways]
+    assert ways == ([((), []), ((("default/a", ("n1",)),), ["n1"])] if are_all else [((), [])])
