@@ -305,20 +305,19 @@ def _rfc_3339(date: str) -> str:
         return ""
 
 
-def with_events(snapshot: Snapshot, transport: Transport, namespaces: Iterable[str], reason: str) -> Snapshot:
-    """Return a live snapshot with the events of one reason in some namespaces; a refusal is a gap, as for lists."""
+def with_events(snapshot: Snapshot, transport: Transport, namespaces: Iterable[str], selected: str) -> Snapshot:
+    """Return a live snapshot with more events of some namespaces; a refusal is a gap, as for lists."""
     collector = Collector()
     gaps: list[Gap] = []
     for namespace in sorted(set(namespaces)):
-        gaps += absorb(read(transport, [events_request(namespace, reason)], str, collector), collector)
-    events = collector.snapshot(moment="", source="").events
+        gaps += absorb(read(transport, [events_request(namespace, selected)], str, collector), collector)
+    events = (*snapshot.events, *collector.snapshot(moment="", source="").events)
     return structs.replace(snapshot, events=events, gaps=(*snapshot.gaps, *gaps[:1]))
 
 
-def events_request(namespace: str, reason: str) -> ListRequest:
-    """Return the list of a namespace's events of one reason."""
-    wanted = quote(f"reason={reason}", safe="")
-    return ListRequest(EVENT.name, f"{EVENT.path(namespace)}?fieldSelector={wanted}")
+def events_request(namespace: str, selected: str) -> ListRequest:
+    """Return the list of a namespace's events that a field selector selects."""
+    return ListRequest(EVENT.name, f"{EVENT.path(namespace)}?fieldSelector={quote(selected, safe='')}")
 
 
 def now() -> str:

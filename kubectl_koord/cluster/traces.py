@@ -33,7 +33,7 @@ class Traces:
         wanted = [
             ListRequest(POD.name, POD.path(namespace)),
             ListRequest(POD_GROUP.name, POD_GROUP.path(namespace)),
-            events_request(namespace, "Preempted"),
+            events_request(namespace, "reason=Preempted"),
         ]
         if not self._read:
             wanted += requests((DEPLOYMENT.name, CONFIG_MAP.name))

@@ -6,8 +6,9 @@ from kubectl_koord.model.pods import Condition
 
 
 class Event(Struct, frozen=True, gc=False):
-    """One event about a pod, of `v1` or `events.k8s.io/v1`; times are RFC 3339, empty where not set.
+    """One event about a pod, or about what could not make one; of `v1` or `events.k8s.io/v1`.
 
+    Times are RFC 3339, empty where not set. `kind` is that of the object that it is about.
     `related` is the other pod (for `Preempted` the one that preempted) as `namespace/name`. `note`
     is cut at 1024 characters by its writer.
     """
@@ -20,10 +21,11 @@ class Event(Struct, frozen=True, gc=False):
     related: str = ""
     first_seen: str = ""
     last_seen: str = ""
+    kind: str = "Pod"
 
     @property
     def key(self) -> str:
-        """The pod that it is about: `namespace/name`."""
+        """The object that it is about: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
 

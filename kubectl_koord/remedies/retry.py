@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from kubectl_koord.engine.subjects import PodSubject
-from kubectl_koord.model.values.moments import between
+from kubectl_koord.model.values.moments import between, later
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.jobs.pending import Cause
@@ -14,24 +14,37 @@ from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.remedies.next_steps import TOUCH_TO_RETRY
 
 _SOON = timedelta(minutes=1)  # a pod that young may simply not have been tried yet
+_FLUSHED_WITHIN = timedelta(minutes=5, seconds=30)
+"""A pod is flushed that waits for 5 minutes, and all are looked at every 30 s (`flushUnschedulablePodsLeftover`)."""
 
 
 def waits(simulation: Simulation) -> Cause | None:
     """Return the cause of a subject that would be placed now though the scheduler said no earlier; else None.
 
     Coscheduling registers no cluster events: a pod that only it has refused comes back with the
-    periodic flush of the queue (`flushUnschedulablePodsLeftover`, 5 minutes) or when its gang changes.
+    periodic flush of the queue, or when its gang changes. Other plugins register some, which not every change is.
     """
     refused = [pod.key for pod in simulation.subject.pending if pod.condition is not None and pod.condition.message]
     if not refused:
         return None
-    message = sentences.not_retried(has_topology=simulation.has_topology)
+    message = sentences.not_retried(_latest(simulation), has_topology=simulation.has_topology)
     return Cause("waiting-for-retry", message, tuple(refused))
 
 
+def _latest(simulation: Simulation) -> str:
+    """Return when it is tried again at the latest, by the last attempt that is known; empty where that is over."""
+    own = {pod.key for pod in simulation.subject.pending}
+    said = [pod.condition.since for pod in simulation.subject.pending if pod.condition is not None]
+    said += [one.last_seen for one in simulation.snapshot.events if one.key in own and one.reason == "FailedScheduling"]
+    moment = simulation.snapshot.moment
+    by = max((later(since, _FLUSHED_WITHIN) for since in said), default="")
+    left = between(moment, by)
+    return by if left is not None and left > timedelta() else ""
+
+
 def steps(simulation: Simulation) -> tuple[WayOut, ...]:
-    """Return what makes the scheduler try again at once: only topology gangs are not woken by themselves."""
-    if not simulation.has_topology:
+    """Return what makes the scheduler try again: any change of the PodGroup, where there is one."""
+    if simulation.subject.key not in simulation.snapshot.pod_groups:
         return ()
     return (next_steps.touch(simulation, TOUCH_TO_RETRY),)
 

@@ -90,6 +90,7 @@ _Odd: TypeAlias = Literal[
     "reservation-overcommitted",
     "reservation-victims",
     "migration-breaks-gang",
+    "replacement-leaves-domain",
     "migration-leaves-domain",
     "owners-forgotten",
     "cpus-forgotten",
@@ -110,6 +111,7 @@ _Odd: TypeAlias = Literal[
     "other-scheduler",
     "suspended",
     "scheduled",
+    "policy-never",
 ]
 WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""
@@ -282,7 +284,10 @@ CAUSES = members(CauseCode)
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Causes", CAUSES),
     ("Reasons of preempt", members(ReasonCode)),
-    ("Warnings", tuple(code for code in members(WarningCode) if code not in members(CauseCode))),
+    (
+        "Warnings",
+        tuple(code for code in members(WarningCode) if code not in {*members(CauseCode), *members(ReasonCode)}),
+    ),
     ("Ways out", members(ActionCode)),
     ("Findings about quotas", members(QuotaFindingCode)),
     ("Differences from the scheduler", members(DifferenceCode)),

@@ -35,6 +35,7 @@ READING = (
     ("why-pending", "job"),
     ("why-pending", "job", "--nodes"),
     ("why-pending", "tiny"),
+    ("why-pending", "few"),
     ("preempt", "high", "--dry-run"),
     ("why-preempted", "filler-a"),
     ("doctor",),
@@ -71,13 +72,15 @@ def _bare(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 @pytest.fixture
 def events(server: ApiServer) -> None:
     """Add what the scheduler said of a pod, and that it preempted one."""
-    for name, reason, note in (
-        ("job-0", "FailedScheduling", "0/4 nodes are available: 4 Insufficient cpu."),
-        ("filler-a", "Preempted", "Preempted by default/high-0"),
-        ("filler-b", "Pulled", "nobody asks"),
+    for kind, name, reason, note in (
+        ("Pod", "job-0", "FailedScheduling", "0/4 nodes are available: 4 Insufficient cpu."),
+        ("Pod", "filler-a", "Preempted", "Preempted by default/high-0"),
+        ("Pod", "filler-b", "Pulled", "nobody asks"),
+        ("Job", "few", "FailedCreate", 'pods "few-1" is forbidden: exceeded quota: team'),
+        ("Job", "few", "SuccessfulCreate", "nobody asks"),
     ):
-        about = {"kind": "Pod", "namespace": "default", "name": name}
-        meta = {"name": f"{name}.1", "namespace": "default"}
+        about = {"kind": kind, "namespace": "default", "name": name}
+        meta = {"name": f"{name}.{reason.lower()}", "namespace": "default"}
         server.put(
             {
                 "apiVersion": "events.k8s.io/v1",
@@ -86,6 +89,7 @@ def events(server: ApiServer) -> None:
                 "reason": reason,
                 "note": note,
                 "regarding": about,
+                "type": "Warning",
                 "eventTime": "2026-11-01T10:00:00Z",
             }
         )

@@ -152,6 +152,16 @@ def test_why_pending_of_one_gang_reads_the_events_of_its_namespace_and_of_all_ga
     assert not [request for request in live.log if request.path.endswith("/events")]
 
 
+def test_why_pending_of_a_gang_that_lacks_pods_reads_what_controllers_could_not_make(
+    koord: Run, live: ApiServer
+) -> None:
+    job = {"kind": "Job", "namespace": "default", "name": "few"}
+    live.put(event("few", "no quota", "FailedCreate", regarding=job, type="Warning"))
+    assert "Job few could not make more" in koord("why-pending", "few").out
+    of_events = [request.query["fieldSelector"] for request in live.log if request.path.endswith("/events")]
+    assert of_events == ["reason=FailedScheduling", "regarding.kind!=Pod,type=Warning"]
+
+
 def test_events_that_may_not_be_read_change_no_verdict(koord: Run, live: ApiServer) -> None:
     said = pod("job-1", "job")
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": FAILED}

@@ -371,9 +371,11 @@ ROWS = (
         refused(gang(must_gather=SPINE)),
         "yes",
         "waiting-for-retry",
-        "it would be placed now, but the scheduler has not retried yet: it retries within 5 minutes, or"
-        " at once when its"
-        " PodGroup changes or a pod joins it.",
+        (
+            "it would be placed now, but the scheduler has not retried yet: only a change of its PodGroup or a new pod"
+            " wakes it, and it is tried again at the latest 5 min 30 s after its last attempt, here by"
+            " 2026-11-20T10:00:30Z."
+        ),
         ("default/job-0", "default/job-1"),
         (),
         (),
@@ -385,10 +387,11 @@ ROWS = (
         "yes",
         "waiting-for-retry",
         (
-            "it would be placed now, but the scheduler has not retried yet: it retries within 5 minutes,"
-            " or at once when the cluster changes."
+            "it would be placed now, but the scheduler has not retried yet: not every change wakes it, and it is tried"
+            " again at the latest 5 min 30 s after its last attempt, here by 2026-11-20T10:00:30Z."
         ),
         ("default/job-0", "default/job-1"),
+        ways=("touch-podgroup",),
     ),
     no(
         "all at once, in order",

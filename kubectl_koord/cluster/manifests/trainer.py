@@ -101,7 +101,7 @@ def _made(name: str, based: Based) -> Made:
         pods = Set(template, f"{name}-{_NODE}-0", nodes, scheduler=None, unevaluated=unread)
         return Made((pods,), is_suspended=bool(spec.suspend))
     runtime: TrainingRuntime = based.basis
-    job_set = copy.deepcopy(runtime.spec.template.spec)
+    job_set = copy.deepcopy(runtime.spec.template.spec or {})
     for job in _dicts(job_set.get("replicatedJobs")):
         _change(job, spec, runtime)
     meta = Meta(name=name, annotations=written.metadata.annotations)

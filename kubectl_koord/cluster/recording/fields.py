@@ -190,7 +190,7 @@ def _config_map(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
 
 def _event(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
     about = tree.get("regarding") or tree.get("involvedObject") or {}
-    return tree if about.get("kind") == "Pod" and tree.get("reason") in events.REASONS else None
+    return tree if events.is_read(about.get("kind") or "", tree.get("reason") or "") else None
 
 
 def _claim(tree: Tree, _labels: AbstractSet[str]) -> Tree:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.kinds import EVENT, RECORDED_KINDS
-from kubectl_koord.cluster.objects.kubernetes.events import REASONS
+from kubectl_koord.cluster.objects.kubernetes.events import OF_CONTROLLERS, REASONS
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording.recorder import Recorder
@@ -32,8 +32,8 @@ def live(
     narrowed = bool(found.namespace_only)
     gaps = source.absorb(found, recorder)
     gaps += source.with_descheduler(transport, namespace, recorder, gaps)
-    for reason in REASONS:
-        also = source.read(transport, [_events(reason)], namespace, recorder)
+    for selected in (*(f"reason={reason}" for reason in REASONS), OF_CONTROLLERS):
+        also = source.read(transport, [_events(selected)], namespace, recorder)
         narrowed = narrowed or bool(also.namespace_only)
         gaps += source.absorb(also, recorder)
     source.detect_version(transport, recorder, "")
@@ -48,8 +48,8 @@ def live(
     )
 
 
-def _events(reason: str) -> ListRequest:
-    query = f"fieldSelector={quote(f'reason={reason}', safe='')}"
+def _events(selected: str) -> ListRequest:
+    query = f"fieldSelector={quote(selected, safe='')}"
     return ListRequest(
         EVENT.name, f"{EVENT.path()}?{query}", f"{EVENT.api}/namespaces/{{namespace}}/{EVENT.plural}?{query}"
     )

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import structs
 
 from kubectl_koord.diagnosis import contention, coverage
-from kubectl_koord.engine.fit.device_share.request import SHARED
 from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.explain.jobs.preempt import preempt
@@ -248,12 +247,6 @@ def _verdict(items: Sequence[FitGang]) -> Verdict:
     return "no" if "no" in found else "unknown" if "unknown" in found else "yes"
 
 
-def _is_asked_in_vain(resource: str, snapshot: Snapshot, submitted: Submitted) -> bool:
-    """Tell whether pods that were submitted request a resource that no node offers."""
-    asked = any(resource in dict(pod.requirements.requests) for pod in snapshot.pending if pod.key in submitted.pods)
-    return asked and not any(dict(node.allocatable).get(resource) for node in snapshot.nodes.values())
-
-
 def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[PendingPod]) -> Iterator[Notice]:
     by_scheduler: dict[str, dict[str, None]] = {}
     for pod in theirs:
@@ -272,8 +265,6 @@ def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[Pending
         yield Notice("kinds-skipped", sentences.skipped(submitted.skipped))
     if submitted.assumed:
         yield Notice("podgroup-assumed", sentences.assumed(submitted.assumed))
-    if submitted.asks_parts and _is_asked_in_vain(SHARED, snapshot, submitted):
-        yield Notice("gpu-shared-not-offered", sentences.not_offered(SHARED))
     if submitted.is_filled:
         changing = ("ClusterColocationProfile",) if submitted.is_mutated else ()
         splitting = ("MutatingWebhookConfiguration",) if submitted.asks_parts else ()

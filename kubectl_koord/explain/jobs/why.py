@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import coverage, evidence, visibility
+from kubectl_koord.diagnosis import coverage, creation, evidence, visibility
 from kubectl_koord.diagnosis.contention import LeftByJobsAhead
 from kubectl_koord.diagnosis.obstacles import admission, quota, reservations
 from kubectl_koord.engine.admission.before_trying import before_trying
@@ -51,6 +51,8 @@ def why(
     blind = visibility.unread_for(subject, snapshot)
     missing = coverage.absent(snapshot, coverage.kinds_needed(subject, snapshot))
     warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
+    if not brief:
+        warnings = (*warnings, *surprises.of_pods(simulation))
     if not subject.pending:
         unread = visibility.unread_members(subject, snapshot)
         return report_of(
@@ -62,6 +64,7 @@ def why(
     if blockers:
         refused = _quota(simulation, coverage.not_evaluated(subject, snapshot))
         verdict, cause = blocked(blockers[0])
+        cause = cause if brief else creation.told(subject, snapshot, cause)
         others = [*(other.code for other in blockers[1:] if other.code != cause.code), *refused]
         codes = tuple(dict.fromkeys(others))
         proven, steps = ways_out.divided(simulation, next_steps.for_cause(simulation, cause) if not brief else ())

@@ -275,12 +275,39 @@ def tried_late(pods: Sequence[str]) -> str:
     return f"the scheduler tries {listed(pods)} only after enough others"
 
 
-def not_retried(*, has_topology: bool) -> str:
-    """Return when the scheduler will try again a subject that would be placed now."""
-    when = "its PodGroup changes or a pod joins it" if has_topology else "the cluster changes"
+def leaves_domain(pod: str, layer: str, domain: str, *, certain: bool) -> str:
+    """Return that a pod made anew is, or may be, placed outside the domain in which the rest of its gang is."""
+    noun = layer_noun(layer)
+    kind = "" if domain.startswith(noun) else f"{noun} "
+    stay = f"its gang must stay together in one {noun} (MustGather {layer}), and is in {kind}{domain}"
+    if certain:
+        return (
+            f"{stay}, where no node takes {pod}: it would be placed outside, as a gang that ran is no longer planned."
+        )
+    return f"{stay}: {pod} may be placed outside, as a gang that ran is no longer planned."
+
+
+def would_preempt(pods: Sequence[str], where: str) -> str:
+    """Return whom the pods would preempt if their preemption policy were not Never, and where to let them."""
     return (
-        "it would be placed now, but the scheduler has not retried yet: it retries within 5 minutes, or at once when"
-        f" {when}."
+        f"it could preempt {count(len(pods), 'pod')} ({listed(pods)}) and then run, but for its preemptionPolicy Never."
+        f" Name a PriorityClass with preemptionPolicy PreemptLowerPriority in {where}, recreate its pods."
+    )
+
+
+def not_created(cause: str, controller: str, said: str, age: str) -> str:
+    """Return a cause, and what a controller last said of pods that it could not make, so long ago."""
+    since = f" (last {age} ago)" if age else ""
+    return f"{cause} {controller} could not make more{since}: {said.removeprefix('Error creating: ').rstrip('.')}."
+
+
+def not_retried(latest: str, *, has_topology: bool) -> str:
+    """Return when the scheduler will try again a subject that would be placed now: by this time, where it is known."""
+    wakes = "only a change of its PodGroup or a new pod wakes it" if has_topology else "not every change wakes it"
+    by = f", here by {latest}" if latest else ""
+    return (
+        f"it would be placed now, but the scheduler has not retried yet: {wakes}, and it is tried again at the latest"
+        f" 5 min 30 s after its last attempt{by}."
     )
 
 

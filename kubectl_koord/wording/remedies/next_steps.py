@@ -6,7 +6,10 @@ from kubectl_koord.model.installation import TREE_MANAGER
 from kubectl_koord.model.pods import SCHEDULER_LABEL
 from kubectl_koord.wording.words import count, listed
 
-TOUCH_TO_RETRY = "Touch the PodGroup, so that the scheduler retries at once"
+TOUCH_TO_RETRY = (
+    "Touch the PodGroup, so that the scheduler retries; if that does not wake it, a new pod does: delete one of its"
+    " pending pods that its controller makes anew"
+)
 TOUCH_TO_COUNT = "Still pending after a minute? Touch the PodGroup, so that the scheduler counts the bound pods again"
 SEE_SCHEDULER = "Check why koord-scheduler is not running"
 SEE_FINALIZERS = "Check which controller must remove the finalizers"

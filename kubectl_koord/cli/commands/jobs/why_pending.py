@@ -96,6 +96,8 @@ def command(
 def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
     from kubectl_koord.cli.followed import of_volcano
     from kubectl_koord.cluster import kinds, source
+    from kubectl_koord.cluster.objects.kubernetes.events import OF_CONTROLLERS
+    from kubectl_koord.diagnosis import creation
     from kubectl_koord.diagnosis.scheduler_says import with_texts
     from kubectl_koord.explain.jobs import volcano
     from kubectl_koord.explain.jobs.why import why, with_nodes
@@ -107,7 +109,9 @@ def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
     subject = session.subject(snapshot, gang)
     if session.options.is_live and subject.pending:
         homes = {pod.namespace for pod in subject.pending}
-        snapshot = source.with_events(snapshot, session.live_transport(), homes, "FailedScheduling")
+        snapshot = source.with_events(snapshot, session.live_transport(), homes, "reason=FailedScheduling")
+        if creation.lacks_pods(subject):
+            snapshot = source.with_events(snapshot, session.live_transport(), homes, OF_CONTROLLERS)
     with session.looking_for_ways_out():
         report = why(snapshot, subject)
     report = with_nodes(report, snapshot, subject) if nodes else report

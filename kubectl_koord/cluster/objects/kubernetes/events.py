@@ -1,5 +1,6 @@
-"""Events of scheduling and preemption."""
+"""Events of scheduling and preemption, and of pods that could not be made."""
 
+import re
 from sys import intern
 
 from msgspec import Struct
@@ -8,7 +9,11 @@ from kubectl_koord.cluster.objects.fields.meta import Meta, namespace
 from kubectl_koord.model import traces
 
 REASONS = ("Preempted", "FailedScheduling")
-"""The events that are read; a cluster has many others."""
+"""The events of pods that are read; a cluster has many others."""
+OF_CONTROLLERS = "regarding.kind!=Pod,type=Warning"
+"""The field selector of those about other objects, what controllers could not do among them."""
+_NOT_MADE = re.compile("Failed(To)?Create.*")
+"""What controllers say of pods that they could not make: FailedCreate, FailedCreatePod, FailedToCreateWorkerPod."""
 
 
 class Reference(Struct, gc=False):
@@ -44,13 +49,18 @@ class Event(Struct, gc=False, rename="camel"):
     deprecated_last_timestamp: str | None = None
 
 
+def is_read(kind: str, reason: str) -> bool:
+    """Tell whether events of this reason about objects of a kind are read."""
+    return reason in REASONS if kind == "Pod" else bool(_NOT_MADE.fullmatch(reason))
+
+
 def event(written: Event) -> traces.Event | None:
-    """Return the event if it is one of those that are read and about a pod, else None.
+    """Return the event if it is one of those that are read, about a pod or what could not make one, else None.
 
     The newest time counts: that of the series, else the event's own; `v1` spells it otherwise.
     """
     regarding = written.regarding or written.involved_object
-    if regarding is None or regarding.kind != "Pod" or written.reason not in REASONS:
+    if regarding is None or not written.reason or not is_read(regarding.kind, written.reason):
         return None
     first = (
         written.event_time
@@ -75,4 +85,5 @@ def event(written: Event) -> traces.Event | None:
         related=f"{related.namespace or 'default'}/{related.name}" if related is not None and is_pod else "",
         first_seen=first or "",
         last_seen=last or "",
+        kind=intern(regarding.kind),
     )

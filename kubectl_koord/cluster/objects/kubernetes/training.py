@@ -23,7 +23,7 @@ class Policy(Struct, gc=False, rename="camel"):
 class JobSetTemplate(Struct, gc=False):
     """spec.template: the spec of a JobSet, as it is written."""
 
-    spec: dict[str, Any] = field(default_factory=dict)
+    spec: dict[str, Any] | None = None
 
 
 class RuntimeSpec(Struct, gc=False, rename="camel"):
