@@ -6,9 +6,13 @@ from operator import getitem
 
 from msgspec import Struct, structs
 
+from kubectl_koord.diagnosis import disruption
+from kubectl_koord.diagnosis.blocking import InTheWay
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.domains import domain_slots
 from kubectl_koord.engine.fit import Prepared
+from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.offer import Counts, Offer
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.preemption.victims import without_victims
@@ -36,6 +40,8 @@ from kubectl_koord.wording.refusals.nodes import obstacle, obstacles, stage
 _MOST_NODES, _FEW_NODES = 2, 4
 _MOST_TABLES = 64
 _MOST_ASKED = 1000  # nodes that are asked by themselves
+_MOST_COUNTED = 1024
+"""How often slots of a node are counted without some of its pods, in all domains together."""
 
 
 class _Room(Struct, frozen=True):
@@ -109,9 +115,14 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
         return rows
     rooms = tuple(_rooms(simulation, first, plan.tree))
     what_ifs = {} if first.placement is not None else _what_ifs(simulation, first, plan)
+    pods = InTheWay(simulation, first, Budget(_MOST_COUNTED))
+    roomiest = sorted(zip(plan.start, rows, strict=True), key=lambda item: -item[1].offer_slots)
+    blocked = {
+        index: _in_the_way(simulation, first, plan, index, rooms, pods) for index, bare in roomiest if bare.short
+    }
     found = []
     for index, bare in zip(plan.start, rows, strict=True):
-        every = _in_the_way(simulation, first, plan, index, rooms) if bare.short else ()
+        every = blocked.get(index, ())
         main = every[: _MOST_NODES if len(every) <= _FEW_NODES else 1]
         more = len(every) - len(main)
         row = structs.replace(bare, in_the_way=words.main_obstacles(main, more), obstacles=every if more else ())
@@ -174,12 +185,19 @@ def _rooms(simulation: Simulation, first: Attempt, tree: Tree) -> Iterator[_Room
     Where the number of pods is no multiple, that is what is wrong: room is then counted without rounding.
     """
     multiples = simulation.multiples if is_multiple(simulation, tree) else {}
-    empty = slots_in(empty_view(simulation.view), simulation, first)
+    empty = _empty_offer(simulation, first).counts
     pods = in_index_order(map(room_alone, simulation.subject.pending))
     alone = first.prepared.without_pods(room_alone(first.prepared.trigger))
     bare = offer_slots(roomy_view(simulation.view), simulation.view.names(), pods, alone).counts
     for nodes in (empty, Counts({**bare, **empty})):
         yield _Room(nodes, domain_slots(tree, nodes, multiples))
+
+
+def _empty_offer(simulation: Simulation, first: Attempt) -> Offer:
+    """Return what nodes offer to the gang with no pods there, no node cordoned and no other pod nominated."""
+    view = empty_view(simulation.view)
+    pods, alone = in_index_order(simulation.subject.pending), first.prepared.alone(first.prepared.trigger)
+    return offer_slots(view, view.names(), pods, alone)
 
 
 def _what_ifs(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> dict[int, WhatIf]:
@@ -214,9 +232,12 @@ def slots_among(view: View, names: Sequence[str], pods: Sequence[PendingPod], pr
 
 
 def _in_the_way(
-    simulation: Simulation, first: Attempt, plan: PlacementPlan, index: int, rooms: tuple[_Room, ...]
+    simulation: Simulation, first: Attempt, plan: PlacementPlan, index: int, rooms: tuple[_Room, ...], pods: InTheWay
 ) -> tuple[str, ...]:
-    """Return what is in the way: a sentence, or one for each node that could take more."""
+    """Return what is in the way: a sentence, or one for each node that could take more.
+
+    Where the end of running pods is enough, these are the nodes with the fewest of them, else all.
+    """
     below = tuple(plan.tree.nodes_below(index))
     empty, most = rooms
     if most.domains[index] < plan.desired:
@@ -230,14 +251,34 @@ def _in_the_way(
     if not blocked:
         return (words.cannot_be_split(simulation.multiples),)
     if lifted:
-        return (words.lost_nodes(Refused(first.worded[name], 1) for name in blocked),)
-    return tuple(_on_node(simulation.view, name, first) for name in blocked)
+        without_pods = _empty_offer(simulation, first)
+        bare = [name for name in blocked if empty.nodes[name] < most.nodes[name]]
+        even_empty = [Refused(reason, 1) for name in bare if (reason := without_pods[name].rejection) is not None]
+        full = [Refused(first.worded[name], 1) for name in blocked if empty.nodes[name] >= most.nodes[name]]
+        return (words.lost_nodes((*even_empty, *full)),)
+    missing = max(1, plan.desired - sum(now.get(name, 0) for name in below))
+
+    def holds(more: Mapping[str, int]) -> bool:
+        slots = domain_slots(plan.tree, Counts({**now, **more}), simulation.multiples) if simulation.multiples else ()
+        return not slots or slots[index] >= plan.desired
+
+    chosen = pods.fewest(blocked, plan.nodes.counts, missing, holds)
+    if chosen:
+        return tuple(_on_node(simulation.view, one.node, first, one.pods) for one in chosen)
+    return tuple(_on_node(simulation.view, name, first, _going(simulation.view, name)) for name in blocked)
 
 
-def _on_node(view: View, name: str, first: Attempt) -> str:
-    """Return what takes the room of a node, or why it refuses pods whatever pods are on it."""
+def _going(view: View, name: str) -> tuple[Occupant, ...]:
+    """Return who is on a node without those that come back there at once, as of DaemonSets."""
+    return tuple(
+        one for one in view.occupants(name) if not isinstance(one, RunningPod) or not disruption.comes_back_there(one)
+    )
+
+
+def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) -> str:
+    """Return who of some on a node takes its room, or why it refuses pods whatever pods are on it."""
     reason, trigger = first.worded.get(name), first.prepared.trigger
-    held, nominated = view.occupants(name), first.prepared.nominated_before(trigger, name)
+    nominated = first.prepared.nominated_before(trigger, name)
     if reason is None or reason.unresolvable or isinstance(reason, Cordoned) or not (held or nominated):
         return words.node_refuses(name, reason)
     need = frozenset(scarce(trigger.requirements.requests, reason))

@@ -9,6 +9,7 @@ from kubectl_koord.diagnosis.evidence import by_node
 from kubectl_koord.engine.reasons import nodes
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.view import of
+from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, WhatIf
 from kubectl_koord.simulation.simulation import next_attempt, simulate
@@ -81,6 +82,13 @@ def test_what_a_user_can_lift_is_named_where_an_empty_cluster_is_not_enough() ->
     assert way(THREE, node_selector=(("pool", "a"),)) == "node selector or affinity (4 nodes)"
     never = "fits at most 4 of 5 pods even when empty and nothing else refuses them (4 nodes)"
     assert way(tainted, pods=5) == never
+
+
+def test_a_load_that_decides_is_told_and_not_who_fills_the_nodes_besides() -> None:
+    drawing = THREE.change("n1", "n2", metric=NodeMetric((("cpu", 7200),)))
+    for name in ("n1", "n2", "n3"):
+        drawing = drawing.with_running(f"full-{name}", on=name, cpu=8)
+    assert way(drawing) == "CPU usage 90 % above 65 % (2 nodes) and insufficient CPU (1 node)"
 
 
 def test_members_that_keep_each_other_off_a_node_can_never_share_it() -> None:
