@@ -1,4 +1,4 @@
-"""`why-pending` that goes on: the changes of an answer as they happen, or waiting for a gang to be scheduled."""
+"""Answers that go on: their changes as they happen, or waiting for a gang to be scheduled."""
 
 import gc
 import math
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.explain.jobs.progress import ProgressNote
     from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.render.show import TopoOptions
     from kubectl_koord.render.structured import Report
     from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
 
@@ -110,6 +111,63 @@ def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snaps
                 told = report
 
 
+def follow_report(
+    session: "Session", kinds: "Sequence[str]", ask: "Callable[[Snapshot], Report]", topo: "TopoOptions | None" = None
+) -> None:
+    """Print an answer, and what changes of it: of gangs a line for each, of anything else all of it anew.
+
+    Raises:
+        KoordError: when it cannot be followed, or what it is about is gone.
+
+    """
+    if session.options.output in DOCUMENTS:
+        raise KoordError(f"error: -o {session.options.output} cannot be used with --watch")
+    if not session.options.is_live:
+        raise KoordError("error: --watch needs a live cluster")
+    with session.watch(kinds) as cluster:
+        told = ask(_first_snapshot(cluster))
+        session.show(told, topo, more_follow=True)
+        ear = _ChangeListener(cluster, None)
+        while ear.wait():
+            report = ask(cluster.snapshot())
+            if _lasting(report) != _lasting(told):
+                _tell_anew(session, told, report, topo)
+                told = report
+
+
+_PASSING = frozenset({"moment", "ageSeconds"})
+
+
+def _lasting(value: object) -> object:
+    """Return a report as a document without what depends on when it was computed."""
+    from msgspec import Struct
+
+    from kubectl_koord.render.structured import document
+
+    match value:
+        case Struct():
+            return _lasting(document(value))  # type: ignore[arg-type] # a report
+        case dict():
+            return {name: _lasting(part) for name, part in value.items() if name not in _PASSING}
+        case list():
+            return [_lasting(part) for part in value]
+        case _:
+            return value
+
+
+def _tell_anew(session: "Session", told: "Report", report: "Report", topo: "TopoOptions | None") -> None:
+    from kubectl_koord.explain.jobs.progress import gang_changes
+    from kubectl_koord.reports.jobs.gangs import GangsReport
+
+    if isinstance(told, GangsReport) and isinstance(report, GangsReport):
+        if news := gang_changes(told, report):
+            _tell(session, news, report)
+        return
+    if session.options.is_text:
+        write(f"\n{_time()}\n")
+    session.show(report, topo, more_follow=True)
+
+
 class _Gang:
     """One gang that is followed."""
 
@@ -172,8 +230,11 @@ def _tell(session: "Session", news: "Sequence[ProgressNote]", report: "Report") 
     if not session.options.is_text:
         session.show(report, more_follow=True)
         return
-    now = datetime.now(UTC).astimezone().strftime("%H:%M:%S")
-    write("".join(show.progress_line(now, each, style=session.style()) for each in news))
+    write("".join(show.progress_line(_time(), each, style=session.style()) for each in news))
+
+
+def _time() -> str:
+    return datetime.now(UTC).astimezone().strftime("%H:%M:%S")
 
 
 def _first_snapshot(cluster: "ClusterWatch") -> "Snapshot":

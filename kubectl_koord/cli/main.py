@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from kubectl_koord import leaving
 from kubectl_koord.cli import command_words
-from kubectl_koord.cli.options import check_output, take_globals
+from kubectl_koord.cli.options import check_output, plain_switches, take_globals
 from kubectl_koord.cli.verbs import VERBS
 from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
@@ -87,6 +87,7 @@ def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
     name = command_words.in_full(words)
+    words = plain_switches(words, VERBS[name].flags if name in VERBS else {})
     check_output(chosen, name if name in VERBS else "")
     leaving.say(leaving.NOTHING_SENT if command_words.may_change(words) else "")
     needs_cluster = chosen.is_live and command_words.reads_cluster(words) and not _HELP & set(words)

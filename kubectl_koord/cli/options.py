@@ -1,10 +1,10 @@
 """The options that stand before or after any verb, taken from the command line before Typer sees it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_koord.cli.command_words import writes_file
-from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.connection import Connection, boolean
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ _WITH_VALUE = {
     "--color": "colour",
 }
 _DRY_RUN = "--dry-run"
+_LONG = {"-A": "--all-namespaces", "-w": "--watch", "-y": "--yes"}
+_SAME = _LONG | {long: short for short, long in _LONG.items()}
 _RECURSIVE = ("-R", "--recursive")
-_TYPE_AND_NAME = 2
 NODE = ("node", "nodes", "no")
 PODGROUP = ("podgroup", "podgroups", "pg")
 QUOTA = ("elasticquota", "elasticquotas", "eq")
@@ -80,10 +81,10 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
     for word in words:
         if word == "--":
             rest += [word, *words]
-        elif word == "--demo":
-            demo = True
-        elif word in _RECURSIVE:
-            recursive = True
+        elif _is_switch(word, ("--demo",)):
+            demo = _switch(word)
+        elif _is_switch(word, _RECURSIVE):
+            recursive = _switch(word)
         elif word == _DRY_RUN:
             rest.append(f"{_DRY_RUN}=client")
         elif option := _option(word, words):
@@ -107,6 +108,38 @@ def repeated(chosen: Globals, connection: Connection) -> "Aim":
     flags = connection.of_target()
     secrets = connection.secrets()
     return Aim(flags, (*flags, *ours), not_repeated(secrets) if secrets else "")
+
+
+def plain_switches(words: Sequence[str], flags: Mapping[str, bool]) -> list[str]:
+    """Return the words of a verb with its switches bare: `--watch=true` is `--watch`, `--watch=false` takes it back.
+
+    `flags` are those of the verb, with whether each takes a value. As in kubectl the last one counts.
+
+    Raises:
+        KoordError: in kubectl's words, for a value that is no truth value.
+
+    """
+    end = words.index("--") if "--" in words else len(words)
+    found: list[str] = []
+    for word in words[:end]:
+        flag, equals, _ = word.partition("=")
+        if not equals or flags.get(flag, True):
+            found.append(word)
+        elif _switch(word):
+            found.append(flag)
+        else:
+            found = [other for other in found if other not in {flag, _SAME.get(flag)}]
+    return [*found, *words[end:]]
+
+
+def _is_switch(word: str, names: Sequence[str]) -> bool:
+    return word.partition("=")[0] in names
+
+
+def _switch(word: str) -> bool:
+    """Return what a switch says, alone or with a value."""
+    flag, equals, value = word.partition("=")
+    return boolean(value, flag) if equals else True
 
 
 def check_output(chosen: Globals, verb: str) -> None:
@@ -144,6 +177,35 @@ def without_type(name: str | None, types: Sequence[str]) -> str:
     return bare if slash and kind in types else given
 
 
+def several_names(words: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names that words give, each once: `a b`, or behind their type, as in `podgroup a b`.
+
+    Raises:
+        KoordError: for an empty word.
+
+    """
+    given = [name_given(word) for word in words or ()]
+    if len(given) > 1 and "/" not in given[0]:
+        from kubectl_koord.simulation.subjects import is_kind
+
+        if is_kind(given[0]):
+            given = [f"{given[0]}/{name}" for name in given[1:]]
+    return tuple(dict.fromkeys(given))
+
+
+def check_several(chosen: Globals, names: Sequence[str], *, alone: bool) -> None:
+    """Refuse several names where one only is possible: where it is followed, or handed on as one document.
+
+    Raises:
+        KoordError: naming what wants one name.
+
+    """
+    form = chosen.output
+    if len(names) > 1 and (alone or form in DOCUMENTS):
+        wants = f"-o {form}" if form in DOCUMENTS else "--watch or --until"
+        raise KoordError(f"error: one name at a time with {wants}, not {len(names)}: {', '.join(names)}")
+
+
 def one_name(words: Sequence[str] | None) -> str:
     """Return the name that one word gives, or two, its type and itself, as in `podgroup x`; "" for none.
 
@@ -151,12 +213,7 @@ def one_name(words: Sequence[str] | None) -> str:
         KoordError: for an empty word, and for more than one name.
 
     """
-    given = [name_given(word) for word in words or ()]
-    if len(given) == _TYPE_AND_NAME and "/" not in given[0]:
-        from kubectl_koord.simulation.subjects import is_kind
-
-        if is_kind(given[0]):
-            return "/".join(given)
+    given = several_names(words)
     if len(given) > 1:
         raise KoordError(f"error: one name at a time, not {len(given)}: {', '.join(given)}")
     return "".join(given)

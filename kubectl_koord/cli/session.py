@@ -260,6 +260,16 @@ class Session:
                 self._say_why(report)
         write(text)
 
+    def show_each(self, reports: "Sequence[Report]") -> None:
+        """Print reports one after the other; the exit code is that of the worst: unknown, else no."""
+        worst = 0
+        for number, report in enumerate(reports):
+            if number and self.options.is_text:
+                write("\n")
+            self.show(report, more_follow=len(reports) > 1)
+            worst = max(worst, self.exit_code)
+        self.exit_code = worst
+
     def _named(self, report: "R") -> "R":
         """Return a report with the names that the kubeconfig has for the cluster that was read."""
         if self.transport is None:

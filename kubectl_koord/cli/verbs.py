@@ -29,6 +29,7 @@ _OF_GANGS = {
     "--total": True,
     "--min-member": True,
 }
+_WATCH = {"--watch": False, "-w": False}
 _ALL = {"--all": False}
 _BY_NAME = ("gangs", "namespace")
 _ASKS_LEADER = ("gangs", "leader")
@@ -39,7 +40,7 @@ VERBS: "Mapping[str, Verb]" = {
     "topo": Verb(
         "show the topology tree and its free resources",
         module="capacity.topo",
-        reads=_BY_NAME,
+        reads=(*_BY_NAME, "watched"),
         flags={
             "--for": True,
             "--depth": True,
@@ -48,6 +49,7 @@ VERBS: "Mapping[str, Verb]" = {
             "--whole-cards": False,
             "--shape": True,
             "--members": True,
+            **_WATCH,
             "--all": False,
         },
     ),
@@ -98,8 +100,8 @@ VERBS: "Mapping[str, Verb]" = {
     "quota": Verb(
         "show elastic quotas, who lends and borrows, and what they hold back",
         module="capacity.quota",
-        reads=_BY_NAME,
-        flags={"--all-namespaces": False, "-A": False, "--for": True, "--resource": True, "--all": False},
+        reads=(*_BY_NAME, "watched"),
+        flags={"--all-namespaces": False, "-A": False, "--for": True, "--resource": True, **_WATCH, "--all": False},
         words=("quota",),
     ),
     "why-pending": Verb(
@@ -111,8 +113,7 @@ VERBS: "Mapping[str, Verb]" = {
             "-A": False,
             "--raw": False,
             "--nodes": False,
-            "--watch": False,
-            "-w": False,
+            **_WATCH,
             "--until": True,
             "--timeout": True,
             "--selector": True,
@@ -122,11 +123,12 @@ VERBS: "Mapping[str, Verb]" = {
             "--all": False,
         },
         words=("gang",),
+        repeats=True,
     ),
     "gangs": Verb(
         "list gangs: what is wanted, bound and pending, and how far they are spread",
         module="jobs.gangs",
-        reads=(*_BY_NAME, "elsewhere"),
+        reads=(*_BY_NAME, "elsewhere", "watched"),
         flags={
             "--all-namespaces": False,
             "-A": False,
@@ -134,15 +136,17 @@ VERBS: "Mapping[str, Verb]" = {
             "--selector": True,
             "-l": True,
             **_OF_LISTS,
+            **_WATCH,
             "--all": False,
         },
     ),
     "preempt": Verb(
         "show which pods the scheduler would preempt",
         module="jobs.preempt",
-        reads=("disruption", "namespace"),
-        flags={"--dry-run": True, "--all": False},
+        reads=("disruption", "namespace", "watched"),
+        flags={"--dry-run": True, **_WATCH, "--all": False},
         words=("gang",),
+        repeats=True,
         dry_runs=("client", "server"),
         sends=("server",),
     ),

@@ -36,10 +36,12 @@ class Unknown(Struct, frozen=True):
 def find(snapshot: Snapshot, name: str, namespace: str) -> Subject | Unknown:
     """Return whom a name means: `x`, `ns/x`, `podgroup/x`, `pod/x`, an owner such as `job/x`, or `kind/ns/x`.
 
-    Behind a kind its API group may stand, as `kubectl get -o name` prints it: `job.batch/x`. A plain name is a gang
-    first, then a pod, then an owner of pods. `ns/x` and `kind/x` are told apart by what exists.
+    `ns/kind/x`, as answers name an owner, is the same. Behind a kind its API group may stand, as `kubectl get -o name`
+    prints it: `job.batch/x`. A plain name is a gang first, then a pod, then an owner of pods. `ns/x` and `kind/x` are
+    told apart by what exists.
     """
     every = gangs.all_gangs(snapshot)
+    name = kind_first(name)
     return _found(snapshot, every, name, namespace) or _unknown(snapshot, every, name, namespace)
 
 
@@ -60,6 +62,16 @@ def _found(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: 
     return found or _owned(snapshot, every, home or namespace, kind.partition(".")[0], bare)
 
 
+def kind_first(name: str) -> str:
+    """Return `ns/kind/x` as `kind/ns/x`, any other name as it is."""
+    home, *rest = name.split("/")
+    match rest:
+        case [kind, bare] if is_kind(kind) and not is_kind(home):
+            return f"{kind}/{home}/{bare}"
+        case _:
+            return name
+
+
 def is_kind(word: str) -> bool:
     """Tell whether a word names a kind of object that a gang, a pod or an owner of pods is, `jobs.batch` included."""
     kind = word.lower().partition(".")[0]
@@ -68,7 +80,7 @@ def is_kind(word: str) -> bool:
 
 def pod_group_key(name: str, namespace: str) -> str:
     """Return the `namespace/name` of a PodGroup by any name of it: `x`, `ns/x`, `podgroup/x`, `podgroup/ns/x`."""
-    kind, _, rest = name.partition("/")
+    kind, _, rest = kind_first(name).partition("/")
     bare = rest if rest and kind.lower() in _GROUP_KINDS else name
     return bare if "/" in bare else f"{namespace}/{bare}"
 
@@ -76,6 +88,7 @@ def pod_group_key(name: str, namespace: str) -> str:
 def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
     """Return whom a plain name means in any namespace, None where that is nobody or more than one."""
     every = gangs.all_gangs(snapshot)
+    name = kind_first(name)
     bare = name.rpartition("/")[2]
     namespaces = {*(key.partition("/")[0] for key in snapshot.pod_groups), *(pod.namespace for pod in snapshot.pending)}
     named = {key.partition("/")[0] for key in every if key.endswith(f"/{bare}")}
@@ -92,7 +105,7 @@ def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
 
 def homes(name: str, namespace: str) -> tuple[str, ...]:
     """Return the namespaces in which a name may stand: of `x/y` it is open whether x is one, or an owner's kind."""
-    first, slash, _ = name.partition("/")
+    first, slash, _ = kind_first(name).partition("/")
     is_kind_only = first.lower() in _KINDS or "." in first  # as an API group has; no namespace does
     return (first, namespace) if slash and not is_kind_only else (namespace,)
 

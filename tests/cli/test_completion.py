@@ -146,7 +146,12 @@ def test_names_that_a_shell_could_act_on_are_not_offered(tmp_path: Path) -> None
 def test_names_come_from_the_live_cluster(server: ApiServer) -> None:
     server.put(pod_group("far", 1, "away"))
     assert candidates("devices", "a0", "b") == ["b0", "b1"]
-    assert candidates("devices", "--domain", "") == []
+    assert candidates("devices", "--domain", "") == ["spine-a", "spine-b"]
+    assert candidates("domain", "SpineLayer/") == ["SpineLayer/spine-a", "SpineLayer/spine-b"]
+    written = {"topologyInfo": {"topologyLayer": "SpineLayer", "topologyName": "s1"}, "nodeNum": 2}
+    leaf = {"topologyInfo": {"topologyLayer": "NodeTopologyLayer", "topologyName": "a0"}, "nodeNum": 1}
+    server.put(topology() | {"status": {"detailStatus": [written, leaf]}})
+    assert candidates("domain", "s") == ["s1"]
     assert candidates("quota", "koordinator-r") == ["koordinator-root-quota"]
     assert candidates("why-pending", "") == ["few", "high", "job", "tiny"]
     assert candidates("why-pending", "-n", "away", "") == ["far"]

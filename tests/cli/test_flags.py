@@ -52,6 +52,79 @@ def test_global_options_stand_before_and_after_the_verb(koord: Run, cluster: str
     assert first["koordinatorVersion"] == "1.7"
 
 
+@pytest.mark.parametrize("value", ["true", "1", "T"])
+def test_a_switch_takes_a_truth_value_as_kubectls_do(koord: Run, cluster: str, value: str) -> None:
+    bare = koord("gangs", "-A", "--pending", "--snapshot", cluster)
+    assert koord("gangs", f"--all-namespaces={value}", f"--pending={value}", "--snapshot", cluster).out == bare.out
+    assert koord("gangs", f"-A={value}", "--pending", "--snapshot", cluster).out == bare.out
+
+
+def test_the_last_of_a_switch_counts(koord: Run, cluster: str) -> None:
+    every = koord("gangs", "--snapshot", cluster).out
+    assert koord("gangs", "--pending", "--pending=false", "--snapshot", cluster).out == every
+    assert koord("why-pending", "job", "-w", "--watch=false", "--snapshot", cluster).code == 1
+    assert "need a live cluster" in koord("why-pending", "job", "--watch=false", "-w=1", "--snapshot", cluster).err
+    assert koord("gangs", "--demo=true", "--demo=false", "-R=false", "--snapshot", cluster).out == every
+
+
+def test_a_switch_refuses_what_is_no_truth_value_in_kubectls_words(koord: Run, cluster: str) -> None:
+    for flag in ("--all-namespaces", "--demo"):
+        assert koord("gangs", f"{flag}=yes", "--snapshot", cluster).err == (
+            f'error: invalid argument "yes" for "{flag}" flag: strconv.ParseBool: parsing "yes": invalid syntax\n'
+        )
+
+
+def test_several_names_are_answered_one_after_the_other_and_the_worst_is_the_exit_code(
+    koord: Run, cluster: str
+) -> None:
+    source = ("--snapshot", cluster)
+    alone = [koord("why-pending", name, *source) for name in ("tiny", "job")]
+    both = koord("why-pending", "tiny", "job", "tiny", *source)
+    assert (both.code, both.out) == (1, "\n".join(one.out for one in alone))
+    assert koord("why-pending", "podgroup", "tiny", "job", *source).out == both.out
+    lines = koord("why-pending", "tiny", "job", *source, "-o", "json").out.splitlines()
+    assert [json.loads(line)["gang"] for line in lines] == ["default/tiny", "default/job"]
+    dry = ("--dry-run", *source)
+    alone = [koord("preempt", name, *dry) for name in ("high", "job")]
+    assert koord("preempt", "high", "job", *dry).out == "\n".join(one.out for one in alone)
+
+
+def test_of_several_names_nothing_is_shown_when_one_is_unknown_or_one_only_is_possible(
+    koord: Run, cluster: str
+) -> None:
+    done = koord("why-pending", "tiny", "jbo", "--snapshot", cluster)
+    assert (done.code, done.out) == (2, "")
+    assert "did you mean default/job" in done.err
+    done = koord("why-pending", "tiny", "job", "-o", "html", "--snapshot", cluster)
+    assert done.err == "error: one name at a time with -o html, not 2: tiny, job\n"
+    done = koord("preempt", "tiny", "job", "--dry-run", "-w", "--snapshot", cluster)
+    assert done.err == "error: one name at a time with --watch or --until, not 2: tiny, job\n"
+
+
+def test_a_listing_is_sorted_downwards_and_what_lacks_the_field_stays_last(koord: Run, cluster: str) -> None:
+    found = koord("gangs", "--sort-by=-.pending", "--snapshot", cluster, "-o", "jsonpath={.items[*].pending}").out
+    assert found == "2 2 1 1 1"
+    sort = ("gangs", "--snapshot", cluster, "-o", "jsonpath={.items[*].mustGather}", "--sort-by")
+    assert koord(*sort, "-.cause").out
+    up, down = (koord("gangs", "--snapshot", cluster, "-o", "json", f"--sort-by={by}") for by in (".cause", "-.cause"))
+    causes = [[item["cause"] for item in json.loads(one.out)["items"]] for one in (up, down)]
+    assert causes[0] == sorted(filter(None, causes[0])) + [None] * causes[0].count(None)
+    assert causes[1] == sorted(filter(None, causes[0]), reverse=True) + [None] * causes[0].count(None)
+
+
+def test_names_that_answers_print_can_be_given_back(koord: Run, cluster: str) -> None:
+    assert koord("domain", "cluster", "--snapshot", cluster).out.startswith("The cluster's topology tree has 4 nodes;")
+    assert koord("domain", "ClusterTopologyLayer/cluster", "--snapshot", cluster).code == 0
+    assert koord("domain", "clu", "--snapshot", cluster).err == (
+        "error: no domain 'clu', did you mean ClusterTopologyLayer/cluster?\n"
+    )
+    for name in ("train/PyTorchJob/helped", "PyTorchJob/train/helped"):
+        assert koord("why-pending", name, "--demo").out.startswith("train/helped is pending")
+    assert koord("why-preempted", "train/PyTorchJob/sweep", "--demo").code < 2
+    mistyped = koord("why-pending", "train/PyTorchJob/hlped", "--demo").err
+    assert "did you mean train/helped" in mistyped
+
+
 def test_a_bare_dry_run_takes_no_value_wherever_it_stands(koord: Run, cluster: str) -> None:
     lines = [
         ("preempt", "--dry-run", "high"),
@@ -140,7 +213,7 @@ def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
         (("topo", "surplus"), "error: No such command 'surplus'"),
         (("devices", "--all", "--nonsense"), "error: No such option: --nonsense"),
         (("topo", "--depth", "x"), "error: Invalid value for '--depth'"),
-        (("preempt", "--dry-run"), "error: Missing argument 'GANG'; see 'kubectl koord preempt --help'"),
+        (("preempt", "--dry-run"), "error: Missing argument 'GANG...'; see 'kubectl koord preempt --help'"),
         (("preempt", "high"), "error: --dry-run is required: this command only shows what the scheduler would preempt"),
         (
             ("preempt", "high", "--dry-run=x"),

@@ -126,6 +126,60 @@ def test_each_change_is_a_document_on_a_line_of_its_own(server: ApiServer, start
     assert (child.returncode, errors) == (0, "")
 
 
+def test_of_all_gangs_a_line_tells_each_that_has_changed(server: ApiServer, started: Started) -> None:
+    with started("gangs", "-w", "--watch=true") as child:
+        assert page(child)[0].startswith("5 gangs, 5 with pending pods: ")
+        server.put(pod("unrelated-0", cpu="0"))
+        place(server, "tiny-0")
+        assert change(child) == "default/tiny  running: 1 of 1 pod bound, 0 pending"
+        server.delete("pods", "default", "lost-0")
+        assert change(child) == "default/lost  gone"
+        child.send_signal(signal.SIGINT)
+        assert child.communicate(timeout=20) == ("", "")
+    assert child.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("words", "headline"),
+    [
+        (("topo",), "The topology tree has 2 spines and 4 nodes; 16 of 32 CPU free.\n"),
+        (("preempt", "high", "--dry-run"), "default/high would preempt 1 pod and then run.\n"),
+    ],
+)
+def test_any_other_answer_is_shown_anew_when_it_is_another(
+    server: ApiServer, started: Started, words: tuple[str, ...], headline: str
+) -> None:
+    with started(*words, "--watch") as child:
+        first = page(child)
+        assert first[0] == headline
+        server.put(pod("x", cpu="1", on="a0", priority=5000))
+        assert line(child) == "\n"
+        assert re.fullmatch(r"\d\d:\d\d:\d\d\n", line(child))
+        assert page(child) != first
+
+
+def test_quotas_are_followed_as_documents_too(server: ApiServer, started: Started) -> None:
+    with started("quota", "-w", "-o", "json") as child:
+        before = {one["name"] for one in json.loads(line(child))["quotas"]}
+        server.put(elastic_quota("team"))
+        assert {one["name"] for one in json.loads(line(child))["quotas"]} == before | {"team"}
+
+
+def test_only_a_live_cluster_is_followed_and_as_what_can_go_on(koord: Run, cluster: str, server: ApiServer) -> None:
+    assert server.log == []
+    for verb in (("gangs",), ("topo",), ("quota",), ("preempt", "job", "--dry-run")):
+        assert koord(*verb, "-w", "--snapshot", cluster).err == "error: --watch needs a live cluster\n"
+    assert koord("topo", "-w", "-o", "html").err == "error: -o html cannot be used with --watch\n"
+    asked = koord("preempt", "job", "--dry-run=server", "-w").err
+    assert asked == "error: --dry-run=server asks once: it cannot be used with --watch\n"
+
+
+def elastic_quota(name: str) -> dict[str, object]:
+    api = "scheduling.sigs.k8s.io/v1alpha1"
+    meta = {"name": name, "namespace": "default"}
+    return {"apiVersion": api, "kind": "ElasticQuota", "metadata": meta, "spec": {"min": {"cpu": "1"}, "max": {}}}
+
+
 def test_a_wait_for_what_is_already_so_ends_at_once(koord: Run, server: ApiServer) -> None:
     server.put(pod("tiny-0", "tiny", cpu="1", on="a0"))
     assert koord("why-pending", "tiny", *UNTIL) == (0, "default/tiny is scheduled: 1 pod on a node.\n", "")

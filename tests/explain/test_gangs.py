@@ -167,7 +167,7 @@ def test_the_page_tells_how_each_gang_does() -> None:
     assert states["default/big"].startswith("never-fits 3 3 0 3 BlockLayer Strict")
     assert states["default/fits"].startswith("(would start) 1 1 0 1 Strict")
     assert states["default/job"].startswith(
-        "running 2 2 2 0 BlockLayer 1 spine, 2 blocks 2 1 2, 2 Scheduling (stale: enough pods are bound)"
+        "running 2 2 2 0 BlockLayer 1 spine, 2 blocks 2 1 2, 2 Scheduling its phase is stale: enough pods are bound"
     )
     assert states["default/none"].startswith("no pods 1 0 0 0")
     assert states["default/old"].startswith("finished 0 1 1 0")

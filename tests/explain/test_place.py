@@ -188,6 +188,15 @@ def test_reservations_tell_what_is_left_for_whom() -> None:
     assert (found.owners, found.unused, found.expires) == ((), {"cpu": "2"}, None)
 
 
+def test_the_domain_above_all_others_is_named_as_it_is_shown() -> None:
+    drawing = cluster("s0: b0[n1 n2]")
+    report = domain_of(drawing, "cluster")
+    assert (report.layer, report.name, report.parent, report.nodes) == ("ClusterTopologyLayer", "", None, ("n1", "n2"))
+    assert domain_of(drawing, "ClusterTopologyLayer/cluster") == report
+    assert text(report, style=PIPE).startswith("The cluster's topology tree has 2 nodes; free: ")
+    assert domain_of(cluster("cluster: b0[n1]"), "cluster").layer == SPINE
+
+
 def test_pods_nominated_to_a_place_are_told() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_pod("a", nominated="n1", priority=7).with_pod("b", nominated="n2")
     drawing = drawing.with_pod("c", nominated="n1", priority=9).with_pod("d", nominated="gone").with_pod("e")
@@ -309,7 +318,13 @@ def test_a_pod_that_is_created_anew_keeps_its_share_of_a_quota() -> None:
 def test_names_of_domains() -> None:
     layered = cluster("same: same[n1:8]; s1: b0[n2:8]")
     tree = build(layered.topologies, layered.nodes)
-    assert full_names(tree) == (f"{SPINE}/s1", f"{BLOCK}/b0", f"{SPINE}/same", f"{BLOCK}/same")
+    assert full_names(tree) == (
+        "ClusterTopologyLayer/cluster",
+        f"{SPINE}/s1",
+        f"{BLOCK}/b0",
+        f"{SPINE}/same",
+        f"{BLOCK}/same",
+    )
     assert len(domains_named(tree, "same")) == 2
     assert len(domains_named(tree, f"{BLOCK}/same")) == 1
     assert domains_named(tree, "n1") == domains_named(tree, "") == ()
@@ -380,7 +395,8 @@ Reservations
 No pending gang could use it now
   GANG          PRIORITY   SLOTS   CAUSE              LACKS HERE
   default/job          0     0/2   no-feasible-node   2 slots: taint team=a:NoSchedule
-  SLOTS: pods that it takes now, beside what runs here. Details: kubectl koord why-pending GANG
+  SLOTS: pods that it takes now, beside what runs here.
+  Details: kubectl koord why-pending GANG
 
 If it were drained
   2 pods would be evicted: 2 could not go elsewhere.
@@ -415,7 +431,8 @@ Pending gangs that could use it
   GANG            PRIORITY   SLOTS   CAUSE           LACKS HERE
   default/small          0     1/1   (would start)
   default/job            0     1/2   (would start)   1 slot: cordoned (1 node), insufficient CPU (1 node)
-  SLOTS: pods that it takes now, beside what runs here. Details: kubectl koord why-pending GANG
+  SLOTS: pods that it takes now, beside what runs here.
+  Details: kubectl koord why-pending GANG
 
 If it were drained
   No pod would be evicted.

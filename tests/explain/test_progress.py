@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.explain.jobs import progress
 from kubectl_koord.explain.jobs.every_pending import every_pending
+from kubectl_koord.explain.jobs.gangs import gangs
 from kubectl_koord.explain.jobs.progress import ProgressNote
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.marks import GangAnnotations
@@ -177,6 +178,21 @@ def test_a_listing_tells_what_became_of_those_who_wait_no_more() -> None:
     assert listed(GANG, EMPTY) == (ProgressNote("default/job", "gone", "unknown"),)
     emptied = without(GANG, "job-0", "job-1")
     assert listed(GANG, emptied) == (ProgressNote("default/job", "no pending pods, 0 on a node, 2 needed", "yes"),)
+
+
+def test_of_all_gangs_those_are_told_that_have_changed_or_are_gone() -> None:
+    before = gangs(FULL.with_group("idle", 1).with_group("other", 1))
+    after = gangs(FULL.with_group("other", 1, phase="Running"))
+    assert progress.gang_changes(before, before) == ()
+    assert progress.gang_changes(before, after) == (
+        ProgressNote(
+            "default/other", "no pods: 0 of 0 pods bound, 0 pending; its phase is stale: too few pods are bound", "yes"
+        ),
+        ProgressNote("default/idle", "gone", "unknown"),
+    )
+    stale = gangs(FULL.with_group("other", 1, phase="Running").with_running("o", on="n2", gang="default/other"))
+    (note,) = [one for one in progress.gang_changes(before, stale) if one.subject == "default/other"]
+    assert note.text == "running: 1 of 1 pod bound, 0 pending"
 
 
 def test_a_gang_group_is_one_whichever_of_its_gangs_still_waits() -> None:

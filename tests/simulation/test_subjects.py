@@ -34,6 +34,7 @@ def test_of_a_name_in_two_parts_the_first_is_a_kind_that_is_known_or_perhaps_a_n
     assert homes("job", "default") == homes("pod/job", "default") == homes("Job/job", "default") == ("default",)
     assert homes("jobset.jobset.x-k8s.io/job", "default") == ("default",)
     assert homes("ml/job", "default") == ("ml", "default")
+    assert homes("ml/Job/job", "default") == ("default",)
 
 
 def key(name: str, drawing: Drawing = DRAWN, namespace: str = "default") -> str | None:
@@ -55,6 +56,10 @@ def key(name: str, drawing: Drawing = DRAWN, namespace: str = "default") -> str 
         ("train-0", "default/train"),
         ("pod/train-0", "default/train"),
         ("pods/train-9", "default/train"),
+        ("default/PyTorchJob/bert", "default/train"),
+        ("default/pod/lone", "default/lone"),
+        ("ml/PodGroup/deep", "ml/deep"),
+        ("pod/PyTorchJob/bert", None),
         ("po/lone", "default/lone"),
         ("lone", "default/lone"),
         ("busy", "default/busy"),

@@ -31,19 +31,35 @@ _MOST = 500
 
 class _Meta(Struct):
     name: str = ""
+    labels: dict[str, str] | None = None
 
 
 class _Layer(Struct, rename="camel"):
     topology_layer: str = ""
+    label_key: list[str] | None = None
 
 
 class _Spec(Struct, rename="camel"):
     network_topology_spec: list[_Layer] | None = None
 
 
+class _Domain(Struct, rename="camel"):
+    topology_layer: str = ""
+    topology_name: str = ""
+
+
+class _Detail(Struct, rename="camel"):
+    topology_info: _Domain = field(default_factory=_Domain)
+
+
+class _Status(Struct, rename="camel"):
+    detail_status: list[_Detail] | None = None
+
+
 class _Item(Struct):
     metadata: _Meta = field(default_factory=_Meta)
     spec: _Spec | None = None
+    status: _Status | None = None
 
 
 class _Items(Struct):
@@ -95,13 +111,30 @@ def _live(what: str, word: str, transport: Transport) -> list[str]:
 
         return sorted({*BUILT_IN, *(item.metadata.name for item in _list(transport, ELASTIC_QUOTA.path()))})
     if what == "domain":
-        return []  # they would have to be made of the labels of all nodes
+        found = _domains(transport)
+        return sorted({f"{layer}/{name}" if "/" in word else name for layer, name in found})
     if what == "layer":
         listed = _list(transport, NETWORK_TOPOLOGY.path())
         return [layer.topology_layer for item in listed if item.spec for layer in item.spec.network_topology_spec or ()]
     namespace, slash, _ = word.rpartition("/")
     listed = _list(transport, POD_GROUP.path(namespace or transport.namespace()))
     return [f"{namespace}{slash}{item.metadata.name}" for item in listed]
+
+
+def _domains(transport: Transport) -> list[tuple[str, str]]:
+    """Return the domains that the scheduler has written down, by layer and name, else those of the nodes' labels."""
+    from kubectl_koord.cluster.kinds import NETWORK_TOPOLOGY, NODE
+    from kubectl_koord.engine.tree import NODE_LAYER
+
+    (topology, *_) = [*_list(transport, NETWORK_TOPOLOGY.path()), _Item()]
+    details = (topology.status and topology.status.detail_status) or ()
+    written = [(one.topology_info.topology_layer, one.topology_info.topology_name) for one in details]
+    if found := [(layer, name) for layer, name in written if name and layer != NODE_LAYER]:
+        return found
+    layers = (topology.spec and topology.spec.network_topology_spec) or ()
+    keys = [(layer.topology_layer, key) for layer in layers for key in layer.label_key or ()]
+    labels = [item.metadata.labels or {} for item in (_list(transport, NODE.path()) if keys else ())]
+    return [(layer, one[key]) for one in labels for layer, key in keys if one.get(key)]
 
 
 def _list(transport: Transport, path: str) -> Iterable[_Item]:

@@ -119,11 +119,14 @@ def names(report: Report) -> tuple[str, ...]:
 def sorted_by(report: R, path: str) -> R:
     """Return a listing in the order of a field of its items; numbers before text, what lacks it last.
 
+    A `-` before the path turns the order round.
+
     Raises:
         KoordError: when the path cannot be read, or no item may have such a field, or the report lists nothing.
 
     """
     field = _field(report)
+    is_downwards, path = path.startswith("-"), path.removeprefix("-")
     steps = jsonpath.path(path)
     items: Sequence[object] = getattr(report, field)
     written = document(report)[field]
@@ -132,7 +135,9 @@ def sorted_by(report: R, path: str) -> R:
     if not any(found):
         _check_field(path, rows)
     keys = list(map(_key, found))
-    order = sorted(range(len(items)), key=keys.__getitem__)
+    lacking = [at for at, key in enumerate(keys) if not found[at]]
+    having = (at for at in range(len(items)) if found[at])
+    order = [*sorted(having, key=keys.__getitem__, reverse=is_downwards), *lacking]
     return structs.replace(report, **{field: tuple(items[at] for at in order)})
 
 

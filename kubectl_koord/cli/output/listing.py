@@ -11,9 +11,16 @@ R = TypeVar("R", bound="Report")
 
 SortBy: TypeAlias = Annotated[
     str,
-    typer.Option("--sort-by", metavar="JSONPATH", help="Sort the list by a field of its items, as -o json names it."),
+    typer.Option(
+        "--sort-by",
+        metavar="JSONPATH",
+        help="Sort the list by a field of its items, as -o json names it; -.FIELD: downwards.",
+    ),
 ]
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List the first N only.")]
+Watch: TypeAlias = Annotated[
+    bool, typer.Option("--watch", "-w", help="Keep running, and print what changes (needs a live cluster).")
+]
 NoHeaders: TypeAlias = Annotated[bool, typer.Option("--no-headers", help="Print rows alone, without headers.")]
 
 

@@ -171,7 +171,7 @@ def _long_flag(word: str, words: Iterator[str]) -> str:
     if name in FLAGS_WITH_VALUE:
         return f"--{name}={value if equals else _next(words, word)}"
     if name in FLAGS_WITHOUT_VALUE:
-        return f"--{name}={_boolean(name, value) if equals else 'true'}"
+        return f"--{name}={str(boolean(value, f'--{name}')).lower() if equals else 'true'}"
     return ""
 
 
@@ -182,10 +182,14 @@ def _next(words: Iterator[str], flag: str) -> str:
     return value
 
 
-def _boolean(name: str, value: str) -> str:
-    if value in _TRUE:
-        return "true"
-    if value in _FALSE:
-        return "false"
+def boolean(value: str, flag: str) -> bool:
+    """Return the value of a switch as kubectl reads it: `--flag=false`.
+
+    Raises:
+        KoordError: in kubectl's words, when it is none.
+
+    """
+    if value in _TRUE | _FALSE:
+        return value in _TRUE
     parse = f'strconv.ParseBool: parsing "{value}": invalid syntax'
-    raise KoordError(f'error: invalid argument "{value}" for "--{name}" flag: {parse}')
+    raise KoordError(f'error: invalid argument "{value}" for "{flag}" flag: {parse}')

@@ -45,7 +45,6 @@ _NEVER: frozenset[CauseCode] = frozenset(
 _OF_CLUSTER: frozenset[ActionCode] = frozenset(
     {
         "wait-for-terminating",
-        "wait-for-preemption",
         "uncordon",
         "free-pods",
         "move-pod",

@@ -10,12 +10,14 @@ from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Verdict
+from kubectl_koord.reports.jobs.gangs import GangsReport
 from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.jobs.volcano import VolcanoGang
 from kubectl_koord.simulation.subjects import again
 from kubectl_koord.wording.ages import without_ages
 from kubectl_koord.wording.answers import progress as sentences
 from kubectl_koord.wording.answers import volcano as of_volcano
+from kubectl_koord.wording.pages.jobs import gangs as of_gangs
 from kubectl_koord.wording.words import asked_for
 
 
@@ -25,6 +27,17 @@ class ProgressNote(Struct, frozen=True):
     subject: str
     text: str
     verdict: Verdict
+
+
+def gang_changes(before: GangsReport, after: GangsReport) -> tuple[ProgressNote, ...]:
+    """Return how those gangs do that are not as they were, and which are gone."""
+    known = {item.gang: item for item in before.items}
+    found = [
+        ProgressNote(item.gang, of_gangs.progress(item), item.verdict)
+        for item in after.items
+        if item != known.pop(item.gang, None)
+    ]
+    return (*found, *(ProgressNote(gang, sentences.GONE, "unknown") for gang in known))
 
 
 def is_scheduled(subject: Subject) -> bool:

@@ -45,6 +45,7 @@ class TracedVictim(Struct, frozen=True):
 
 def find(snapshot: Snapshot, name: str, namespace: str) -> VictimName | Unknown:
     """Return what a name means, pods included that only events mention: `x`, `ns/x`, `kind/x`, `kind/ns/x`."""
+    name = subjects.kind_first(name)
     first, slash, second = name.partition("/")
     if slash and first.lower() in _POD_KINDS:
         meant = second if "/" in second else f"{namespace}/{second}"

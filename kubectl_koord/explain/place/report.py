@@ -25,6 +25,7 @@ from kubectl_koord.reports.migrations import Migration
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.wording.answers.topology import node_state
 from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.words import domain_name
 
 _KINDS = ("Node", "Pod", "PodGroup", "Device", "Reservation", "ClusterNetworkTopology", "PodDisruptionBudget")
 
@@ -70,7 +71,7 @@ def domain_report(snapshot: Snapshot, tree: Tree, index: int) -> DomainReport:
     return DomainReport(
         layer=domain.layer,
         name=domain.name,
-        parent=_named(tree.domains[domain.parent]),
+        parent=_named(tree.domains[domain.parent]) if domain.depth else None,
         nodes=names,
         cordoned=tuple(name for name in names if snapshot.nodes[name].unschedulable),
         not_ready=tuple(name for name in names if not snapshot.nodes[name].ready),
@@ -79,25 +80,27 @@ def domain_report(snapshot: Snapshot, tree: Tree, index: int) -> DomainReport:
 
 
 def domains_named(tree: Tree | NoTree, name: str) -> tuple[int, ...]:
-    """Return the domains between the cluster and the nodes that `NAME` or `LAYER/NAME` means."""
+    """Return the domains above the nodes that `NAME` or `LAYER/NAME` means; `cluster` is the one above all others."""
     if isinstance(tree, NoTree):
         return ()
     layer, _, bare = name.partition("/")
     every = [index for index in tree.inner if tree.domains[index].name and tree.domains[index].layer != NODE_LAYER]
     full = tuple(index for index in every if (tree.domains[index].layer, tree.domains[index].name) == (layer, bare))
-    return full or tuple(index for index in every if tree.domains[index].name == name)
+    found = full or tuple(index for index in every if tree.domains[index].name == name)
+    root = tree.inner[0]
+    return found or ((root,) if name in {domain_name(""), full_name(tree, root)} else ())
 
 
 def full_names(tree: Tree | NoTree) -> tuple[str, ...]:
-    """Return `LAYER/NAME` of every domain between the cluster and the nodes."""
+    """Return `LAYER/NAME` of every domain above the nodes."""
     if isinstance(tree, NoTree):
         return ()
-    return tuple(full_name(tree, index) for index in tree.inner if tree.domains[index].name)
+    return tuple(full_name(tree, index) for index in tree.inner)
 
 
 def full_name(tree: Tree, index: int) -> str:
     """Return `LAYER/NAME` of a domain."""
-    return f"{tree.domains[index].layer}/{tree.domains[index].name}"
+    return f"{tree.domains[index].layer}/{domain_name(tree.domains[index].name)}"
 
 
 def _named(domain: Domain) -> DomainName:

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubectl_koord.cli.options import ALL_HELP, QUOTA, name_given, without_type
+from kubectl_koord.cli.output.listing import Watch
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.reports.capacity.quota import QuotaTreeReport
 
 EXAMPLES = """\b
 Examples:
@@ -39,9 +42,11 @@ def command(
     resource: Annotated[
         str | None, typer.Option(metavar="NAME", help="Count this resource (default: accelerators, else CPU).")
     ] = None,
+    watch: Watch = False,
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show elastic quotas: min, max, used, request and runtime, who lends, what is held back, what is wrong."""
+    from kubectl_koord.cli.follow import follow_report
     from kubectl_koord.cluster import kinds
     from kubectl_koord.explain.capacity import quota
 
@@ -52,12 +57,18 @@ def command(
         raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
     if asked and wanted:
         raise KoordError("error: name a quota or give --for, not both")
-    snapshot = session.snapshot(kinds.GANG_KINDS)
-    if asked and asked not in quota.names(snapshot):
-        session.unknown_name(snapshot, "quota-names", "quota", asked, quota.names(snapshot))
-    subject = session.subject(snapshot, wanted) if wanted else None
-    found = quota.counted_as(snapshot, counted) if counted else ""
-    if counted and not found:
-        session.unknown_name(snapshot, "quota-names", "resource", counted, quota.resource_names(snapshot))
     namespace = "" if every or asked or wanted else session.connection.namespace or ""
-    session.show(quota.quotas(snapshot, asked, namespace=namespace, resource=found, subject=subject))
+
+    def ask(snapshot: "Snapshot") -> "QuotaTreeReport":
+        if asked and asked not in quota.names(snapshot):
+            session.unknown_name(snapshot, "quota-names", "quota", asked, quota.names(snapshot))
+        subject = session.subject(snapshot, wanted) if wanted else None
+        found = quota.counted_as(snapshot, counted) if counted else ""
+        if counted and not found:
+            session.unknown_name(snapshot, "quota-names", "resource", counted, quota.resource_names(snapshot))
+        return quota.quotas(snapshot, asked, namespace=namespace, resource=found, subject=subject)
+
+    if watch:
+        follow_report(session, kinds.GANG_KINDS, ask)
+    else:
+        session.show(ask(session.snapshot(kinds.GANG_KINDS)))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubectl_koord.cli.options import ALL_HELP, name_given
+from kubectl_koord.cli.output.listing import Watch
 from kubectl_koord.cli.writing.changing import MANAGER, DryRun, FieldManager, How, Overwrite, Yes, carry_out
 from kubectl_koord.errors import KoordError
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
     from kubectl_koord.diagnosis.proposal import NamedLayer
     from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.reports.capacity.topology import TopologyReport
     from kubectl_koord.reports.change import ChangePlan
     from kubectl_koord.simulation.shapes import Shape
 
@@ -87,11 +89,13 @@ def command(
     members: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Also count how many gangs of N pods of the shape fit.")
     ] = None,
+    watch: Watch = False,
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show the topology tree: nodes, free resources, and nodes with missing labels."""
     if context.invoked_subcommand is not None:
         return
+    from kubectl_koord.cli.follow import follow_report
     from kubectl_koord.cluster import kinds
     from kubectl_koord.engine import tree
     from kubectl_koord.explain.capacity.shaped import with_shape
@@ -107,26 +111,34 @@ def command(
         raise KoordError("error: --members is for --shape")
     built: list[tree.Tree | tree.NoTree] = []  # meanwhile: of many pods we wait for the last
     needed = kinds.DEVICE_KINDS if whole_cards else kinds.TOPOLOGY_KINDS
+    needed = kinds.GANG_KINDS if gang or shaped else needed
+
+    def ask(snapshot: "Snapshot") -> "TopologyReport":
+        subject = session.subject(snapshot, gang) if gang else None
+        counted = counted_as(snapshot, asked) if asked else ""
+        if asked and not counted:
+            session.unknown_name(snapshot, "tree", "resource", asked, resource_names(snapshot))
+        report = topo(
+            snapshot,
+            subject,
+            with_nodes=nodes or not session.options.is_page,
+            tree=built[0] if built else None,
+            resource=counted,
+            whole=whole_cards,
+        )
+        if shaped:
+            return with_shape(report, snapshot, _shape(session, snapshot, shaped, members or 0))
+        return report
+
+    if watch:
+        follow_report(session, needed, ask, TopoOptions(depth, nodes))
+        return
     snapshot = session.snapshot(
-        kinds.GANG_KINDS if gang or shaped else needed,
+        needed,
         early=lambda topologies, nodes: built.append(tree.build(topologies, nodes)),
         sums=not (gang or shaped or whole_cards),
     )
-    subject = session.subject(snapshot, gang) if gang else None
-    counted = counted_as(snapshot, asked) if asked else ""
-    if asked and not counted:
-        session.unknown_name(snapshot, "tree", "resource", asked, resource_names(snapshot))
-    report = topo(
-        snapshot,
-        subject,
-        with_nodes=nodes or not session.options.is_page,
-        tree=built[0] if built else None,
-        resource=counted,
-        whole=whole_cards,
-    )
-    if shaped:
-        report = with_shape(report, snapshot, _shape(session, snapshot, shaped, members or 0))
-    session.show(report, TopoOptions(depth, nodes))
+    session.show(ask(snapshot), TopoOptions(depth, nodes))
 
 
 app.callback()(command)

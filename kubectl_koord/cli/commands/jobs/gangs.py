@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubectl_koord.cli.options import ALL_HELP
-from kubectl_koord.cli.output.listing import Limit, Listing, NoHeaders, SortBy
+from kubectl_koord.cli.output.listing import Limit, Listing, NoHeaders, SortBy, Watch
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -16,10 +16,12 @@ Examples:
   # Every gang of the namespace, or of all namespaces
   kubectl koord gangs
   kubectl koord gangs -A
+  # Also what changes, as it happens
+  kubectl koord gangs -A -w
   # Those with pending pods
   kubectl koord gangs -A --pending
   # Those with a label, with every column, the most spread first
-  kubectl koord gangs -A -l team=vision -o wide --sort-by .hops.mean
+  kubectl koord gangs -A -l team=vision -o wide --sort-by=-.hops.mean
   # The same on the embedded demo cluster
   kubectl koord gangs --demo
 """
@@ -35,9 +37,11 @@ def command(
     sort_by: SortBy = "",
     limit: Limit = None,
     no_headers: NoHeaders = False,
+    watch: Watch = False,
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """List gangs: what is wanted, bound and pending of each, whether it can start, and how far it is spread."""
+    from kubectl_koord.cli.follow import follow_report
     from kubectl_koord.cli.output.selector import parsed
     from kubectl_koord.cluster import kinds
     from kubectl_koord.explain.jobs.gangs import gangs
@@ -46,6 +50,9 @@ def command(
     session.everything = everything
     session.listing = Listing(sort_by, limit, no_headers)
     wanted = parsed(selector)
-    snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS))
+    read = (*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS)
     ask = partial(gangs, selector=wanted, only_pending=pending)
-    session.show(session.listed(snapshot, ask, every=every))
+    if watch:
+        follow_report(session, read, lambda snapshot: session.listed(snapshot, ask, every=every))
+    else:
+        session.show(session.listed(session.snapshot(read), ask, every=every))

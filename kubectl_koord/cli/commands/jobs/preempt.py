@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP, GANG_HELP, one_name
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP, check_several, several_names
+from kubectl_koord.cli.output.listing import Watch
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -24,27 +25,37 @@ Examples:
 
 def command(
     context: typer.Context,
-    gang: Annotated[list[str], typer.Argument(metavar="GANG", help=GANG_HELP)],
+    gang: Annotated[list[str], typer.Argument(metavar="GANG...", help=GANG_HELP)],
     dry_run: Annotated[
         str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this command changes nothing.")
     ] = "",
+    watch: Watch = False,
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show which pods job preemption would preempt for a gang, attempt by attempt, and whether it helps."""
+    from kubectl_koord.cli.follow import follow_report
     from kubectl_koord.cluster import kinds
     from kubectl_koord.explain.jobs.preempt import preempt
 
     session: Session = context.obj
-    name = one_name(gang)
+    names = several_names(gang)
+    check_several(session.options, names, alone=watch)
     session.everything = everything
     if dry_run not in {"client", "server"}:
         given = f"--dry-run={dry_run} is not one of client, server" if dry_run else "--dry-run is required"
         raise KoordError(f"error: {given}: this command only shows what the scheduler would preempt")
     if dry_run == "server" and not session.options.is_live:
         raise KoordError("error: --dry-run=server needs a live cluster")
+    if watch and dry_run == "server":
+        raise KoordError("error: --dry-run=server asks once: it cannot be used with --watch")
+    if watch:
+        (name,) = names
+        follow_report(session, kinds.DISRUPTION_KINDS, lambda seen: preempt(seen, session.subject(seen, name)))
+        return
     snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
-    report = preempt(snapshot, session.subject(snapshot, name))
-    session.show(_asked_of_server(session, report) if dry_run == "server" else report)
+    reports = [preempt(snapshot, session.subject(snapshot, name)) for name in names]
+    reports = [_asked_of_server(session, report) for report in reports] if dry_run == "server" else reports
+    session.show_each(reports)
 
 
 def _asked_of_server(session: "Session", report: "PreemptReport") -> "PreemptReport":

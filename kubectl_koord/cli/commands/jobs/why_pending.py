@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP, GANG_HELP, one_name
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP, check_several, several_names
 from kubectl_koord.cli.output.listing import WHOLE, Limit, Listing, NoHeaders, SortBy
 from kubectl_koord.errors import KoordError
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.reports.jobs.pending import PendingGangsReport
+    from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
 
 EXAMPLES = """\b
 Examples:
@@ -24,6 +25,8 @@ Examples:
   kubectl koord why-pending -A -l team=vision --sort-by .waitingSince
   # Why gang job is pending, and what to do next
   kubectl koord why-pending job
+  # Two of them, one after the other
+  kubectl koord why-pending job other
   # The same by the name of a pod or of an owner
   kubectl koord why-pending pod/job-0
   kubectl koord why-pending pytorchjob/x
@@ -41,7 +44,7 @@ Examples:
 
 def command(
     context: typer.Context,
-    name: Annotated[list[str] | None, typer.Argument(metavar="[GANG]", help=GANG_HELP)] = None,
+    name: Annotated[list[str] | None, typer.Argument(metavar="[GANG]...", help=GANG_HELP)] = None,
     every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep running and print changes.")] = False,
     until: Annotated[
@@ -72,7 +75,8 @@ def command(
     session: Session = context.obj
     session.everything = everything
     session.listing = Listing(sort_by, limit, no_headers)
-    gang = one_name(name)
+    asked = several_names(name)
+    gang = ", ".join(asked)
     if gang and every:
         raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
     if gang and (selector or causes or session.listing != WHOLE):
@@ -82,30 +86,37 @@ def command(
     if (raw or nodes) and (not gang or options is not None):
         flag = "--raw" if raw else "--nodes"
         raise KoordError(f"error: {flag} needs a GANG, and cannot be used with --watch or --until")
+    check_several(session.options, asked, alone=options is not None)
     if options is not None and gang:
         follow.follow_gang(session, gang, options)
     elif options is not None:
         home = "" if every else session.namespace()
         follow.follow_listing(session, home, partial(ask, namespace=home))
     elif gang:
-        _show_one(session, gang, nodes=nodes, raw=raw)
+        _show(session, asked, nodes=nodes, raw=raw)
     else:
         _show_all(session, ask, every=every)
 
 
-def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
+def _show(session: "Session", gangs: "Sequence[str]", *, nodes: bool, raw: bool) -> None:
+    from kubectl_koord.cluster import kinds
+
+    snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS), later=(kinds.EVENT.name,))
+    reports = [_report(session, snapshot, gang, nodes=nodes, raw=raw) for gang in gangs]
+    session.show_each(reports)
+
+
+def _report(session: "Session", snapshot: "Snapshot", gang: str, *, nodes: bool, raw: bool) -> "WhyReport":
     from kubectl_koord.cli.followed import of_volcano
-    from kubectl_koord.cluster import kinds, source
+    from kubectl_koord.cluster import source
     from kubectl_koord.cluster.objects.kubernetes.events import OF_CONTROLLERS
     from kubectl_koord.diagnosis import creation
     from kubectl_koord.diagnosis.scheduler_says import with_texts
     from kubectl_koord.explain.jobs import volcano
     from kubectl_koord.explain.jobs.why import why, with_nodes
 
-    snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS), later=(kinds.EVENT.name,))
     if theirs := of_volcano(session, snapshot, gang):
-        session.show(volcano.why(snapshot, theirs))
-        return
+        return volcano.why(snapshot, theirs)
     subject = session.subject(snapshot, gang)
     if session.options.is_live and subject.pending:
         homes = {pod.namespace for pod in subject.pending}
@@ -115,7 +126,7 @@ def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
     with session.looking_for_ways_out():
         report = why(snapshot, subject)
     report = with_nodes(report, snapshot, subject) if nodes else report
-    session.show(with_texts(report, subject.pending) if raw else report)
+    return with_texts(report, subject.pending) if raw else report
 
 
 def _show_all(session: "Session", ask: "partial[PendingGangsReport]", *, every: bool) -> None:

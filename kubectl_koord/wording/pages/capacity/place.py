@@ -49,7 +49,8 @@ def domain_headline(report: DomainReport) -> str:
     """Return how many nodes a domain has, and what is free on those that can be used."""
     nodes = count(len(report.nodes), "node")
     free = f"; {_free(report.free)}" if report.free else ""
-    return f"{report.layer} {report.name} has {nodes}{free}."
+    domain = f"{report.layer} {report.name}" if report.name else "The cluster's topology tree"
+    return f"{domain} has {nodes}{free}."
 
 
 def _free(every: Sequence[Free]) -> str:

@@ -40,6 +40,12 @@ def state(item: GangRow) -> str:
     return "finished" if item.finished else "no pods"
 
 
+def progress(item: GangRow) -> str:
+    """Return in a line how a gang does now: `running: 2 of 2 pods bound, 0 pending`."""
+    counted = f"{item.bound} of {count(item.pods, 'pod')} bound, {item.pending} pending"
+    return "; ".join(filter(None, [f"{state(item)}: {counted}", note(item)]))
+
+
 def span(item: GangRow, node_layer: str) -> str:
     """Return how many domains of each layer the running members are in: `1 spine, 2 blocks`."""
     return ", ".join(count(used, layer_noun(layer)) for layer, used in item.span.items() if layer != node_layer)
@@ -50,9 +56,9 @@ def nodes(item: GangRow, node_layer: str) -> str:
     return str(item.span[node_layer]) if node_layer in item.span else ""
 
 
-def phase(item: GangRow) -> str:
-    """Return the phase of its PodGroup, and what that does not know."""
-    return f"{item.phase} ({_STALE[item.stale]})" if item.stale else item.phase
+def note(item: GangRow) -> str:
+    """Return what the phase of its PodGroup does not know."""
+    return f"its phase is {_STALE[item.stale]}" if item.stale else ""
 
 
 def hops(found: Hops | None) -> str:
