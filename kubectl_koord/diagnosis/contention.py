@@ -32,6 +32,7 @@ from kubectl_koord.engine.admission.queue import (
     priority,
 )
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order, offer_slots
@@ -412,6 +413,17 @@ def _drawn(slots: Sequence[tuple[str, int]], number: int) -> Iterator[tuple[str,
                 yield from ((name,) * many + rest for rest in _drawn(slots[at + 1 :], number - many))
 
 
+def _held(effect: Preemption) -> Iterator[Mapping[str, str]]:
+    """Yield the nodes that pods hold once their job has preempted, by `namespace/name`.
+
+    Members that waited in Permit are let go then, which takes their nominations out of the scheduler's memory
+    (`handleBindingCycleError` in kube-scheduler), until it sees them come back from the API server.
+    """
+    yield {pod: node for pod, node in effect.nominations.items() if pod not in effect.waited}
+    if effect.waited:
+        yield dict(effect.nominations)
+
+
 def _preempting(simulation: Simulation, asked: Preempting, *, is_sure: bool) -> Tried:
     """Return what a job holds that finds no place and preempts others."""
     found: dict[object, Came] = {}
@@ -420,9 +432,9 @@ def _preempting(simulation: Simulation, asked: Preempting, *, is_sure: bool) -> 
     for effect in islice(first_effects(simulation, budget), asked.most) if is_followed else ():
         is_sure = is_sure and not effect.retried
         if effect.reason is None and not effect.retried:
-            held = dict(effect.nominations)
-            pods = (pod for pod in simulation.subject.pending if pod.key in held)
-            waiting = tuple(structs.replace(pod, nominated=held[pod.key]) for pod in pods)
-            nodes = tuple(sorted(held.items()))
-            found.setdefault((nodes, frozenset(pod.key for pod in effect.victims)), Nominated(waiting, effect.victims))
+            for held in _held(effect):
+                pods = (pod for pod in simulation.subject.pending if pod.key in held)
+                waiting = tuple(structs.replace(pod, nominated=held[pod.key]) for pod in pods)
+                key = (tuple(sorted(held.items())), frozenset(pod.key for pod in effect.victims))
+                found.setdefault(key, Nominated(waiting, effect.victims))
     return Tried((*found.values(),) or (NotPlaced(),), are_all=is_sure and is_followed and not budget.is_cut)

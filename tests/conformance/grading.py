@@ -141,11 +141,14 @@ def _as_watched(rounds: Any) -> list[dict[str, str]]:  # noqa: ANN401
 
 
 def _renominated(plan: Any) -> list[str]:  # noqa: ANN401
-    """Return the nodes of nominations before the first victims are gone, where attempts follow till then."""
+    """Return the nodes of nominations before the first victims are gone, where attempts follow till then.
+
+    So they do where ElasticQuota nominates one member, and then others to the same node.
+    """
     meanwhile = [one for one in (*plan.rounds, *plan.may_follow) if one.when == "while-terminating"]
-    return sorted(
-        {node for one in (*plan.rounds[:1], *meanwhile) for node in one.nominations.values()} if meanwhile else ()
-    )
+    one_by_one = plan.rounds and len(plan.rounds[0].nominations) == 1
+    every = (*plan.rounds[:1], *meanwhile) if meanwhile or one_by_one else ()
+    return sorted({node for one in every for node in one.nominations.values()})
 
 
 def _killed(one: Any) -> dict[str, str]:  # noqa: ANN401
@@ -208,7 +211,8 @@ def _later_differs(ours: Json, theirs: Json) -> bool:
 def _victims_differ(ours: Json, theirs: Json) -> list[str]:
     stable = "victims" not in theirs["unstable"]
     told, seen = _pairs([ours["victims"]]), _pairs([theirs["victims"]])
-    return ["victims"] if stable and not told <= seen <= told | _pairs(ours.get("perhaps", [])) else []
+    dead = seen | _pairs([theirs.get("died", {})])  # another job may have come first for some of them
+    return ["victims"] if stable and not (told <= dead and seen <= told | _pairs(ours.get("perhaps", []))) else []
 
 
 def _pairs(rounds: Iterable[Json]) -> set[tuple[str, str]]:

@@ -5,7 +5,7 @@ Two things are read from the scheduler's words: whether a plan failed on executi
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
 from tests.conformance.cases import Json
@@ -85,6 +85,7 @@ def real(record: Json, subject: Subject) -> Json:
     unstable = set(record.get("unstable") or ())
     rounds = record["rounds"]
     members = {pod.name for pod in subject.pending if _is_tried_with(subject, pod.gang)}
+    died = [one["victims"] for one in rounds]
     rounds = [one | {"victims": _of_others_left_out(record, subject, members, one["victims"])} for one in rounds]
     any_victims = any(one["victims"] for one in rounds)
     first = rounds[0] if rounds else {"bound": {}, "victims": {}, "boundOrNominated": {}}
@@ -98,6 +99,7 @@ def real(record: Json, subject: Subject) -> Json:
         "placed": bool(bound) and not first["victims"],
         "runs": True if has_run else (None if any_victims and not ran & members else False),
         "victims": first["victims"],
+        "died": died[0] if died else {},
         "later": [one["victims"] for one in rounds[1:] if one["victims"]],
         "whole": members <= ran,
         "watched": any(set(one["bound"]) & members for one in rounds),
@@ -114,23 +116,34 @@ def real(record: Json, subject: Subject) -> Json:
 def _of_others_left_out(record: Json, subject: Subject, members: set[str], victims: Json) -> Json:
     """Return the victims without those whose condition names another job as the one that preempted them.
 
-    ElasticQuota names none: its victims are another's where no member was ever nominated.
+    ElasticQuota names none: its victims are another's where no member was ever nominated, or only others to their node.
     """
     keys = {pod.gang for pod in subject.pending} | {pod.key for pod in subject.pending}
     conditions = record.get("victimConditions") or {}
     texts = {name: (conditions.get(name) or {}).get("message") or "" for name in victims}
     named = {name: _PREEMPTOR.search(text) for name, text in texts.items()}
-    unnamed = {name for name, text in texts.items() if _UNNAMED in text and not _were_nominated(record, members)}
+    own, others = _nominated(record, members), _nominated(record, record["firstStates"].keys() - members)
+    unnamed = {
+        name
+        for name, node in victims.items()
+        if _UNNAMED in texts[name] and (not own or (node not in own and node in others and "allStates" in record))
+    }
     return {
         name: node
         for name, node in victims.items()
-        if name not in unnamed and (not (by := named[name]) or not keys.isdisjoint(by[1].split(",")))
+        if name not in unnamed | members and (not (by := named[name]) or not keys.isdisjoint(by[1].split(",")))
     }
 
 
-def _were_nominated(record: Json, members: set[str]) -> bool:
-    seen = [state.get("nominated") for name in members for state in record["firstStates"].get(name, ())]
-    return any(seen) or any(one["boundOrNominated"].get(name) for one in record["rounds"] for name in members)
+def _nominated(record: Json, pods: Collection[str]) -> set[str]:
+    """Return the nodes to which some of these pods were seen nominated."""
+    states = record.get("allStates") or record["firstStates"]
+    seen = [state.get("nominated") for name in pods for state in states.get(name, ())]
+    return {
+        node
+        for node in (*seen, *(one["boundOrNominated"].get(name) for one in record["rounds"] for name in pods))
+        if node
+    }
 
 
 def has_topology(subject: Subject) -> bool:

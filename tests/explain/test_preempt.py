@@ -430,6 +430,12 @@ def test_nor_where_they_make_too_little_room() -> None:
     )
 
 
+def test_whether_a_member_of_a_job_ahead_that_waited_still_holds_its_node_is_open() -> None:
+    drawing = cluster("s0: b0[n0:4 n1:8]").with_running("low-0", "n0", 4).with_running("low-1", "n1", 4)
+    report = preempt_of(drawing.with_gang("high", 2, 4, priority=9).with_gang("job", 1, 8, priority=5))
+    assert [[victim.pod for victim in one.victims] for one in report.alternatives] == [["default/low-1"], []]
+
+
 def test_victims_may_die_in_two_attempts() -> None:
     report = preempt_of(WASTEFUL.with_running("low-1", on="n1", cpu=4))
     assert [[victim.pod for victim in one.victims] for one in report.rounds] == [["default/low-0"], ["default/low-1"]]

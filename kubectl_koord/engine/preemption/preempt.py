@@ -42,7 +42,8 @@ class Preemption(Struct, frozen=True):
     in_vain: the reservations that were chosen as victims: nothing deletes them, and their room stays reserved.
     nominations: `ns/pod` to node; `domain` the chosen domain, None for plain jobs. by_cost: whether what it costs to
     empty nodes had a say in which. retried: whether it takes many attempts, each with victims on one node, in an order
-    that is open; there are no nominations then, as they change each time.
+    that is open; there are no nominations then, as they change each time. waited: the members that waited in Permit,
+    which are nominated to the nodes that they had.
     """
 
     eligible: bool
@@ -55,6 +56,7 @@ class Preemption(Struct, frozen=True):
     by_cost: bool = False
     retried: bool = False
     meanwhile: bool = False
+    waited: frozenset[str] = frozenset()
 
 
 def preempt(
@@ -222,7 +224,8 @@ def _outcome(
     ]
     waiting = {pod.key: node for node, members in failed.waiting.items() for pod in members}
     done = preempting(gone)
-    return structs.replace(done, nominations={**assignments, **waiting}, domain=domain, by_cost=True)
+    nominations = {**assignments, **waiting}
+    return structs.replace(done, nominations=nominations, domain=domain, by_cost=True, waited=frozenset(waiting))
 
 
 def preempting(gone: Sequence[Room]) -> Preemption:
