@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from difflib import get_close_matches
 from itertools import islice
 
+from kubectl_koord.diagnosis.obstacles import room
 from kubectl_koord.engine.admission.before_trying import knows_profiles
 from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup
@@ -20,7 +21,10 @@ from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, all_place, next_attempt
 from kubectl_koord.wording.remedies import claims, commands
 from kubectl_koord.wording.remedies import next_steps as sentences
+from kubectl_koord.wording.remedies.next_steps import DEVICE_PLUGIN, KOORDLET
 
+_MOST_NAMES = 2
+_KOORD = "koordinator.sh/"
 _SIZE = {"Job": "parallelism"}
 
 
@@ -217,6 +221,21 @@ def _claims(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
         yield WayOut("supply-claims", claims.make_ready(claim), claims.show_unready(claim), edits)
 
 
+def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    first = next_attempt(simulation)[0].first
+    found = room.unoffered(simulation, first)
+    if found is None:
+        return
+    owners = owners_of(simulation.subject.pending)
+    for name in found.similar[:_MOST_NAMES]:
+        yield WayOut("other-resource", sentences.request_instead(name, found.resource, owners))
+    should = [*found.with_none, *found.listed, *(name for name, _ in found.labelled), *found.unlisted]
+    idle = [*found.idle, *should]
+    if idle:
+        what = KOORDLET if found.unlisted or found.resource.startswith(_KOORD) else DEVICE_PLUGIN
+        yield WayOut("start-publisher", sentences.see_publisher(what, idle[0]), commands.pods_on(idle[0]))
+
+
 _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "other-scheduler": _scheduler_name,
     "mixed-schedulers": _scheduler_name,
@@ -227,6 +246,7 @@ _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "broken-layer-chain": _layers,
     "unknown-layer": _nearest_layer,
     "claims-unallocated": _claims,
+    "resource-not-offered": _offer,
 }
 
 _GANG_STEPS: Mapping[CauseCode, Callable[[GangGroup, Cause], Iterable[WayOut]]] = {

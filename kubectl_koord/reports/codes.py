@@ -35,6 +35,7 @@ CauseCode: TypeAlias = Literal[
     "multiple-mismatch",
     "no-feasible-node",
     "insufficient-capacity",
+    "resource-not-offered",
     "never-fits",
     "waiting-for-preemption",
     "waiting-for-retry",
@@ -157,6 +158,8 @@ ActionCode: TypeAlias = Literal[
     "move-pod",
     "place-nodes",
     "add-nodes",
+    "start-publisher",
+    "other-resource",
     "pair",
 ]
 """What helps."""

@@ -238,7 +238,7 @@ def test_a_member_that_no_node_takes_is_named_though_others_find_a_place() -> No
     drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n1", cpu=4)
     drawing = drawing.with_gang("job", 2, 1, minimum=3).with_pod("job-2", gang="job", cpu=16)
     report = why_of(drawing)
-    message = "no node fits default/job-2 (16 CPU): insufficient CPU (2 nodes)."
+    message = "no node fits default/job-2 (16 CPU): 20 CPU are free, at most 12 on a node; insufficient CPU (2 nodes)."
     assert report.cause == Cause("no-feasible-node", message, ("default/job-2",))
     assert report.funnel == Funnel(2, (("insufficient CPU", 2),), 0, (("with 16 CPU free", 0),), "default/job-2")
 

@@ -38,6 +38,7 @@ _NEVER: frozenset[CauseCode] = frozenset(
         "unknown-layer",
         "invalid-request",
         "multiple-mismatch",
+        "resource-not-offered",
         "never-fits",
     }
 )

@@ -1,19 +1,20 @@
 """The cause of an attempt that fails: what is too small, or how many slots or nodes are missing."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct, structs
 
 from kubectl_koord.diagnosis import evidence, outside
-from kubectl_koord.diagnosis.obstacles import admission
+from kubectl_koord.diagnosis.obstacles import admission, room
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.prefilter import unknown_layer
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.attempts.surely import surely_placed
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.reasons.claims import ClaimReason
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.engine.reasons.prefilter import PodRefusal
 from kubectl_koord.engine.rules import rules, rules_of
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
@@ -24,6 +25,7 @@ from kubectl_koord.reports.jobs.pending import Cause, Lack, PlanFailure
 from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.answers import pending as sentences
+from kubectl_koord.wording.refusals import room as of_room
 from kubectl_koord.wording.refusals.claims import not_allocated
 from kubectl_koord.wording.refusals.nodes import obstacles
 from kubectl_koord.wording.refusals.prefilter import lacking
@@ -55,6 +57,7 @@ def why_not(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
         _refused(first)
         or _plan_failure(simulation, first)
         or _claims_unallocated(simulation, first)
+        or _unoffered(simulation, first)
         or _without_room(simulation, first)
     )
 
@@ -105,6 +108,21 @@ def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
     if first.aborted:
         return about_pods("claims-unallocated", sentences.given_up(first.trigger.key, first.aborted), claiming)
     return about_pods("claims-unallocated", not_allocated(lost, len(simulation.view.names())), claiming)
+
+
+def _unoffered(simulation: Simulation, first: Attempt) -> Cause | None:
+    """Return which resource no node offers, None where some node offers all that is requested."""
+    found = room.unoffered(simulation, first)
+    if found is None:
+        return None
+    if found.unlisted:
+        message = of_room.not_listed(found.resource, found.unlisted, found.idle)
+    else:
+        message = of_room.not_offered(
+            found.resource, found.with_none, found.listed, found.labelled, found.idle, found.similar
+        )
+    asking = [pod for pod in simulation.subject.pending if found.resource in dict(pod.requirements.requests)]
+    return about_pods("resource-not-offered", message, tuple(asking))
 
 
 def _without_room(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
@@ -199,9 +217,10 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
 
 def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) -> Cause:
     pods = simulation.subject.pending
-    message = sentences.too_few_slots(
-        len(pods), simulation.must_gather, best, raw, excluded=evidence.other_than_room(first)
-    )
+    apart = room.exclusions(simulation, first)
+    excluded = () if apart else evidence.other_than_room(first)
+    why = _apart(apart) if raw else _scattered(first.trigger, first.rejections)
+    message = sentences.too_few_slots(len(pods), simulation.must_gather, best, raw, excluded, why)
     return about_pods("insufficient-slots", _beside_tree(message, simulation, first), pods)
 
 
@@ -219,16 +238,27 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
     each = _requested(subject.pending)
     placed = sum(len(pods) for pods in first.waiting.values())
     number = len(subject.pending)
+    why = _apart(room.exclusions(simulation, first))
     if isinstance(subject, GangSubject) and subject.group.is_satisfied():
-        return about_pods("insufficient-capacity", sentences.some_fit(placed, number, each), first.left)
+        return about_pods("insufficient-capacity", sentences.some_fit(placed, number, each, why), first.left)
     minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
-    return about_pods("insufficient-capacity", sentences.too_few_fit(placed, number, minimum, each), first.left)
+    return about_pods("insufficient-capacity", sentences.too_few_fit(placed, number, minimum, each, why), first.left)
+
+
+def _apart(refused: Sequence[Refused]) -> str:
+    return of_room.exclude_each_other(refused) if refused else ""
+
+
+def _scattered(pod: PendingPod, refused: Mapping[str, Reason]) -> str:
+    found = room.scattered(pod, refused)
+    return of_room.free_but_scattered(found.resource, found.free, found.most) if found is not None else ""
 
 
 def _no_node_fits(simulation: Simulation, first: Attempt, refused: PendingPod) -> Cause:
     name = "" if isinstance(simulation.subject, PodSubject) else refused.key
-    reasons = evidence.asked(simulation, refused, first).reasons
-    message = sentences.no_node_fits(name, refused.requirements.requests, reasons)
+    asked = evidence.asked(simulation, refused, first)
+    scattered = _scattered(refused, asked.refusals)
+    message = sentences.no_node_fits(name, refused.requirements.requests, asked.reasons, scattered)
     return Cause("no-feasible-node", message, (refused.key,))
 
 

@@ -110,7 +110,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
     is_one = len({frozenset((each.placement or {}).items()) for each in others}) <= 1
     placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" and is_one else None
     is_stuck = verdict == "no" or isinstance(cause, PlanFailure)
-    ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief else ways_out.Found(())
+    steps = next_steps.for_cause(simulation, cause) if cause is not None and is_stuck and not brief else ()
+    ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief and not steps else ways_out.Found(())
     if verdict == "yes" and cause is not None and not brief:
         ways = ways_out.Found(retry.steps(simulation))
     return report_of(
@@ -134,6 +135,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
         alternatives=others,
         also_wrong=tuple(_also_wrong(simulation, cause, found.unevaluated)) if verdict == "no" else (),
         unblock=ways.ways,
+        next_steps=steps,
         no_way_out=ways.why_none,
         ways_not_tried=ways.not_tried,
     )

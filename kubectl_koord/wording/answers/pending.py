@@ -219,7 +219,7 @@ def indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
     return f"its {count(pods, 'pod')} cannot be split by {multiples(numbers)} (room for {room})."
 
 
-def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collection[Refused]) -> str:
+def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collection[Refused], why: str = "") -> str:
     """Return how many pods the best domain has room for.
 
     Args:
@@ -228,31 +228,41 @@ def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collecti
         best: the slots of the best one.
         raw: the slots of the best one before rounding to a podCountMultiple.
         excluded: why nodes are excluded for other reasons than want of room.
+        why: what room alone does not tell, such as that members exclude each other.
 
     """
     rounded = f" ({raw} without podCountMultiple)" if raw >= pods else ""
-    end = f"; excluded nodes: {lost_nodes(excluded)}." if excluded and layer else "."
+    end = f"; excluded nodes: {lost_nodes(excluded)}" if excluded and layer else ""
     its = "its pod" if pods == 1 else f"its {pods} pods" if raw else f"even one of its {pods} pods"
-    if not layer:
-        return f"the cluster has room for {best} of {its}{rounded}." if raw else f"the cluster has no room for {its}."
+    if not layer and raw:
+        return f"the cluster has room for {best} of {its}{rounded}{_because(why)}."
     best_has = f"; the best has {best}{rounded}" if raw else ""
-    return f"no {layer_noun(layer)} has room for {its}{best_has}{end}"
+    where = f"no {layer_noun(layer)} has" if layer else "the cluster has no"
+    return f"{where} room for {its}{best_has}{_because(why)}{end}."
 
 
-def no_node_fits(pod: str, each: Resources, refused: Iterable[Refused]) -> str:
-    """Return why no node fits a pod; `pod` is empty where the answer is about this pod alone."""
-    return f"no node fits {pod or 'it'} ({requests(each)}): {lost_nodes(refused)}."
+def no_node_fits(pod: str, each: Resources, refused: Iterable[Refused], scattered: str = "") -> str:
+    """Return why no node fits a pod; `pod` is empty where the answer is about this pod alone.
+
+    scattered: that enough is free, and where, empty where that is not so.
+    """
+    but = f"{scattered}; " if scattered else ""
+    return f"no node fits {pod or 'it'} ({requests(each)}): {but}{lost_nodes(refused)}."
 
 
-def some_fit(placed: int, pods: int, each: Sequence[Resources]) -> str:
-    """Return how many fit of the pods that are bound one by one."""
-    return f"{placed} of its {pods} pending pods {_fit(placed)} ({requests_of_each(each)} each)."
+def some_fit(placed: int, pods: int, each: Sequence[Resources], why: str = "") -> str:
+    """Return how many fit of the pods that are bound one by one, and why not more, where room alone does not tell."""
+    return f"{placed} of its {pods} pending pods {_fit(placed)} ({requests_of_each(each)} each){_because(why)}."
 
 
-def too_few_fit(placed: int, pods: int, minimum: int, each: Sequence[Resources]) -> str:
-    """Return how many fit of the pods of which a minimum must be bound together."""
+def too_few_fit(placed: int, pods: int, minimum: int, each: Sequence[Resources], why: str = "") -> str:
+    """Return how many fit of the pods of which a minimum must be bound together, and why not more, likewise."""
     fit = f"{_fit(placed)} at the same time, {minimum} must"
-    return f"only {placed} of its {pods} pods {fit} ({requests_of_each(each)} each)."
+    return f"only {placed} of its {pods} pods {fit} ({requests_of_each(each)} each){_because(why)}."
+
+
+def _because(why: str) -> str:
+    return f": {why}" if why else ""
 
 
 def _fit(pods: int) -> str:

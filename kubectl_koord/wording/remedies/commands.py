@@ -81,6 +81,11 @@ def create_pod_group(key: str, minimum: int, groups: Sequence[str]) -> str:
     return f"printf '{manifest}' | kubectl apply -f -" if harmless else ""
 
 
+def pods_on(node: str) -> str:
+    """Return what shows the pods of a node."""
+    return paste("kubectl", "get", "pods", "-A", "-o", "wide", "--field-selector", f"spec.nodeName={node}")
+
+
 def see_finalizers(pod: str) -> str:
     """Return what shows the finalizers of a pod."""
     return f"{paste('kubectl', 'get', 'pod', *_named(pod))} -o jsonpath='{_FINALIZERS}'"

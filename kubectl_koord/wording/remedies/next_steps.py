@@ -22,6 +22,7 @@ SET_MATCH_POLICY = "Set match policy waiting-and-running, so that bound pods cou
 START_TOPOLOGY_MANAGER = f"Start koord-scheduler with {TREE_MANAGER}=true"
 SET_TOPOLOGY_AWARE = "Set awareNetworkTopology: true in the CoschedulingArgs and restart koord-scheduler"
 _MOST_NAMED = 4
+DEVICE_PLUGIN, KOORDLET = "the device plugin", "koordlet"
 FIX_LAYERS = "Fix parentTopologyLayer: every entry must be on one chain from NodeTopologyLayer to the top"
 
 
@@ -100,6 +101,16 @@ def name_topology(others: Sequence[str]) -> str:
     if others:
         return f"Recreate {listed(others)} with the name default"
     return "Create a ClusterNetworkTopology named default"
+
+
+def request_instead(name: str, resource: str, owners: Sequence[str]) -> str:
+    """Return which resource to request in place of another one."""
+    return f"Request {name} in place of {resource} in {template_of(owners)}, if that was meant"
+
+
+def see_publisher(what: str, node: str) -> str:
+    """Return that somebody must look why the pod that publishes devices does not, on the first of the nodes."""
+    return f"Check why {what} does not publish them on {node}: whether its pod is there, and what it logs"
 
 
 def use_layer(layer: str, owners: Sequence[str] | None, *, is_closest: bool) -> str:
