@@ -18,7 +18,8 @@ class Result(msgspec.Struct, frozen=True):
     """How one answer compares: its grade, and for wrong ones the fields that differ.
 
     `agree`, `unknown` or `wrong`; `explained` where it is wrong and the list of known results gives a reason
-    for just this case. `full`: the verdict, placement, slots and victims are all there, and right.
+    for just this case. `full`: the verdict, placement, slots and victims are all there, and right. Which
+    nodes one takes that is placed is not compared where it is said to be open.
     """
 
     case: str
@@ -57,7 +58,8 @@ def judge_version(case: Case, recorded: str) -> Result:
     if not is_known and not alternatives:
         grade = "unknown"
     shown = not theirs["slots"] or "slots" in theirs["unstable"] or nearest["slots"] is not None
-    full = grade == "agree" and is_known and shown
+    placed = nearest["planned"] or not nearest["placed"] or because.desired_offer_slot is None
+    full = grade == "agree" and is_known and shown and placed
     report = {"verdicts": [because.verdict, plan.verdict], "outcomes": ours}
     differs = tuple(fields) if grade == "wrong" else ()
     return Result(case.name, case.family, version, grade, full, alternatives, differs, report, theirs)
@@ -108,7 +110,7 @@ def _outcome(reason: Any, plan: Any, *, planned: bool) -> Json:  # noqa: ANN401
         "preemption": plan.verdict,
         "cause": reason.cause and reason.cause.code,
         "reason": plan.reason,
-        "planned": planned,
+        "planned": planned and (reason.verdict != "yes" or reason.placement is not None),
         "placed": reason.verdict == "yes" or (reason.verdict == "unknown" and reason.placement is not None),
         "runs": plan.verdict == "yes",
         "victims": rounds[0] if rounds else {},

@@ -5,6 +5,7 @@ equal priority the one that was queued earlier does, and when that was is in no 
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from heapq import nlargest
 from itertools import islice, takewhile
 from typing import TypeAlias
 
@@ -414,8 +415,8 @@ def may_fit_wherever(subject: Subject, ahead: JobsAhead, prepared: Iterable[Prep
 def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples: Mapping[str, int]) -> bool:
     """Tell whether a subject is surely placed, whatever nodes the undetermined pods ahead of it take.
 
-    It is when they are too few to take, from every domain that has room, the slots that this one can
-    spare. No is no proof of the contrary.
+    It is when they are too few to take, from every domain that has room, the slots that this one can spare. No is no
+    proof of the contrary. None of them takes more slots than its requests are worth, nor those of more than one node.
 
     Args:
         subject: what is tried after the jobs ahead, and may fit wherever these go.
@@ -428,11 +429,13 @@ def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples:
     prepared = first.prepared
     if first.placement is None or not prepared.counts_only_room:
         return False
-    most = max(_slots_taken_by(pod, pods[0]) for pod in ahead.undetermined)
+    taken = [_slots_taken_by(pod, pods[0]) for pod in ahead.undetermined]
     plan = first.plan
     if plan is None:
-        offered = total(offer_slots(ahead.fixed.view, ahead.fixed.view.names(), in_index_order(pods), first.prepared))
-        return offered - _wanted_at_once(subject) >= most * len(ahead.undetermined)
+        offer = offer_slots(ahead.fixed.view, ahead.fixed.view.names(), in_index_order(pods), first.prepared)
+        largest = nlargest(len(taken), offer.counts.by_name.values())
+        return total(offer) - _wanted_at_once(subject) >= min(sum(taken), sum(largest))
+    most = max(taken)
     top = plan.tree.domains[plan.start[0]].layer
     below = takewhile(lambda layer: layer != top, reversed(plan.tree.layers))
     for layer in (*below, top):

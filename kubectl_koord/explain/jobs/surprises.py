@@ -102,8 +102,11 @@ def of_unasked_equals(found: Equals) -> Iterator[Notice]:
 
 
 def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
-    """Yield which jobs want the place that the subject would have, or what becomes free for it."""
-    if first.placement is None:
-        before = [other.key for other in contention.higher_priority_jobs(simulation)]
-        if before:
-            yield Notice("contended", sentences.goes_first(before))
+    """Yield which jobs may take what becomes free for a subject that finds no place, but for those told of already."""
+    if first.placement is not None:
+        return
+    left = contention.left_by_jobs_ahead(simulation) if simulation.has_topology else None
+    told = {*contention.jobs_ahead(simulation).unasked, *(left.names if left is not None else ())}
+    before = [other.key for other in contention.higher_priority_jobs(simulation) if other.key not in told]
+    if before:
+        yield Notice("contended", sentences.goes_first(before))

@@ -47,6 +47,7 @@ class Decided(Struct, frozen=True, dict=True):
     `on_memory` is whether it depends on what the scheduler remembers, `behind` what jobs that go first leave where that
     is too little, `is_unseen` whether there may be such jobs that could not be read. `equals` are those of equal
     priority that may as well go first: who takes something, where that changes what is shown or may, and who may.
+    `is_open` is whether not all that the others leave is followed: the nodes of one that is placed are not known then.
     """
 
     verdict: Verdict
@@ -57,6 +58,7 @@ class Decided(Struct, frozen=True, dict=True):
     behind: LeftByJobsAhead | None = None
     is_unseen: bool = False
     equals: Equals = NO_EQUALS
+    is_open: bool = False
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -146,7 +148,8 @@ def _placed(
         return Decided("unknown", Cause("not-readable", depends_on(of_scheduler)), cases, unevaluated)
     is_order_told = left is not None and bool(left.equals) and (not left.is_known or len(alternatives_of(cases)) > 1)
     told = structs.replace(equals, taking=equals.taking if is_order_told else ())
-    return Decided("yes", retry.waits(simulation), cases, unevaluated, equals=told)
+    is_open = left is not None and not left.is_known
+    return Decided("yes", retry.waits(simulation), cases, unevaluated, equals=told, is_open=is_open)
 
 
 def depends_on_memory(group: GangGroup, snapshot: Snapshot) -> bool:

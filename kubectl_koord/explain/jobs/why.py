@@ -106,8 +106,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
     if found.is_unseen:
         return report_of(seen, warnings, verdict=verdict, cause=cause, attempts=attempts, brief=brief)
     likeliest = outcomes[0]
-    others = alternatives_of(found.cases)
-    is_one = len({frozenset((each.placement or {}).items()) for each in others}) <= 1
+    others = alternatives_of(found.cases) if not found.is_open else ()
+    is_one = not found.is_open and len({frozenset((each.placement or {}).items()) for each in others}) <= 1
     placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" and is_one else None
     is_stuck = verdict == "no" or isinstance(cause, PlanFailure)
     steps = next_steps.for_cause(simulation, cause) if cause is not None and is_stuck and not brief else ()

@@ -63,7 +63,7 @@ def same_place(jobs: Sequence[str]) -> str:
 def shown_before(jobs: Sequence[str]) -> str:
     """Return that what is shown is as where jobs of the same priority are tried later."""
     has, it = ("has", "it") if len(jobs) == 1 else ("have", "them")
-    return f"{listed(jobs)} {has} the same priority: slots and nodes are shown as where this one is tried before {it}."
+    return f"{listed(jobs)} {has} the same priority: what is shown is as where this one is tried before {it}."
 
 
 def place_taken(jobs: Sequence[str], *, certain: bool) -> str:

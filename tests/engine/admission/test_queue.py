@@ -198,6 +198,18 @@ def test_a_job_fits_wherever_a_pod_ahead_goes_where_a_slot_can_be_spared(
     assert fits_wherever(subject, ahead, attempt(job, view, subject.pending[0]), {}) is fits
 
 
+@pytest.mark.parametrize(("nodes", "cpu", "fits"), [("n1 n2", 8, True), ("n1 n2:4", 8, False), ("n1 n2:6", 1, True)])
+def test_a_pod_ahead_takes_no_more_slots_than_its_requests_are_worth_and_one_node_has(
+    nodes: str, cpu: int, *, fits: bool
+) -> None:
+    drawing = cluster(f"s0: b0[{nodes}]").with_gang("job", 4, 2).with_pod("high", cpu=cpu)
+    view, subject = of(drawing), drawing.subject("job")
+    now = After(view, ())
+    ahead = JobsAhead(("default/high",), (now,), drawing.subject("high").pending, now)
+    (job,) = jobs(subject, drawing, rules("1.8"), build(drawing.topologies, drawing.nodes))
+    assert fits_wherever(subject, ahead, attempt(job, view, subject.pending[0]), {}) is fits
+
+
 @pytest.mark.parametrize(
     ("drawing", "may"),
     [
