@@ -16,7 +16,8 @@ class Node(Struct, frozen=True, gc=False):
     `unevaluated` holds settings that decide about pods and are not evaluated, such as a NUMA policy.
     `metric` is None where nothing was measured, `devices` where there is no Device object, `numa` where nothing is
     known of its CPUs and NUMA zones; `volume_limits` holds attachable volumes by CSI driver, `attached` the drivers and
-    handles of volumes that are; `none_of` names the resources that it reports, and has nothing of.
+    handles of volumes that are; `none_of` names the resources that it reports, and has nothing of; `lost` is how many
+    cards of its capacity are not allocatable, by resource.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Node(Struct, frozen=True, gc=False):
     devices: NodeDevices | None = None
     numa: NodeNUMA | None = None
     none_of: tuple[str, ...] = ()
+    lost: Resources = ()
 
 
 class PodGroup(Struct, frozen=True, gc=False):

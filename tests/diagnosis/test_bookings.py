@@ -3,8 +3,10 @@
 import pytest
 from msgspec import structs
 
+from kubectl_koord.diagnosis.obstacles.bookings import lost, of_nodes
 from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA
+from kubectl_koord.model.plugins import Plugins
 from tests.build import Drawing, card, cluster, cpus, devices, holding, why_of
 
 CODES = {"doubly-booked", "cpus-forgotten"}
@@ -65,3 +67,58 @@ def test_that_cpus_may_be_forgotten_is_told_where_they_decide(version: str, code
     assert told(enough) == []
     assert told(BOUND.with_running("a", "n1", 1).version(version)) == []
     assert told(NODE.but(running=drawing.running).with_pod("p", cpu=8).version(version)) == []
+
+
+GPU_ONE = (("nvidia.com/gpu", 1),)
+OFFERING = GPUS.change("n1", allocatable=(*cpus(8, nvidia_gpu=2), ("pods", 110)))
+
+
+def not_booked(drawing: Drawing) -> list[str]:
+    return [one.message for one in why_of(drawing, "pod/p").warnings if one.code == "device-not-booked"]
+
+
+def test_a_pod_with_a_card_that_the_scheduler_does_not_know_to_be_taken_is_named() -> None:
+    drawing = OFFERING.with_running("jup", "n1", requests=GPU_ONE).with_pod("p", requests=(("nvidia.com/gpu", 2),))
+    end = "no annotation says which: DeviceShare takes these cards for free, and may give them to another pod as well."
+    assert not_booked(drawing) == [f"default/jup holds 1 GPU on n1, and {end}"]
+    many = drawing
+    for number in range(4):
+        many = many.with_running(f"k{number}", "n1", requests=GPU_ONE)
+    first = "; ".join(f"default/{name} holds 1 GPU on n1" for name in ("jup", "k0", "k1"))
+    assert not_booked(many) == [f"{first} (and 2 more pods), and {end}"]
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        OFFERING.with_running("jup", "n1", requests=GPU_ONE, allocations=holding(0)),
+        OFFERING.with_running("jup", "n1", requests=(("nvidia.com/gpu", 1), ("koordinator.sh/gpu-core", 7))),
+        OFFERING.with_running("jup", "n1", 4),
+        OFFERING.change("n1", devices=None).with_running("jup", "n1", requests=GPU_ONE),
+        OFFERING.change("n1", devices=devices()).with_running("jup", "n1", requests=GPU_ONE),
+        OFFERING.configured(plugins=Plugins(off=(("DeviceShare", ("reserve",)),))).with_running(
+            "jup", "n1", requests=GPU_ONE
+        ),
+    ],
+    ids=["booked", "invalid", "no card", "no Device", "empty Device", "plugin off"],
+)
+def test_a_pod_whose_cards_are_booked_or_count_for_nobody_is_not(drawing: Drawing) -> None:
+    assert list(of_nodes(drawing, {"n1"})) == []
+
+
+def test_what_is_wrong_with_the_books_of_some_nodes_is_told_of_these() -> None:
+    drawing = OFFERING.with_running("jup", "n1", requests=GPU_ONE)
+    drawing = drawing.with_running("a", "n1", allocations=holding(0)).with_running("b", "n1", allocations=holding(0))
+    assert [one.code for one in of_nodes(drawing, {"n1"})] == ["device-not-booked", "doubly-booked"]
+    assert list(of_nodes(drawing, {"n2"})) == []
+
+
+def test_nodes_that_offer_fewer_cards_than_they_have_are_named_with_how_many() -> None:
+    drawing = OFFERING.change("n1", lost=(("nvidia.com/gpu", 6),))
+    assert [one.message for one in lost(drawing, ["n1"])] == [
+        "n1 offers 2 of 8 nvidia.com/gpu: the device plugin calls the others unhealthy, or has not registered them."
+    ]
+    assert list(lost(OFFERING, ["n1"])) == []
+    four = cluster("s0: b0[n1 n2 n3 n4]").change("n1", "n2", "n3", "n4", lost=(("nvidia.com/gpu", 8),))
+    named = "n1 offers 0 of 8 nvidia.com/gpu; n2 offers 0 of 8 nvidia.com/gpu; n3 offers 0 of 8 nvidia.com/gpu"
+    assert next(lost(four, sorted(four.nodes))).message.startswith(f"{named} (and 1 more node): ")

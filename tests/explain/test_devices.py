@@ -6,7 +6,10 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.explain.capacity.devices import devices, domain_names
+from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.explain.place.report import node_report
 from kubectl_koord.model.hardware.devices import Device, DevicePlace, NodeDevices
+from kubectl_koord.render.show import text
 from kubectl_koord.reports.capacity.devices import (
     Card,
     DeviceRoom,
@@ -17,8 +20,9 @@ from kubectl_koord.reports.capacity.devices import (
     UnlistedCard,
 )
 from kubectl_koord.reports.common import DomainName
-from tests.build import BLOCK, ROOT, SPINE, Drawing, card, cluster, holding, nic
+from tests.build import BLOCK, ROOT, SPINE, Drawing, card, cluster, cpus, holding, nic
 from tests.build import devices as listing
+from tests.render.samples import PIPE
 
 GIB = 1 << 30
 WHOLE = {"koordinator.sh/gpu-core": 100, "koordinator.sh/gpu-memory": 16 * GIB, "koordinator.sh/gpu-memory-ratio": 100}
@@ -265,3 +269,26 @@ def test_what_a_file_does_not_hold_is_absent_with_a_warning() -> None:
     assert report.verdict == "yes"
     assert card_of(report, "n1").free == NONE
     assert [notice.code for notice in report.warnings] == ["kind-not-in-input"]
+
+
+def test_cards_that_pods_have_without_an_annotation_are_counted_and_told() -> None:
+    drawn = two_blocks().change("n3", allocatable=(*cpus(8, nvidia_gpu=4), ("pods", 110)))
+    drawn = drawn.with_running("jup", on="n3", requests=(("nvidia.com/gpu", 1),))
+    report = devices(drawn)
+    assert (report.devices[0].free, report.devices[0].unbooked) == (7, 100)
+    assert [one.code for one in report.warnings] == ["device-not-booked"]
+    assert [one.unbooked for one in devices(drawn, ["n1"]).devices] == [0]
+    page = text(report, style=PIPE)
+    assert page.startswith(
+        "6 of 12 GPU are free on 3 nodes, and 1 more is held by pods, though the scheduler takes all for free.\n"
+    )
+    assert (
+        "Devices: 3 of 4 GPU are whole and free, and 1 more is held by pods, though the scheduler takes all for"
+        in text(node_report(drawn, "n3"), style=PIPE)
+    )
+
+
+def test_a_node_that_has_lost_cards_is_told_where_it_is_shown() -> None:
+    drawn = two_blocks().change("n3", lost=(("nvidia.com/gpu", 2),))
+    for report in (devices(drawn), node_report(drawn, "n3"), topo(drawn)):
+        assert [one.code for one in report.warnings if one.code == "cards-lost"] == ["cards-lost"]

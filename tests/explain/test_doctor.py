@@ -31,6 +31,7 @@ from tests.build import (
     cpus,
     devices,
     having,
+    holding,
     pending,
     rules,
 )
@@ -385,6 +386,43 @@ CASES: dict[str, tuple[Change, str, str, Change]] = {
     ),
     "device-empty": (gpus("n1", 0), "error", "Node/n1", gpus("n1", 8)),
     "device-missing": (gpus("n1"), "warning", "Node/n1", gpus("n1", 8)),
+    "device-not-booked": (
+        lambda drawn: gpus("n1", 2)(drawn).with_running("low", on="n1", requests=cpus(1, nvidia_gpu=1)),
+        "warning",
+        "Pod/default/low",
+        lambda drawn: gpus("n1", 2)(drawn).with_running(
+            "low", on="n1", requests=cpus(1, nvidia_gpu=1), allocations=holding(0)
+        ),
+    ),
+    "doubly-booked": (
+        lambda drawn: (
+            gpus("n1", 2)(drawn)
+            .with_running("a", on="n1", allocations=holding(0))
+            .with_running("b", on="n1", allocations=holding(0))
+        ),
+        "error",
+        "Pod/default/a and 1 more",
+        lambda drawn: (
+            gpus("n1", 2)(drawn)
+            .with_running("a", on="n1", allocations=holding(0))
+            .with_running("b", on="n1", allocations=holding(1))
+        ),
+    ),
+    "cards-lost": (
+        lambda drawn: gpus("n1", 8)(drawn).change("n1", lost=(("nvidia.com/gpu", 2),)),
+        "warning",
+        "Node/n1",
+        gpus("n1", 8),
+    ),
+    "resource-not-offered": (
+        both(
+            labelled("n1", **{"nvidia.com__gpu.present": "true"}),
+            lambda drawn: drawn.change("n1", devices=devices(card())),
+        ),
+        "error",
+        "Node/n1",
+        both(gpus("n1", 1), labelled("n1", **{"nvidia.com__gpu.present": "true"})),
+    ),
     "device-unhealthy": (gpus("n1", 1, healthy=False), "warning", "Node/n1", gpus("n1", 1)),
     "numa-policy-unknown": (
         lambda drawn: drawn.change("n1", numa=NodeNUMA(policy="Unknown", unknown_policy="None")),
@@ -573,7 +611,7 @@ RIGHT: dict[str, Change] = {
     "arguments": arguments(controllerWorkers="4", defaultTimeout="60s", defaultMatchPolicy="only-waiting"),
     "a Device with cards": both(
         labelled("n1", **{"nvidia.com__gpu.present": "true"}),
-        lambda drawn: drawn.change("n1", devices=devices(card())),
+        lambda drawn: drawn.change("n1", allocatable=cpus(8, nvidia_gpu=1), devices=devices(card())),
     ),
     "no cards and no Device": labelled("n1", **{"nvidia.com__gpu.present": "false"}),
 }

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kubectl_koord.diagnosis.doctor.finding import found, was_read
+from kubectl_koord.diagnosis.obstacles import bookings
 from kubectl_koord.engine.fit.load_aware import estimate
 from kubectl_koord.model.accelerators import GPU as GPU_FAMILY
 from kubectl_koord.model.accelerators import of_node
@@ -12,6 +13,7 @@ from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation.doctor import Finding
+from kubectl_koord.wording import bookings as words
 from kubectl_koord.wording.doctor import devices as sentences
 
 _PRESENT = ("nvidia.com/gpu.present", "true")
@@ -21,9 +23,37 @@ def of_devices(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield what is wrong with the devices and settings of nodes."""
     if was_read(snapshot, "Device") and was_read(snapshot, "Node"):
         yield from _gpus(snapshot)
+        yield from _books(snapshot)
+    if was_read(snapshot, "Node"):
+        yield from _offered(snapshot)
     yield from _numa_policies(snapshot)
     yield from _used_by_system(snapshot)
     yield from _never_below(snapshot)
+
+
+def _books(snapshot: Snapshot) -> Iterator[Finding]:
+    """Yield which devices pods have that the scheduler takes for free, and which several pods have."""
+    unknown = bookings.not_booked(snapshot)
+    if unknown:
+        yield found("device-not-booked", "warning", "Pod", [one.pod for one in unknown], words.not_booked(unknown))
+    twice = [*bookings.devices_held_twice(snapshot)]
+    if twice:
+        names = sorted({pod for one in twice for pod in one.pods})
+        yield found("doubly-booked", "error", "Pod", names, words.doubly_booked(twice))
+
+
+def _offered(snapshot: Snapshot) -> Iterator[Finding]:
+    """Yield which nodes offer fewer cards than they have, or none though a label says that there are some."""
+    fewer = [node for node in snapshot.nodes.values() if node.lost]
+    if fewer:
+        yield found("cards-lost", "warning", "Node", [node.name for node in fewer], words.cards_lost(fewer))
+    none = [
+        node.name
+        for node in snapshot.nodes.values()
+        if _PRESENT in node.labels and not node.lost and not of_node(dict(node.allocatable)).get(GPU_FAMILY, 0)
+    ]
+    if none:
+        yield found("resource-not-offered", "error", "Node", none, sentences.not_offered("=".join(_PRESENT), none))
 
 
 def _numa_policies(snapshot: Snapshot) -> Iterator[Finding]:

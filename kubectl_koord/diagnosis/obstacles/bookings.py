@@ -1,11 +1,12 @@
 """What surprises about booked CPUs and devices: those that two pods have at once, and those that are forgotten."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
 from kubectl_koord.diagnosis.coverage import is_device
+from kubectl_koord.diagnosis.obstacles.cards import unbooked
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import Subject
@@ -28,11 +29,38 @@ def notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Iterator[Not
     """Yield what is booked twice of what the subject's pods ask for, and whether what may be forgotten decides."""
     subject, snapshot = simulation.subject, simulation.snapshot
     found = [*_cpus_held_twice(snapshot)] if _wants_cpus(subject, snapshot) else []
-    found += _devices_held_twice(snapshot) if _wants_devices(subject) else []
+    found += devices_held_twice(snapshot) if _wants_devices(subject) else []
     if found:
         yield Notice("doubly-booked", words.doubly_booked(found))
+    unknown = not_booked(snapshot) if _wants_devices(subject) else ()
+    if unknown:
+        yield Notice("device-not-booked", words.not_booked(unknown))
     if _decides_what_is_forgotten(simulation, outcomes):
         yield Notice("cpus-forgotten", words.CPUS_FORGOTTEN)
+
+
+def of_nodes(snapshot: Snapshot, names: Collection[str]) -> Iterator[Notice]:
+    """Yield what is wrong with the books of the devices of some nodes: pods that they lack, devices held twice."""
+    unknown = [one for one in not_booked(snapshot) if one.node in names]
+    if unknown:
+        yield Notice("device-not-booked", words.not_booked(unknown))
+    twice = [one for one in devices_held_twice(snapshot) if one.node in names]
+    if twice:
+        yield Notice("doubly-booked", words.doubly_booked(twice))
+
+
+def lost(snapshot: Snapshot, names: Iterable[str]) -> Iterator[Notice]:
+    """Yield which of these nodes offer fewer cards than they have."""
+    found = [snapshot.nodes[name] for name in names if snapshot.nodes[name].lost]
+    if found:
+        yield Notice("cards-lost", words.cards_lost(found))
+
+
+@memoised
+def not_booked(snapshot: Snapshot) -> tuple[words.Unbooked, ...]:
+    """Return the pods that have devices which the scheduler does not know to be taken, by node."""
+    names = sorted(snapshot.running.keys() & snapshot.nodes.keys())
+    return tuple(one for name in names for one in unbooked(snapshot, name))
 
 
 def _wants_cpus(subject: Subject, snapshot: Snapshot) -> bool:
@@ -79,7 +107,8 @@ def _cpus_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
         yield from (words.HeldTwice(node, "cpu", tuple(cpus), names) for names, cpus in shared.items())
 
 
-def _devices_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
+def devices_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
+    """Yield the devices of which several pods together have more than there is."""
     for node in _nodes_that_share(snapshot):
         holders: dict[tuple[str, int], list[RunningPod]] = {}
         for pod in snapshot.running[node]:

@@ -1,5 +1,6 @@
 """The single devices of nodes: what is free of each as the scheduler's books say, and who has the rest."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
@@ -8,12 +9,14 @@ from msgspec import Struct
 
 from kubectl_koord.engine.fit.device_share.amounts import Amounts, is_zero, minus, plus
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, books_of
+from kubectl_koord.engine.fit.device_share.request import MEMORY, PodDeviceRequest, request_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.devices import TYPES, Device
 from kubectl_koord.model.pods import ReservedRoom
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.capacity.devices import Card, DeviceRoom, Holder, TypeTotal, UnlistedCard
+from kubectl_koord.wording.bookings import Unbooked
 
 _WHOLE = 100
 _Key: TypeAlias = tuple[str, int]
@@ -22,7 +25,8 @@ _Key: TypeAlias = tuple[str, int]
 class Counted(Struct, frozen=True):
     """The devices of one type on a node: how many, how many of them are unhealthy, whole and free, free in part.
 
-    `shares` are the free parts together, in hundredths; `usable` is whether the node takes pods.
+    `shares` are the free parts together, in hundredths; `usable` is whether the node takes pods; `unbooked` what pods
+    have of them that the scheduler has nothing booked for, in hundredths.
     """
 
     cards: int
@@ -31,6 +35,24 @@ class Counted(Struct, frozen=True):
     shared: int
     shares: int
     usable: bool
+    unbooked: int = 0
+
+
+def unbooked(snapshot: Snapshot, name: str) -> Iterator[Unbooked]:
+    """Yield the pods of a node that have devices which the scheduler does not know to be taken.
+
+    DeviceShare counts what the annotation device-allocated says, whatever a pod requests. Pods of a profile without
+    the plugin are no such pods.
+    """
+    node = snapshot.nodes[name]
+    if node.devices is None or snapshot.config.plugins.lacks("DeviceShare"):
+        return
+    for pod in snapshot.running.get(name, ()):
+        request = request_of(pod.requirements)
+        booked = {one.type for one in pod.allocations.devices}
+        for kind, amounts in request.amounts if isinstance(request, PodDeviceRequest) else ():
+            if kind not in booked and node.devices.layout.of_type(kind):
+                yield Unbooked(pod.key, name, kind, max(amount for resource, amount in amounts if resource != MEMORY))
 
 
 def are_books_seen(snapshot: Snapshot) -> bool:
@@ -47,7 +69,13 @@ def counted(view: View, name: str) -> Mapping[str, Counted]:
     books = state.booked(books_of)
     devices = node.devices.layout.devices
     usable = node.ready and not node.unschedulable
-    return {kind: _counted(books, node.devices.layout.of_type(kind), usable=usable) for kind in types_of(devices)}
+    held = Counter[str]()
+    for one in unbooked(view.snapshot, name):
+        held[one.type] += one.amount
+    return {
+        kind: _counted(books, node.devices.layout.of_type(kind), usable=usable, unbooked=held[kind])
+        for kind in types_of(devices)
+    }
 
 
 def types_of(devices: Iterable[Device]) -> tuple[str, ...]:
@@ -60,7 +88,7 @@ def _rank(kind: str) -> tuple[int, str]:
     return (TYPES.index(kind) if kind in TYPES else len(TYPES), kind)
 
 
-def _counted(books: DeviceBooks, devices: Collection[Device], *, usable: bool) -> Counted:
+def _counted(books: DeviceBooks, devices: Collection[Device], *, usable: bool, unbooked: int) -> Counted:
     shares = [_least(dict(device.resources), books.free(device)) for device in devices]
     parts = [share for share in shares if 0 < share < _WHOLE]
     return Counted(
@@ -70,6 +98,7 @@ def _counted(books: DeviceBooks, devices: Collection[Device], *, usable: bool) -
         shared=len(parts),
         shares=sum(parts),
         usable=usable,
+        unbooked=unbooked,
     )
 
 
@@ -99,6 +128,7 @@ def _total(kind: str, nodes: list[Counted], largest: int, *, seen: bool) -> Type
         withheld=sum(node.whole for node in nodes if not node.usable) if seen else None,
         shared=sum(node.shared for node in usable) if seen else None,
         shares=sum(node.shares for node in usable) if seen else None,
+        unbooked=sum(node.unbooked for node in nodes),
         room=tuple(DeviceRoom(size, sum(node.whole // size for node in usable)) for size in _sizes(largest))
         if seen
         else (),

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubectl_koord.diagnosis import coverage, visibility
-from kubectl_koord.diagnosis.obstacles import cards
+from kubectl_koord.diagnosis.obstacles import bookings, cards
 from kubectl_koord.diagnosis.obstacles.cards import Counted
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.engine.view import View, of
@@ -44,6 +44,7 @@ def devices(snapshot: Snapshot, names: Collection[str] = (), domain: str = "") -
     counted = {name: cards.counted(view, name) for name in nodes}
     sizes = _sizes(counted)
     seen = cards.are_books_seen(snapshot)
+    warnings = (*warnings, *bookings.of_nodes(snapshot, nodes), *bookings.lost(snapshot, nodes))
     rows = tuple(_rows(snapshot, view, tree, nodes, names))
     return DevicesReport(
         verdict="yes",

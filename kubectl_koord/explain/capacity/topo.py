@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubectl_koord.diagnosis import contention, coverage, visibility
-from kubectl_koord.diagnosis.obstacles import cards
+from kubectl_koord.diagnosis.obstacles import bookings, cards
 from kubectl_koord.diagnosis.obstacles.admission import cause
 from kubectl_koord.diagnosis.quotas.headroom import headroom_of, limits_any
 from kubectl_koord.diagnosis.tree_status import stale_status
@@ -75,7 +75,7 @@ def topo(
         rows = (_domain_rows(tree, figures, outcome), _node_rows(tree, view, figures, outcome) if with_nodes else ())
         layers = tree.layers
         outside = tuple(OutsideNode(node.node, node.missing) for node in tree.outside)
-        warnings.extend(_problems(snapshot, tree))
+        warnings.extend((*_problems(snapshot, tree), *bookings.lost(snapshot, tree.leaf)))
     is_no_tree = isinstance(tree, NoTree) and not tree_unread
     verdict: Verdict = "no" if is_no_tree else ("unknown" if unread else "yes")
     return TopologyReport(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from kubectl_koord.diagnosis import coverage, migrations, not_ready, visibility
+from kubectl_koord.diagnosis.obstacles import bookings
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.explain.place import contents
 from kubectl_koord.explain.place.drain import drain
@@ -118,7 +119,12 @@ def _shared(snapshot: Snapshot, names: Sequence[str], domain: int | None) -> _Sh
     return _Shared(
         verdict="unknown" if unread else "yes",
         basis=basis,
-        warnings=(*migrations.notices(moving, snapshot), *warnings),
+        warnings=(
+            *migrations.notices(moving, snapshot),
+            *bookings.of_nodes(snapshot, names),
+            *bookings.lost(snapshot, names),
+            *warnings,
+        ),
         free=tuple(contents.free(cluster, names)),
         devices=contents.devices(cluster, names),
         running=contents.running(cluster, names),

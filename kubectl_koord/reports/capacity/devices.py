@@ -79,7 +79,8 @@ class TypeTotal(Struct, frozen=True, rename="camel"):
 
     `free` are those that are healthy and whole, on nodes that can be used; `withheld` the same on nodes that are
     cordoned or not ready. `shared` are those in use of which a share is free, `shares` what is free of them together,
-    in hundredths. All four are None where pods or Reservations could not be read; then there is no `room`.
+    in hundredths. All four are None where pods or Reservations could not be read; then there is no `room`. `unbooked`
+    is what running pods have of them by their requests, in hundredths, that the scheduler does not know to be taken.
     """
 
     type: str
@@ -90,6 +91,7 @@ class TypeTotal(Struct, frozen=True, rename="camel"):
     shared: int | None
     shares: int | None
     room: tuple[DeviceRoom, ...] = ()
+    unbooked: int = 0
 
 
 class DomainCards(Struct, frozen=True, rename="camel"):

@@ -24,6 +24,15 @@ def missing(nodes: Sequence[str]) -> str:
     )
 
 
+def not_offered(label: str, nodes: Sequence[str]) -> str:
+    """Return which nodes offer no GPU, though a label says that they have some."""
+    number = len(nodes)
+    return (
+        f"{count(number, 'node')} ({some(nodes)}) {verb(number, 'has', 'have')} the label {label}, and"
+        f" {verb(number, 'offers', 'offer')} no GPU: no pod that requests one fits there."
+    )
+
+
 def unhealthy(cards: int, nodes: Sequence[str]) -> str:
     """Return how many devices are not healthy, and where."""
     return f"{count(cards, 'device')} on {some(nodes)} {verb(cards, 'is', 'are')} not healthy."

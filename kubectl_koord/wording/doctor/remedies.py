@@ -49,6 +49,12 @@ _REMEDIES: Mapping[DoctorCode, str] = {
     "device-empty": "Look at the log of koordlet on the node: it could not load NVML or the driver.",
     "device-missing": "Look whether koordlet runs on the node, with the feature gate Accelerators.",
     "device-unhealthy": "Drain the node where it must be, and have the cards looked at.",
+    "device-not-booked": (
+        "Let koord-scheduler place pods that request devices, with DeviceShare enabled; restart these pods under it."
+    ),
+    "doubly-booked": "Recreate one of the pods, so that it gets others; see whether two schedulers bind pods there.",
+    "cards-lost": "Look at the log of the device plugin and at the cards (Xid errors); restart the plugin or the node.",
+    "resource-not-offered": "Look why no device plugin runs there: the taints and labels of its DaemonSet, the driver.",
     "numa-policy-unknown": (
         "Use BestEffort, Restricted or SingleNUMANode, or remove the label:"
         " kubectl label node NODE node.koordinator.sh/numa-topology-policy-"

@@ -44,6 +44,26 @@ def test_a_node() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("allocatable", "capacity", "lost"),
+    [
+        ({"cpu": "7", "nvidia.com/gpu": "6"}, {"cpu": "8", "nvidia.com/gpu": "8"}, (("nvidia.com/gpu", 2),)),
+        ({"cpu": "7", "nvidia.com/gpu": "0"}, {"cpu": "8", "nvidia.com/gpu": "8"}, (("nvidia.com/gpu", 8),)),
+        ({"cpu": "7"}, {"nvidia.com/mig-1g.5gb": "7"}, (("nvidia.com/mig-1g.5gb", 7),)),
+        ({"cpu": "7", "nvidia.com/gpu": "8"}, {"cpu": "8", "nvidia.com/gpu": "8"}, ()),
+        ({"nvidia.com/gpu": "8"}, {"nvidia.com/gpu": "8"}, ()),
+        ({"nvidia.com/gpu": "8"}, None, ()),
+        ({"nvidia.com/gpu": "8"}, {}, ()),
+    ],
+)
+def test_cards_that_a_node_has_and_does_not_offer_are_lost(
+    allocatable: Json, capacity: Json | None, lost: Resources
+) -> None:
+    status = {"allocatable": allocatable, "capacity": capacity}
+    assert node(status=status).lost == lost
+    assert node(status={"allocatable": allocatable}).lost == ()
+
+
 def test_of_what_is_all_kept_back_a_node_reports_nothing() -> None:
     kept = {"node.koordinator.sh/reservation": '{"resources": {"cpu": 8}}'}
     found = node(annotations=kept, status={"allocatable": {"cpu": 8, "nvidia.com/gpu": "0", "pods": 9}})

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Raw
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, decoded, limits, resources
-from kubectl_koord.model import pods
+from kubectl_koord.model import accelerators, pods
 from kubectl_koord.model.values import quantity, selectors
 
 Allocatable: TypeAlias = tuple[pods.Resources, tuple[str, ...]]
@@ -51,6 +51,7 @@ class SharedValues:
         self._allocatable: dict[pods.Resources, pods.Resources] = {}
         self._none_of: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._written: dict[bytes, Allocatable] = {}
+        self._lost: dict[tuple[pods.Resources, pods.Resources], pods.Resources] = {}
 
     def labels(self, written: Mapping[str, str | None] | None) -> selectors.Labels:
         """Return labels in key order, one object for all equal sets."""
@@ -90,6 +91,29 @@ class SharedValues:
             if len(self._written) >= _MOST:
                 self._written.clear()
             found = self._written[text] = self._resources(decoded(written))
+        return found
+
+    def lost(self, allocatable: Amounts | Raw | None, capacity: Amounts | Raw | None) -> pods.Resources:
+        """Return how many cards a node has and does not offer, by resource; none where its capacity is not told.
+
+        Raises:
+            QuantityError: when an amount is no quantity.
+            msgspec.ValidationError: when a list that was left as bytes is something else.
+
+        """
+        if not capacity or bytes(capacity) == b"null" if isinstance(capacity, Raw) else not capacity:
+            return ()
+        if isinstance(capacity, Raw) and isinstance(allocatable, Raw) and bytes(capacity) == bytes(allocatable):
+            return ()
+        key = self.allocatable(allocatable)[0], self.allocatable(capacity)[0]
+        found = self._lost.get(key)
+        if found is None:
+            offered = dict(key[0])
+            found = self._lost[key] = tuple(
+                (resource, missing)
+                for resource, amount in key[1]
+                if accelerators.family(resource) and (missing := amount - offered.get(resource, 0)) > 0
+            )
         return found
 
     def _resources(self, written: Amounts | None) -> Allocatable:

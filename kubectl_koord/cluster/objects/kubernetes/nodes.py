@@ -25,6 +25,7 @@ class NodeStatus(Struct, gc=False):
     """status of a Node."""
 
     allocatable: Amounts | None = None
+    capacity: Amounts | None = None
     conditions: list[Condition] | None = None
 
 
@@ -37,9 +38,10 @@ class Node(Struct, gc=False):
 
 
 class ListedNodeStatus(Struct, gc=False, omit_defaults=True):
-    """status of a Node in a list: what is allocatable, which many nodes have alike, as bytes."""
+    """status of a Node in a list: what it has and what is allocatable, which many nodes have alike, as bytes."""
 
     allocatable: Raw = NOTHING
+    capacity: Raw = NOTHING
     conditions: list[Condition] | None = None
 
 
@@ -71,6 +73,7 @@ def node(written: Node | ListedNode, pool: SharedValues) -> objects.Node:
         unschedulable=bool(written.spec.unschedulable),
         ready=ready[:1] == ["True"],
         none_of=none_of,
+        lost=pool.lost(allocatable, written.status.capacity),
     )
 
 

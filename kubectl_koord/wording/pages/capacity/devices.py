@@ -36,10 +36,24 @@ def _of_type(total: TypeTotal, where: str) -> str:
     cards = f"{total.cards} {name}"
     if total.free is None:
         return f"{cards}{where}, how many are free is unknown"
-    free = f"{total.free} of {cards} {_are(total.free)} free{where}"
+    known = known_to_be_free(total)
+    free = f"{known} of {cards} {_are(known)} free{where}"
+    if total.unbooked:
+        return f"{free}, {held_unbooked(total)}"
     largest = total.room[-1]
     pods = count(largest.pods, "pod") if largest.pods else "no pod"
     return free if largest.cards == 1 else f"{free}, with room for {pods} of {largest.cards} {name}"
+
+
+def known_to_be_free(total: TypeTotal) -> int:
+    """Return how many whole devices are free, and not held by a pod that the scheduler does not know to have one."""
+    return max(0, (total.free or 0) - -(-total.unbooked // CARD))
+
+
+def held_unbooked(total: TypeTotal) -> str:
+    """Return how many more devices are taken for free, and held by pods."""
+    held = parts(total.unbooked)
+    return f"and {held} more {'is' if held == '1' else 'are'} held by pods, though the scheduler takes all for free"
 
 
 def _are(number: int) -> str:

@@ -16,6 +16,7 @@ from kubectl_koord.reports.capacity.place import (
     WaitingGang,
 )
 from kubectl_koord.wording.disruption import eviction_effects
+from kubectl_koord.wording.pages.capacity.devices import held_unbooked, known_to_be_free
 from kubectl_koord.wording.pages.common import first_names
 from kubectl_koord.wording.words import amount_of, command, count, device_name, domain_name, listed, sentence, unit
 
@@ -113,8 +114,9 @@ def _devices(total: TypeTotal) -> str:
     held = f", {total.withheld} more on nodes that are out" if total.withheld else ""
     if total.free is None:
         return f"{total.cards} {name}, how many are free is unknown{bad}"
-    verb = "is" if total.free == 1 else "are"
-    return f"{total.free} of {total.cards} {name} {verb} whole and free{held}{bad}"
+    free = known_to_be_free(total)
+    unknown = f", {held_unbooked(total)}" if total.unbooked else ""
+    return f"{free} of {total.cards} {name} {'is' if free == 1 else 'are'} whole and free{held}{unknown}{bad}"
 
 
 def owners(one: ReservationHere) -> str:
