@@ -1,6 +1,6 @@
 from msgspec.structs import replace
 
-from kubectl_koord.render.show import text
+from kubectl_koord.render.show import text, to_hand_on
 from kubectl_koord.reports.jobs.preemption import Round
 from tests.render.samples import ASCII_TERMINAL, NOT_NEEDED, PIPE, PREEMPT, TERMINAL
 
@@ -200,3 +200,13 @@ def test_where_only_some_outcomes_need_preemption_the_advice_is_to_wait() -> Non
     both = (replace(like, reason=None), replace(like, reason="not-needed", victims=(), nominations={}))
     written = text(replace(PREEMPT, verdict="yes", alternatives=both), style=PIPE)
     assert "  1. Wait: the gang runs in each of these outcomes.\n" in written
+
+
+def test_a_yes_for_which_running_gangs_pay_is_not_green() -> None:
+    paid = replace(PREEMPT, verdict="yes", message="", alternatives=())
+    page = to_hand_on(paid, "html")
+    assert '<h1 class="warn">Preemption lets default/job run.</h1>' in page
+    assert '<p class="bad">It breaks 1 running gang: below.</p>' in page
+    free = to_hand_on(replace(paid, broken_gangs=()), "html")
+    assert '<h1 class="good">' in free
+    assert "It breaks" not in free

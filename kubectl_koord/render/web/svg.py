@@ -16,7 +16,7 @@ from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, 
 from kubectl_koord.wording.pages.capacity import topo as sentences
 from kubectl_koord.wording.words import domain_name
 
-Fullness: TypeAlias = Literal["full", "low", "some", "free", "unseen"]
+Look: TypeAlias = Literal["full", "low", "some", "free", "unseen", "enough", "part", "none"]
 
 _LEGEND: Mapping[str, str] = MappingProxyType(
     {
@@ -26,13 +26,15 @@ _LEGEND: Mapping[str, str] = MappingProxyType(
         "free": sentences.TWO_THIRDS,
         "unseen": sentences.UNKNOWN_FREE,
         "enough": sentences.ENOUGH_SLOTS,
+        "part": sentences.TOO_FEW_SLOTS,
+        "none": sentences.NO_SLOT,
     }
 )
 _MARGIN, _GAP = 16, 4
 _WIDTH, _HEIGHT = 240, 40
 _COLUMNS = 3  # the picture is so wide at least
-_FITTING = 30  # characters in a box
-_LINE, _CHAR = 20, 8
+_FITTING, _MOST = 30, 64  # characters in a box: for so many there is room, for so many room is made
+_LINE, _CHAR, _HEAD_CHAR = 20, 8, 9
 _MOST_LINES = 5
 
 
@@ -47,6 +49,10 @@ class Box(Struct, frozen=True):
     def rows(self) -> int:
         """Return how many boxes that hold nothing are as high as this one."""
         return sum(box.rows() for box in self.inside) or 1
+
+    def longest(self) -> int:
+        """Return how many characters the longest line in this box, and in those to its right, has."""
+        return max([len(self.name), len(self.detail), *(box.longest() for box in self.inside)])
 
     def columns(self) -> int:
         """Return how many columns this box and those to its right take."""
@@ -65,14 +71,15 @@ def to_svg(page: Sequence[Block], report: TopologyReport, *, depth: int | None, 
 
     """
     roots = _Boxes(report, None if nodes else depth, nodes=nodes).roots()
+    outside = [_lacking(node) for node in report.outside]
     columns = max([_COLUMNS, *(root.columns() for root in roots)])
-    canvas = _Canvas(columns)
+    canvas = _Canvas(columns, max([_FITTING, *(box.longest() for box in (*roots, *outside))]))
     said = [block for block in page if isinstance(block, Line)]
     canvas.write(said[:1], "head")
     canvas.tree(roots)
     if report.outside:
         canvas.write([Line(sentences.outside(len(report.outside)))])
-        canvas.grid([_lacking(node) for node in report.outside])
+        canvas.grid(outside)
     canvas.grid(_legend(roots), height=_LINE)
     canvas.write([line for line in said[-2:] if line.style == "dim"])
     return ascii_only(canvas.picture(said[0].text, to_plain(page)).text + "\n")
@@ -101,12 +108,19 @@ class _Boxes:
 
     def _box(self, name: str, row: DomainRow | NodeRow, notes: str, inside: tuple[Box, ...]) -> Box:
         room, wanted, slots = Amount(row.free, row.total), self._report.desired_offer_slot, row.offer_slots
-        enough = wanted is not None and slots is not None and slots >= wanted
         detail = sentences.in_the_picture(sentences.free(self._report.resource, room), slots, wanted, notes)
-        return Box(name, detail, f"{_fullness(room)}{' enough' if enough else ''}", inside)
+        look = _fullness(room) if wanted is None or slots is None else _of_slots(slots, wanted)
+        return Box(name, detail, look, inside)
 
 
-def _fullness(room: Amount) -> Fullness:
+def _of_slots(slots: int, wanted: int) -> Look:
+    """Return the look for a gang: what is free does not count where it is no room for its pods."""
+    if slots >= wanted:
+        return "enough"
+    return "part" if slots else "none"
+
+
+def _fullness(room: Amount) -> Look:
     if room.free is None:
         return "unseen"
     if room.free == 0:
@@ -127,22 +141,25 @@ def _legend(roots: Iterable[Box]) -> list[Box]:
 
 
 def _looks(box: Box) -> set[str]:
-    return {*box.look.split(), *(look for inner in box.inside for look in _looks(inner))}
+    return {box.look, *(look for inner in box.inside for look in _looks(inner))}
 
 
 class _Canvas:
     """A picture that grows downwards."""
 
-    def __init__(self, columns: int) -> None:
+    def __init__(self, columns: int, longest: int) -> None:
         self._columns = columns
-        self._width = 2 * _MARGIN + columns * (_WIDTH + _GAP) - _GAP
+        self._fitting = min(longest, _MOST)
+        self._box_width = _WIDTH + (self._fitting - _FITTING) * _CHAR
+        self._width = 2 * _MARGIN + columns * (self._box_width + _GAP) - _GAP
         self._y = _MARGIN
         self._parts: list[Markup] = []
 
     def write(self, said: Iterable[Line], look: str = "") -> None:
         """Write sentences, broken where the picture ends."""
         for line in said:
-            broken = wrap(harmless(line.text), (self._width - 2 * _MARGIN) // _CHAR, max_lines=_MOST_LINES)
+            room = (self._width - 2 * _MARGIN) // (_HEAD_CHAR if look else _CHAR)
+            broken = wrap(harmless(line.text), room, max_lines=_MOST_LINES)
             for part in broken:
                 self._y += _LINE
                 classes = " ".join(filter(None, [line.style, look]))
@@ -190,11 +207,11 @@ class _Canvas:
             y += inner.rows() * (_HEIGHT + _GAP)
 
     def _box(self, box: Box, column: int, y: int, height: int) -> None:
-        x = _MARGIN + column * (_WIDTH + _GAP)
-        frame = empty("rect", x=str(x), y=str(y), width=str(_WIDTH), height=str(height), rx="4")
-        texts = [_text(short(harmless(box.name), _FITTING), x + 8, y + 15, "name")]
+        x = _MARGIN + column * (self._box_width + _GAP)
+        frame = empty("rect", x=str(x), y=str(y), width=str(self._box_width), height=str(height), rx="4")
+        texts = [_text(short(harmless(box.name), self._fitting), x + 8, y + 15, "name")]
         if box.detail:
-            texts.append(_text(clipped(harmless(box.detail), _FITTING), x + 8, y + 32, ""))
+            texts.append(_text(clipped(harmless(box.detail), self._fitting), x + 8, y + 32, ""))
         told = element("title", ": ".join(filter(None, [box.name, box.detail])))
         self._parts.append(element("g", told, frame, *texts, class_=box.look))
 

@@ -71,10 +71,17 @@ def test_nodes_are_boxes_too_when_asked_for_and_depth_ends_the_tree() -> None:
     ]
 
 
-def test_for_a_gang_slots_are_told_and_enough_of_them_framed() -> None:
-    wanted = replace(TOPO_FOR, desired_offer_slot=2)
-    assert ("low enough", "spine-1: 4 of 16 CPU free, 2/2 slots") in boxes(svg(wanted))
-    assert ("enough", "enough slots for the gang") in boxes(svg(wanted))
+def test_for_a_gang_slots_are_the_colour_however_much_is_free() -> None:
+    spines = [(one.name, one.offer_slots) for one in TOPO_FOR.domains]
+    assert spines[1:] == [("spine-0", 1), ("spine-1", 2)]
+    for wanted, looks in {1: "enough enough", 2: "part enough", 4: "part part"}.items():
+        found = boxes(svg(replace(TOPO_FOR, desired_offer_slot=wanted)))
+        assert [look for look, said in found if said.startswith("spine-")] == looks.split()
+        assert ("part" in looks) == (("part", "slots for some of its pods") in found)
+        assert ("enough" in looks) == (("enough", "enough slots for the gang") in found)
+    none = replace(TOPO_FOR, desired_offer_slot=2, domains=(replace(TOPO_FOR.domains[0], offer_slots=0, free=99),))
+    assert boxes(svg(none))[0][0] == "none"
+    assert ("none", "no slot for its pods") in boxes(svg(none))
     assert ("low", "spine-1: 4 of 16 CPU free, 2 slots") in boxes(svg(replace(TOPO_FOR, desired_offer_slot=None)))
 
 
@@ -88,15 +95,17 @@ def test_boxes_stand_right_of_what_they_are_in_and_do_not_overlap() -> None:
     frames = [group.find(f"{SVG}rect") for group in tree.iter(f"{SVG}g")][:7]
     places = [tuple(int(frame.get(key) or 0) for key in ("x", "y", "height")) for frame in frames if frame is not None]
     top = places[0][1]
-    assert [(x, y - top, height) for x, y, height in places] == [
-        (16, 0, 172),
-        (260, 0, 84),
-        (504, 0, 40),
-        (504, 44, 40),
-        (260, 88, 84),
-        (504, 88, 40),
-        (504, 132, 40),
+    columns = [16, 412, 808]
+    assert [(columns.index(x), y - top, height) for x, y, height in places] == [
+        (0, 0, 172),
+        (1, 0, 84),
+        (2, 0, 40),
+        (2, 44, 40),
+        (1, 88, 84),
+        (2, 88, 40),
+        (2, 132, 40),
     ]
+    assert {int(frame.get("width") or 0) for frame in frames if frame is not None} == {392}
 
 
 def test_the_picture_is_as_high_as_what_is_in_it() -> None:
@@ -116,7 +125,7 @@ def test_the_text_of_the_picture_is_the_page() -> None:
 
 def test_without_a_tree_the_picture_says_why() -> None:
     tree = parsed(svg(NO_TOPO))
-    assert [each.get("class") for each in tree.iter(f"{SVG}text")] == ["bad head", "dim", "dim"]
+    assert [each.get("class") for each in tree.iter(f"{SVG}text")] == ["bad head", "bad head", "dim", "dim"]
     assert boxes(svg(NO_TOPO)) == []
 
 
@@ -127,12 +136,26 @@ def test_a_long_sentence_is_broken_and_at_last_cut() -> None:
     assert (heads[-1].text or "").endswith("[...]")
 
 
+def test_no_line_is_wider_than_its_box_and_no_headline_than_the_picture() -> None:
+    noted = replace(TOPO_FOR.domains[1], name="a-spine-with-a-name-of-forty-signs-or-so", offer_slots=1)
+    tree = parsed(svg(replace(TOPO_FOR, domains=(TOPO_FOR.domains[0], noted))))
+    for group in tree.iter(f"{SVG}g"):
+        frame = group.find(f"{SVG}rect")
+        assert frame is not None
+        for line in group.iter(f"{SVG}text"):
+            assert 16 + 7.5 * len(line.text or "") <= int(frame.get("width") or 0)
+            assert not (line.text or "").endswith("...")
+    room = int(tree.get("width") or 0) - 32
+    heads = [each for each in tree.iter(f"{SVG}text") if "head" in (each.get("class") or "")]
+    assert all(8.5 * len(head.text or "") <= room for head in heads)
+
+
 def test_a_long_name_ends_within_its_box_and_is_whole_in_its_tooltip() -> None:
     long = DomainRow("ClusterTopologyLayer", "x" * 300, None, 1, 0, 8)
     node = NodeRow("n" * 300, DomainName("ClusterTopologyLayer", "x" * 300), 0, 8)
     picture = svg(replace(TOPO, domains=(long,), nodes=(node,), outside=()), nodes=True)
     names = [each.text or "" for each in parsed(picture).iter(f"{SVG}text") if each.get("class") == "name"]
-    assert all(len(name) <= 30 for name in names)
+    assert {len(name) for name in names[:2]} == {64}
     assert {said for _, said in boxes(picture)} >= {f"{'x' * 300}: 0 of 8 GPU free", f"{'n' * 300}: 0 of 8 GPU free"}
 
 

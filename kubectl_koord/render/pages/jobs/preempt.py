@@ -4,7 +4,19 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, EmptyLine, Line, Row, Table, TreeTable, slim
+from kubectl_koord.render.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Column,
+    EmptyLine,
+    Line,
+    Row,
+    Style,
+    Table,
+    TreeTable,
+    slim,
+)
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, outcome_lines, warning_lines
 from kubectl_koord.render.pages.capacity.nodes import by_node
 from kubectl_koord.render.shown import Shown, parted
@@ -18,7 +30,11 @@ from kubectl_koord.wording.words import asked_for, command
 
 def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     """Return the page."""
-    page: list[Block] = [Line(report.message or sentences.headline(report), VERDICT_STYLE[report.verdict])]
+    breaks = report.broken_gangs and report.verdict == "yes"
+    style: Style = "warn" if breaks else VERDICT_STYLE[report.verdict]
+    page: list[Block] = [Line(report.message or sentences.headline(report), style)]
+    if breaks:
+        page.append(Line(sentences.breaks(len(report.broken_gangs)), "bad"))
     for index, attempt in enumerate(_attempts(report), 1):
         page += [EmptyLine(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
     for attempt in report.may_follow:

@@ -12,6 +12,8 @@ BELOW_TWO_THIRDS = "less than two thirds free"
 TWO_THIRDS = "two thirds free or more"
 UNKNOWN_FREE = "free: unknown"
 ENOUGH_SLOTS = "enough slots for the gang"
+TOO_FEW_SLOTS = "slots for some of its pods"
+NO_SLOT = "no slot for its pods"
 ROWS_SHARED = "Some domains share a row: --all shows each."
 
 

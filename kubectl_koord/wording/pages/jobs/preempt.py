@@ -31,6 +31,11 @@ def headline(report: PreemptReport) -> str:
     return f"Preemption {can} {report.gang} run."
 
 
+def breaks(gangs: int) -> str:
+    """Return that running gangs pay for it."""
+    return f"It breaks {count(gangs, 'running gang')}: below."
+
+
 def attempt(index: int, victims: int, when: RoundTime, *, repeated: bool) -> str:
     """Return the title of an attempt, the first being 1, or of all that follow from it on."""
     title = f"Attempts from {index} on: preempt" if repeated else f"Attempt {index}{_WHEN[when]}: preempts"
