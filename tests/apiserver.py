@@ -52,6 +52,7 @@ RESOURCES = (
     Resource("v1", "ConfigMap", "configmaps", namespaced=True, short=("cm",)),
     Resource("events.k8s.io/v1", "Event", "events", namespaced=True),
     Resource("apps/v1", "Deployment", "deployments", namespaced=True),
+    Resource("batch/v1", "Job", "jobs", namespaced=True),
     Resource("coordination.k8s.io/v1", "Lease", "leases", namespaced=True),
     Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True, short=("pdb",)),
     Resource("v1", "LimitRange", "limitranges", namespaced=True),

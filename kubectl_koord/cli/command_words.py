@@ -51,7 +51,10 @@ def may_send(words: "Sequence[str]") -> bool:
 def reads_cluster(words: "Sequence[str]") -> bool:
     """Tell whether the command reads the live cluster where no file is given: `diff` where that is one of the two."""
     name = in_full(words)
-    if name not in VERBS or any(_is_one(flag, words) for flag in VERBS[name].offline):
+    if name not in VERBS:
+        return False
+    is_offline = any(_is_one(flag, words) for flag in VERBS[name].offline)
+    if is_offline and not set(VERBS[name].online) & set(words):
         return False
     return VERBS[name].live and (name != "diff" or "-" in words)
 

@@ -14,7 +14,7 @@ class Verb:
     tell whether each takes a value, `words` what completion offers in the place of each; where it `repeats`, the last
     of them may be given again. `sends` holds those values of `--dry-run` with which it sends requests other than GET,
     an empty one for no such flag, and it sends none without the flag `only_with`. With a flag of `offline` it reads no
-    cluster. Where it `writes` a file, `-o` names that.
+    cluster, unless one of `online` stands beside it. Where it `writes` a file, `-o` names that.
     """
 
     __slots__ = (
@@ -23,6 +23,7 @@ class Verb:
         "flags",
         "module",
         "offline",
+        "online",
         "only_with",
         "reads",
         "repeats",
@@ -44,6 +45,7 @@ class Verb:
         writes: bool = False,
         only_with: str = "",
         offline: tuple[str, ...] = (),
+        online: tuple[str, ...] = (),
         reads: tuple[str, ...] = (),
     ) -> None:
         """Keep the row."""
@@ -57,6 +59,7 @@ class Verb:
         self.writes = writes
         self.only_with = only_with
         self.offline = offline
+        self.online = online
         self.reads = reads
 
     @property

@@ -267,12 +267,13 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "annotate gang": Verb(
         "set the settings of a gang's whole group, or of pods without a PodGroup, or of manifests",
-        reads=_BY_NAME,
-        flags={**_OF_GANGS, **_OF_FILES, **_OF_CHANGES},
+        reads=("disruption", "fit", "namespace"),
+        flags={**_OF_GANGS, **_OF_FILES, "--create": False, **_OF_CHANGES},
         words=("gang",),
         dry_runs=_DRY_RUNS,
         sends=_SENDS,
         offline=tuple(_OF_FILES),
+        online=("--create",),
     ),
     "annotate pods": Verb(
         "set the topology index and selector of pods, or of manifests",

@@ -196,7 +196,7 @@ _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     PendingGangsReport: pending.blocks,
     PreemptReport: lambda report, shown, _: preempt.blocks(report, shown),
     WhyPreemptedReport: lambda report, shown, _: why_preempted.blocks(report, shown),
-    ChangePlan: lambda report, _, __: change.blocks(report),
+    ChangePlan: lambda report, shown, _: change.blocks(report, shown),
     SchedulerReport: lambda report, shown, _: scheduler.blocks(report, shown),
     SchedulerLogReport: lambda report, shown, _: scheduler.log_blocks(report, shown),
     VersionReport: lambda report, _, __: [

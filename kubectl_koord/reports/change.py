@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Basis, Notice, Verdict
+from kubectl_koord.reports.jobs.fit import FitReport
 
 
 class ObjectName(Struct, frozen=True, rename="camel"):
@@ -59,7 +60,8 @@ class Effect(Struct, frozen=True, rename="camel"):
 class ChangePlan(Struct, frozen=True, rename="camel"):
     """Planned writes, their effect, and what became of them (`dry_run` is none, client or server).
 
-    `notes` are sentences on how the plan came to be.
+    `notes` are sentences on how the plan came to be, `commands` what is to be run instead of a write. `fit` is whether
+    what would be made is placed, where that is not there yet.
     """
 
     verdict: Verdict
@@ -71,3 +73,5 @@ class ChangePlan(Struct, frozen=True, rename="camel"):
     dry_run: str = "none"
     message: str = ""
     notes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    fit: FitReport | None = None

@@ -4,7 +4,9 @@ from msgspec.structs import replace
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.change import Change, Effect, VerdictSummary
 from kubectl_koord.reports.codes import CauseCode
-from tests.render.samples import CHANGE, PIPE, TERMINAL
+from kubectl_koord.reports.jobs.fit import FitReport
+from kubectl_koord.wording.answers import changes as sentences
+from tests.render.samples import ASSUMED, BASIS, CHANGE, PIPE, TERMINAL
 
 
 def test_a_change_is_a_diff_with_its_effect_on_a_terminal() -> None:
@@ -106,3 +108,32 @@ PodGroup default/job
 """
     notes = ("From the labels of topograph.", "Resulting tree: 2 spines.")
     assert text(replace(CHANGE, notes=notes), style=PIPE).startswith(expected)
+
+
+def test_what_is_to_be_run_and_whether_that_fits_stand_in_place_of_an_effect() -> None:
+    fits = FitReport("yes", BASIS, (ASSUMED,), ())
+    expected = """\
+Nothing was sent: 2 objects would change. -o yaml prints the new manifests.
+
+PodGroup default/job
+  - spec.minMember: 4
+  + spec.minMember: 3
+  + spec.mode: Strict
+
+kubectl delete job x
+
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
+
+Evaluated as Koordinator 1.8 (from the image tag)
+"""
+    shown = replace(CHANGE, message=sentences.of_manifests(2), commands=("kubectl delete job x",), fit=fits)
+    assert text(shown, style=PIPE) == expected
+
+
+def test_why_a_workload_is_not_changed_in_place_is_said() -> None:
+    told = sentences.recreate_workload("Deployment", "x", is_immutable=False)
+    assert told.startswith(
+        "Nothing was sent: Deployment x is not changed in place, as pods that run do not change, and"
+    )
+    assert "the pod template of a Job cannot be changed" in sentences.recreate_workload("Job", "x", is_immutable=True)

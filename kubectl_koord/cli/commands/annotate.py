@@ -32,6 +32,10 @@ Examples:
   kubectl koord annotate gang job --groups job,other
   # Number the pods as their names do
   kubectl koord annotate pods job --index
+  # Make a gang of a job: show what that changes, and whether it fits
+  kubectl koord annotate gang -f job.yaml --create --must-gather SpineLayer
+  # Print the manifests of a job as a gang
+  kubectl koord annotate gang -f job.yaml --create -o yaml
   # Let the gangs of several manifests start together
   kubectl koord annotate gang -f jobs/ --groups job,other
 """
@@ -138,6 +142,9 @@ def gang(
     total: _Total = None,
     min_member: _MinMember = None,
     files: _Files = None,
+    create: Annotated[
+        bool, typer.Option("--create", help="Make a gang of a job: show its PodGroup and templates; send nothing.")
+    ] = False,
     dry_run: DryRun = "none",
     yes: Yes = False,
     overwrite: Overwrite = False,
@@ -147,6 +154,8 @@ def gang(
 
     With --groups the gangs named there are meant. What was changed before a failure is rolled back.
     With -f manifests are changed instead: PodGroups, or Pods and pod templates of gangs without one.
+    With --create a job becomes a gang: of -f, or KIND/NAME of the cluster. That shows the PodGroup, its label and the
+    scheduler's name in every pod template, and whether it fits; -o yaml prints the new manifests. Nothing is sent.
     """
     session: Session = context.obj
     name, removed = _name_and_removed(words)
@@ -156,6 +165,11 @@ def gang(
         (total, min_member),
         removed,
     )
+    if create:
+        from kubectl_koord.cli.writing.creating import create_gang
+
+        create_gang(session, files or (), name, wanted, overwrite=overwrite)
+        return
     if files:
         from kubectl_koord.changes.manifests import gangs_change
         from kubectl_koord.cli.writing.edited import print_changed

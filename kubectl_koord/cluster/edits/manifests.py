@@ -60,6 +60,16 @@ def _completed(written: Manifest) -> list[Any]:
     return [completed(item, written.get("kind"), written.get("apiVersion")) for item in written["items"]]
 
 
+def inserted(document: Any, before: Callable[[Manifest], list[Manifest]]) -> list[Any]:  # noqa: ANN401 - any document
+    """Return a document with other objects in place of each: in its List, or beside each other."""
+    if not isinstance(document, dict):
+        return [document]
+    items = document.get("items")
+    if str(document.get("kind")).endswith("List") and isinstance(items, list):
+        return [{**document, "items": [one for item in items for one in inserted(item, before)]}]
+    return list(before(document))
+
+
 def to_yaml(documents: Iterable[Any], comments: str = "") -> str:
     """Return YAML documents; `comments` are lines that stand before them."""
     texts = [yaml.safe_dump(document, sort_keys=False, width=120) for document in documents]

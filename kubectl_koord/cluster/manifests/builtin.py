@@ -64,6 +64,7 @@ class StatefulSetSpec(ReplicaSpec, rename="camel"):
     """spec of a StatefulSet."""
 
     ordinals: Ordinals = field(default_factory=Ordinals)
+    pod_management_policy: str | None = None
     volume_claim_templates: list[PersistentVolumeClaim] | None = None
 
 
@@ -79,27 +80,29 @@ def pods_of_job(spec: JobSpec) -> int:
     return parallel if spec.completions is None else min(parallel, number(spec.completions))
 
 
-def _job(name: str, spec: JobSpec) -> Made:
+def _job(name: str, spec: JobSpec, at: tuple[str, ...] = ("spec", "template")) -> Made:
     labels = {"job-name": name, "batch.kubernetes.io/job-name": name}
-    pods = Set(spec.template, name, pods_of_job(spec), labels=labels)
+    pods = Set(spec.template, name, pods_of_job(spec), labels=labels, at=at)
     return Made((pods,), is_suspended=bool(spec.suspend))
 
 
 def _cron_job(name: str, written: CronJob) -> Made:
     """Return the pods of its next Job, which has the name of the CronJob and a number after it."""
     spec = written.spec
-    made = _job(name, spec.job_template.spec)
+    made = _job(name, spec.job_template.spec, ("spec", "jobTemplate", "spec", "template"))
     return structs.replace(made, is_suspended=made.is_suspended or bool(spec.suspend), schedule=spec.schedule)
 
 
 def _replicas(name: str, written: Replicas) -> Made:
-    return Made((Set(written.spec.template, name, number(written.spec.replicas)),))
+    return Made((Set(written.spec.template, name, number(written.spec.replicas), at=("spec", "template")),))
 
 
 def _stateful_set(name: str, written: StatefulSet) -> Made:
     spec = written.spec
     claims = tuple(spec.volume_claim_templates or ())
-    return Made((Set(spec.template, name, number(spec.replicas), spec.ordinals.start, claims=claims),))
+    pods = Set(spec.template, name, number(spec.replicas), spec.ordinals.start, claims=claims, at=("spec", "template"))
+    is_parallel = spec.pod_management_policy == "Parallel" or pods.count <= 1
+    return Made((pods,), in_turn="" if is_parallel else "spec.podManagementPolicy: OrderedReady")
 
 
 FAMILIES = (

@@ -41,12 +41,20 @@ class ReplicaSpec(Struct, gc=False):
     replicas: Count | None = None
 
 
+class ElasticPolicy(Struct, gc=False, rename="camel"):
+    """spec.elasticPolicy of a PyTorchJob."""
+
+    min_replicas: Count | None = None
+
+
 class Spec(Struct, gc=False, rename="camel"):
     """spec of a job, whichever of its replica specs is there."""
 
     run_policy: RunPolicy = field(default_factory=RunPolicy)
+    elastic_policy: ElasticPolicy | None = None
     pytorch_replica_specs: dict[str, ReplicaSpec] | None = None
     tf_replica_specs: dict[str, ReplicaSpec] | None = None
+    launcher_creation_policy: str | None = None
     mpi_replica_specs: dict[str, ReplicaSpec] | None = None
     xgb_replica_specs: dict[str, ReplicaSpec] | None = None
     paddle_replica_specs: dict[str, ReplicaSpec] | None = None
@@ -66,15 +74,15 @@ def _made(name: str, written: TrainingJob) -> Made:
     minAvailable pods, or for all of them. Without a number there is one pod of a type, but no worker of an MPIJob.
     """
     spec = written.spec
-    by_type = (
-        spec.pytorch_replica_specs
-        or spec.tf_replica_specs
-        or spec.mpi_replica_specs
-        or spec.xgb_replica_specs
-        or spec.paddle_replica_specs
-        or spec.jax_replica_specs
-        or {}
-    )
+    named = {
+        "pytorchReplicaSpecs": spec.pytorch_replica_specs,
+        "tfReplicaSpecs": spec.tf_replica_specs,
+        "mpiReplicaSpecs": spec.mpi_replica_specs,
+        "xgbReplicaSpecs": spec.xgb_replica_specs,
+        "paddleReplicaSpecs": spec.paddle_replica_specs,
+        "jaxReplicaSpecs": spec.jax_replica_specs,
+    }
+    where, by_type = next(((key, some) for key, some in named.items() if some), ("", {}))
     waits = any(kind.lower() == "master" for kind in spec.pytorch_replica_specs or ())
     sets = tuple(
         Set(
@@ -82,6 +90,9 @@ def _made(name: str, written: TrainingJob) -> Made:
             f"{name}-{kind.lower()}",
             number(one.replicas, 0 if kind.lower() == "worker" and spec.mpi_replica_specs else 1),
             labels={f"{_PREFIX}/job-name": name, f"{_PREFIX}/replica-type": kind.lower()},
+            at=("spec", where, kind, "template"),
+            least=spec.elastic_policy.min_replicas if spec.elastic_policy and kind.lower() == "worker" else None,
+            come_later=kind.lower() == "launcher" and spec.launcher_creation_policy == "WaitForWorkersReady",
         )
         for kind, one in by_type.items()
     )

@@ -109,19 +109,22 @@ class RayService(AnyWorkload):
     spec: ServiceSpec
 
 
-def _cluster(name: str, spec: ClusterSpec) -> Made:
+def _cluster(name: str, spec: ClusterSpec, at: tuple[str, ...] = ("spec",)) -> Made:
     def labels(kind: str, group: str) -> dict[str, str]:
         return {"ray.io/cluster": name, "ray.io/node-type": kind, "ray.io/group": group}
 
-    head = Set(_head(spec), f"{name}-head", 1, labels=labels("head", "headgroup"))
+    own = (*at, "headGroupSpec", "template")
+    head = Set(_head(spec), f"{name}-head", 1, labels=labels("head", "headgroup"), at=own)
     workers = (
         Set(
             waiting(one.template, _WAITING),
             f"{name}-{one.group_name}-worker",
             _workers(one),
             labels=labels("worker", one.group_name),
+            at=(*at, "workerGroupSpecs", number_of_group, "template"),
+            least=_workers(structs.replace(one, replicas=0)) if spec.enable_in_tree_autoscaling else None,
         )
-        for one in spec.worker_group_specs or ()
+        for number_of_group, one in enumerate(spec.worker_group_specs or ())
     )
     return Made((head, *workers), is_suspended=bool(spec.suspend))
 
@@ -139,17 +142,17 @@ def _head(spec: ClusterSpec) -> Template:
 
 def _service(name: str, written: RayService) -> Made:
     """Return the pods of its first cluster; an upgrade makes a second one beside it."""
-    made = _cluster(name, written.spec.ray_cluster_config)
+    made = _cluster(name, written.spec.ray_cluster_config, ("spec", "rayClusterConfig"))
     return structs.replace(made, is_suspended=made.is_suspended or bool(written.spec.suspend))
 
 
 def _cron_job(name: str, written: RayCronJob) -> Made:
     spec = written.spec
-    made = _job(name, spec.job_template)
+    made = _job(name, spec.job_template, ("spec", "jobTemplate"))
     return structs.replace(made, is_suspended=made.is_suspended or bool(spec.suspend), schedule=spec.schedule)
 
 
-def _job(name: str, spec: JobSpec) -> Made:
+def _job(name: str, spec: JobSpec, at: tuple[str, ...] = ("spec",)) -> Made:
     """Return the pods of its cluster, and the one that submits it: in a Job, beside the head, or none.
 
     Mirrors `getSubmitterTemplate` and `GetDefaultSubmitterContainer`.
@@ -157,11 +160,12 @@ def _job(name: str, spec: JobSpec) -> Made:
     mode = spec.submission_mode or "K8sJobMode"
     sets: list[Set] = []
     if spec.ray_cluster_spec is not None:
-        head, *workers = _cluster(name, spec.ray_cluster_spec).sets
+        head, *workers = _cluster(name, spec.ray_cluster_spec, (*at, "rayClusterSpec")).sets
         sets = [_beside(head) if mode == "SidecarMode" else head, *workers]
     if mode == "K8sJobMode":
         template = spec.submitter_pod_template or Template(spec=TemplateSpec(containers=[_SUBMITTER]))
-        sets.append(Set(template, name, 1, labels={"job-name": name, "batch.kubernetes.io/job-name": name}))
+        labels = {"job-name": name, "batch.kubernetes.io/job-name": name}
+        sets.append(Set(template, name, 1, labels=labels, come_later=True))
     is_stopped = spec.ray_cluster_spec is not None and spec.ray_cluster_spec.suspend
     return Made(sets, is_suspended=bool(spec.suspend or is_stopped))
 

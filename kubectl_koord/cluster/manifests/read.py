@@ -94,7 +94,7 @@ class Manifests:
 
         """
         for document in documents.read(names):
-            self._take(document)
+            self.take(document)
 
     def add_shape(self, name: str, pods: int, requests: Mapping[str, str], must_gather: str = "") -> None:
         """Take a gang of pods that are alike, which perhaps must gather in a domain of a layer.
@@ -161,7 +161,13 @@ class Manifests:
             elif workload.made is not None:
                 self._join_made(made_in, workload, workload.made(collector), moment)
 
-    def _take(self, document: Document) -> None:
+    def take(self, document: Document) -> None:
+        """Take an object.
+
+        Raises:
+            KoordError: naming the document and the field that cannot be read.
+
+        """
         try:
             head = msgspec.convert(document.value, Head)
             title = f"{document.where}: {documents.described(document.value)}"

@@ -34,12 +34,13 @@ class JobTemplate(Struct, gc=False):
     metadata: TemplateMeta = field(default_factory=TemplateMeta)
 
 
-class ReplicatedJob(Struct, gc=False):
+class ReplicatedJob(Struct, gc=False, rename="camel"):
     """replicatedJobs[]."""
 
     name: str
     template: JobTemplate
     replicas: Count | None = None
+    depends_on: list[object] | None = None
 
 
 class JobSetSpec(Struct, gc=False, rename="camel"):
@@ -48,6 +49,7 @@ class JobSetSpec(Struct, gc=False, rename="camel"):
     replicated_jobs: list[ReplicatedJob] | None = None
     suspend: bool | None = None
     volume_claim_policies: list[object] | None = None
+    startup_policy: dict[str, object] | None = None
 
 
 class JobSet(AnyWorkload):
@@ -70,6 +72,7 @@ class LeaderWorkerSetSpec(Struct, gc=False, rename="camel"):
 
     leader_worker_template: LeaderWorkerTemplate
     replicas: Count | None = None
+    startup_policy: str | None = None
 
 
 class LeaderWorkerSet(AnyWorkload):
@@ -103,11 +106,15 @@ def made_of_job_set(name: str, written: JobSet) -> Made:
                 "jobset.sigs.k8s.io/replicatedjob-name": one.name,
             },
             unevaluated=tuple(_of_job_set(written, one.template)),
+            at=("spec", "replicatedJobs", place, "template", "spec", "template"),
         )
-        for one in written.spec.replicated_jobs or ()
+        for place, one in enumerate(written.spec.replicated_jobs or ())
         for job in (f"{name}-{one.name}-{at}" for at in range(number(one.replicas)))
     )
-    return Made(sets, is_suspended=bool(written.spec.suspend))
+    ordered = (written.spec.startup_policy or {}).get("startupPolicyOrder") == "InOrder"
+    depending = any(one.depends_on for one in written.spec.replicated_jobs or ())
+    in_turn = "spec.startupPolicy: InOrder" if ordered else "spec.replicatedJobs[].dependsOn" if depending else ""
+    return Made(sets, is_suspended=bool(written.spec.suspend), in_turn=in_turn)
 
 
 def _leader_worker_set(name: str, written: LeaderWorkerSet) -> Made:
@@ -120,10 +127,13 @@ def _leader_worker_set(name: str, written: LeaderWorkerSet) -> Made:
     more = (PodSetting("exclusive-topology"),) if is_exclusive else ()
 
     def of(template: Template, stem: str, count: int, first: int) -> Set:
-        return Set(template, stem, count, first, labels, claims=claims, unevaluated=more)
+        part = "workerTemplate" if template is spec.worker_template else "leaderTemplate"
+        at = ("spec", "leaderWorkerTemplate", part)
+        return Set(template, stem, count, first, labels, claims=claims, unevaluated=more, at=at)
 
     leaders = of(spec.leader_template or spec.worker_template, name, groups, 0)
-    return Made(chain((leaders,), (of(spec.worker_template, f"{name}-{at}", workers, 1) for at in range(groups))))
+    sets = chain((leaders,), (of(spec.worker_template, f"{name}-{at}", workers, 1) for at in range(groups)))
+    return Made(sets, in_turn="spec.startupPolicy: LeaderReady" if written.spec.startup_policy == "LeaderReady" else "")
 
 
 FAMILIES = (

@@ -92,7 +92,7 @@ class ScheduledSparkApplication(AnyWorkload):
     spec: ScheduledSpec
 
 
-def _application(name: str, spec: SparkSpec) -> Made:
+def _application(name: str, spec: SparkSpec, at: tuple[str, ...] = ("spec",)) -> Made:
     """Return its driver, `NAME-driver-0`, and the executors that this asks for, `NAME-exec-NUMBER` from 1.
 
     Mirrors `buildDriverPodSpec` and `buildExecutorPodSpec` of the operator, and BasicDriverFeatureStep and
@@ -103,8 +103,24 @@ def _application(name: str, spec: SparkSpec) -> Made:
     executor = _template(spec, spec.executor, "spec.executor")
     return Made(
         (
-            Set(driver, f"{name}-driver", 1, labels={**labels, "spark-role": "driver"}),
-            Set(executor, f"{name}-exec", _executors(spec), 1, labels={**labels, "spark-role": "executor"}),
+            Set(
+                driver,
+                f"{name}-driver",
+                1,
+                labels={**labels, "spark-role": "driver"},
+                at=(*at, "driver"),
+                is_flat=True,
+                come_later=True,  # it is the other way round: it makes the others, and must not wait for them
+            ),
+            Set(
+                executor,
+                f"{name}-exec",
+                _executors(spec),
+                1,
+                labels={**labels, "spark-role": "executor"},
+                at=(*at, "executor"),
+                is_flat=True,
+            ),
         ),
         is_suspended=bool(spec.suspend),
     )
@@ -167,7 +183,7 @@ def _mebibytes(written: str, where: str) -> int:
 
 def _scheduled(name: str, written: ScheduledSparkApplication) -> Made:
     spec = written.spec
-    made = _application(name, spec.template)
+    made = _application(name, spec.template, ("spec", "template"))
     return structs.replace(made, is_suspended=made.is_suspended or bool(spec.suspend), schedule=spec.schedule)
 
 

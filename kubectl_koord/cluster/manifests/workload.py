@@ -55,7 +55,9 @@ class Set(Struct, frozen=True):
     `scheduler` and `priority_class` are what their controller fills in where the template names none; where it is not
     known which scheduler that is, None. `claims` are
     templates of volume claims, of which each pod gets its own. `unevaluated` is what its controller adds that is not
-    evaluated.
+    evaluated. `at` are the keys under which the template stands in the workload, and `is_flat` tells that labels and
+    schedulerName stand right there. So many of the pods are enough to begin as `least` says, all where that is None;
+    pods that `come_later` are made once others run.
     """
 
     template: Template
@@ -67,6 +69,10 @@ class Set(Struct, frozen=True):
     priority_class: str = ""
     claims: tuple[PersistentVolumeClaim, ...] = ()
     unevaluated: tuple[PodUnevaluated, ...] = ()
+    at: tuple[str | int, ...] = ()
+    is_flat: bool = False
+    least: int | None = None
+    come_later: bool = False
 
     def names(self) -> Iterator[str]:
         """Yield the names of the pods."""
@@ -79,7 +85,7 @@ class Made(Struct, frozen=True):
     `minimum` is the minMember of the PodGroup that the workload's operator makes and names like it, for pods that are
     in no other; None where it makes none. One that is `of_another` scheduler counts for pods of that alone. While a
     workload `is_suspended`, its controller makes no pods. `claims` are made once, for all pods. With a `schedule` they
-    are those of one run.
+    are those of one run. Where it makes its pods `in_turn`, each once others run, that is the setting which says so.
     """
 
     sets: Iterable[Set]
@@ -88,6 +94,7 @@ class Made(Struct, frozen=True):
     is_suspended: bool = False
     claims: tuple[PersistentVolumeClaim, ...] = ()
     schedule: str = ""
+    in_turn: str = ""
 
 
 def number(written: int | None, default: int = 1) -> int:

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.render.document import Block, EmptyLine, Line
+from kubectl_koord.render.document import Block, Command, EmptyLine, Line
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
+from kubectl_koord.render.pages.jobs import fit
+from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.change import Change, ChangePlan, Effect
 from kubectl_koord.wording.pages import change as sentences
 
 
-def blocks(report: ChangePlan) -> list[Block]:
+def blocks(report: ChangePlan, shown: Shown) -> list[Block]:
     """Return the page; of a change that was declined, and shown before, a line is enough."""
     page: list[Block] = [Line(report.message or sentences.headline(report), VERDICT_STYLE[report.verdict])]
     if report.verdict == "no":
@@ -17,6 +19,10 @@ def blocks(report: ChangePlan) -> list[Block]:
         page += [EmptyLine(), *(Line(note) for note in report.notes)]
     for change in report.changes:
         page += [EmptyLine(), *_diff(change)]
+    if report.commands:
+        page += [EmptyLine(), *(Command(one) for one in report.commands)]
+    if report.fit is not None:
+        return [*page, EmptyLine(), *fit.blocks(report.fit, shown)]
     if report.effect:
         page += [EmptyLine(), *_effect(report.effect)]
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from kubectl_koord.engine.tree import TreeFault
+from kubectl_koord.model.workloads import Workload
 from kubectl_koord.wording.refusals.tree import fault_clause
-from kubectl_koord.wording.words import listed
+from kubectl_koord.wording.words import count, listed
 
 NOTHING_TO_SET = (
     "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode, --match-policy, "
@@ -172,3 +173,61 @@ def groups_lack(key: str) -> str:
 def declared_already(name: str, value: str | int | None) -> str:
     """Return that a key has a value already and may not be overwritten."""
     return f"--overwrite is false but {name} is declared already: {value}"
+
+
+def no_gang_of(one: Workload) -> str:
+    """Return why a workload cannot be made a gang, and what can be done."""
+    who = f"{one.kind} {one.name}"
+    match one.obstacle:
+        case "of-another-scheduler":
+            return f"{who}: Volcano makes its pods only once its own PodGroup is let in; use another kind of job"
+        case "from-runtime":
+            return f"{who}: its pod templates stand in its training runtime; give the labels of a gang there"
+        case "in-turn":
+            return (
+                f"{who} makes its pods one after the other ({one.detail}): in a gang they would wait for ever for"
+                " those that are not made yet; change that first"
+            )
+        case "no-name":
+            return (
+                f"{one.kind} {one.name}* gets a name with each run (generateName), and a PodGroup is for one: name it"
+            )
+        case "owned":
+            return f"{who} is made by {one.detail}, which would undo the change: make a gang of that"
+        case _:
+            return f"{who} makes no pods: there is nothing to be a gang"
+
+
+def has_pod_group(key: str) -> str:
+    """Return that a gang has a PodGroup already."""
+    return f"PodGroup {key} is there already: leave out --create to change it"
+
+
+def several_gangs(one: Workload, names: Sequence[str]) -> str:
+    """Return that the templates of a workload name several gangs."""
+    return f"the pod templates of {one.kind} {one.name} are labelled for several gangs: {listed(names)}"
+
+
+def more_than_its_pods(minimum: int, pods: int) -> str:
+    """Return that a gang would need more pods than are made."""
+    return f"--min-member {minimum} is more than its {count(pods, 'pod')}"
+
+
+def of_manifests(changed: int) -> str:
+    """Return that manifests would change, and how to get them."""
+    return f"Nothing was sent: {count(changed, 'object')} would change. -o yaml prints the new manifests."
+
+
+def recreate_workload(kind: str, name: str, *, is_immutable: bool) -> str:
+    """Return why a workload of the cluster is not changed in place, and what becomes of its pods."""
+    why = f"the pod template of a {kind} cannot be changed" if is_immutable else "pods that run do not change"
+    return (
+        f"Nothing was sent: {kind} {name} is not changed in place, as {why}, and pods that are made anew one by one"
+        " would wait for each other. To make it a gang, save its new manifest, delete it, which ends its pods, and"
+        " create it:"
+    )
+
+
+def no_object(key: str) -> str:
+    """Return that something in a workload is not what it must be."""
+    return f"{key} is no object"
