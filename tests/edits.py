@@ -51,6 +51,28 @@ def _uncordon(items: list[Json], edit: Json) -> None:
     spec["taints"] = [taint for taint in taints if taint["key"] != "node.kubernetes.io/unschedulable"]
 
 
+def _mend_node(items: list[Json], edit: Json) -> None:
+    node = _named(items, "Node", edit["node"])
+    away = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+    node["spec"]["taints"] = [taint for taint in node["spec"].get("taints") or [] if taint["key"] not in away]
+    node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    items[:] = [
+        item
+        for item in items
+        if item["kind"] != "Pod"
+        or item["spec"].get("nodeName") != edit["node"]
+        or "deletionTimestamp" not in item["metadata"]
+    ]
+
+
+def _set_thresholds(items: list[Json], edit: Json) -> None:
+    annotations = _named(items, "Node", edit["node"])["metadata"].setdefault("annotations", {})
+    name = "scheduling.koordinator.sh/usage-thresholds"
+    own = json.loads(annotations.get(name, "{}"))
+    own["usageThresholds"] = {one["resource"]: one["percent"] for one in edit["percent"]}
+    annotations[name] = json.dumps(own)
+
+
 def _add_node(items: list[Json], edit: Json) -> None:
     node = copy.deepcopy(_named(items, "Node", edit["like"]))
     node["metadata"]["name"] = edit["node"]
@@ -225,6 +247,8 @@ _MAKERS = {
     "delete-pod": _delete_pod,
     "move-pod": _move_pod,
     "uncordon": _uncordon,
+    "mend-node": _mend_node,
+    "set-thresholds": _set_thresholds,
     "add-node": _add_node,
     "label-node": _label_node,
     "set-layers": _set_layers,

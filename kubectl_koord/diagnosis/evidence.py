@@ -58,6 +58,13 @@ def empty_view(view: View) -> View:
 
 
 @memoised
+def fresh_view(view: View) -> View:
+    """Return the empty cluster in which nothing is measured, as of nodes that are new."""
+    measured = (node for node in map(empty_view(view).node, view.names()) if node.metric is not None)
+    return empty_view(view).with_nodes(structs.replace(node, metric=None) for node in measured)
+
+
+@memoised
 def roomy_view(view: View) -> View:
     """Return the empty cluster in which no node refuses a pod for a cordon, a taint or its measured load."""
     nodes = map(empty_view(view).node, view.names())

@@ -93,7 +93,8 @@ class QuotaSettings(Struct, frozen=True):
     by_runtime: pods are held against the runtime (`enableRuntimeQuota`), or else against the maximum.
     check_parents: the parents of a pod's quota are checked, too. scale_min: minimums shrink where they exceed what
     there is. hooks: plugins that may refuse further pods. spares_default: the pods of the default quota are no victims.
-    revokes: pods of a quota that stays above its runtime are evicted (`monitorAllQuotas`).
+    revokes: pods of a quota that stays above its runtime are evicted (`monitorAllQuotas`), for so long as `evict_after`
+    says, as it is written (`delayEvictTime`).
     trees, no_default, guarantees, ignores_terminating: gates MultiQuotaTree, DisableDefaultQuota,
     ElasticQuotaGuaranteeUsage, ElasticQuotaImmediateIgnoreTerminatingPod. open_gates: gates that are on, decide, and
     are not evaluated. enforced: whether PreFilter asks quotas at all.
@@ -108,6 +109,7 @@ class QuotaSettings(Struct, frozen=True):
     hooks: tuple[str, ...] = ()
     spares_default: bool = True
     revokes: bool = False
+    evict_after: str = "2m"
     trees: bool = False
     no_default: bool = False
     guarantees: bool = False

@@ -31,7 +31,7 @@ class Loss(IntEnum):
     """What people lose by a way out, the least first."""
 
     NOTHING = auto()
-    """Nobody loses anything, and nobody has to act."""
+    """Nobody loses more than without it, and nobody has to act."""
     SETTING = auto()
     """Of the cluster: who set a limit, a cordon or a taint may have had a reason."""
     OWN_SETTING = auto()
@@ -58,6 +58,9 @@ class Loss(IntEnum):
 
 _BY_ACTION: Mapping[ActionCode, Loss] = {
     "wait-for-terminating": Loss.NOTHING,
+    "wait-for-revoking": Loss.NOTHING,
+    "mend-node": Loss.SETTING,
+    "raise-threshold": Loss.SETTING,
     "supply-claims": Loss.SETTING,
     "label-nodes": Loss.SETTING,
     "other-layers": Loss.SETTING,
@@ -82,7 +85,7 @@ def loss(simulation: Simulation, way: WayOut) -> tuple[Loss, Fraction, int]:
 
 def _loss(simulation: Simulation, way: WayOut) -> Loss:
     known = _BY_ACTION.get(way.action, Loss.OWN_SETTING)
-    if known is Loss.WAIT:
+    if known in {Loss.NOTHING, Loss.WAIT}:
         return known
     harms = {disruption.harm(pod) for pod in way.freed}
     if disruption.PROTECTED in harms:

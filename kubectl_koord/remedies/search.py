@@ -20,12 +20,14 @@ from kubectl_koord.reports.edits import (
     DeletePod,
     Edit,
     LabelNode,
+    MendNode,
     MovePod,
     ReleaseReservation,
     SetLayers,
     SetMinimum,
     SetQuota,
     SetRequest,
+    SetThresholds,
     SetTopology,
     SupplyClaims,
     Tolerate,
@@ -42,19 +44,21 @@ T = TypeVar("T")
 _CHANGES: dict[type[Edit], Change] = {
     AddNode: "add-nodes",
     LabelNode: "label-nodes",
+    MendNode: "mend-node",
     MovePod: "move-pod",
     ReleaseReservation: "release-reservation",
     SetLayers: "other-layers",
     SetMinimum: "fewer-pods",
     SetQuota: "raise-quota",
     SetRequest: "smaller-request",
+    SetThresholds: "raise-threshold",
     SetTopology: "topology",
     SupplyClaims: "supply-claims",
     Tolerate: "tolerate",
     Uncordon: "uncordon",
     UseQuota: "other-quota",
 }
-_ADDING = ("add-nodes", "label-nodes", "other-layers")
+_ADDING = ("add-nodes", "label-nodes", "mend-node", "other-layers", "raise-threshold")
 _MORE_PIECES = 4
 _MOST_SLOT_COUNTS = 4
 
@@ -84,6 +88,7 @@ class Search:
         self.members = in_index_order(simulation.subject.pending)
         self.pods = tuple(sorted(pod.key for pod in self.members))
         self.tried: set[Change] = set()
+        self.counted: set[Change] = set()
         self.untried: set[Change] = set()
         self._works: dict[tuple[Edit, ...], bool] = {}
         self._found: dict[str, tuple[WayOut, ...]] = {}
@@ -176,7 +181,7 @@ class Search:
             self.untried.add(change)
             return False
         is_possible = self.budget.take(steps)
-        (self.tried if is_possible else self.untried).add(change)
+        (self.counted if is_possible else self.untried).add(change)
         return is_possible
 
     def judged(self, change: Change) -> None:

@@ -84,6 +84,11 @@ class SlotCount:
         """The slots by node with no pods there, no node cordoned and no pod nominated."""
         return evidence.slots_in(evidence.empty_view(self.view), self.simulation, self.first)
 
+    @cached_property
+    def fresh_slots(self) -> Counts:
+        """The same of nodes that are new, on which no load is measured."""
+        return evidence.slots_in(evidence.fresh_view(self.view), self.simulation, self.first)
+
     def most_on(self, name: str) -> int:
         """Return a bound of the slots that a node has whoever goes: what it has of each resource, used or not."""
         if name in self._reserved:

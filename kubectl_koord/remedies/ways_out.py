@@ -24,10 +24,13 @@ from kubectl_koord.wording.remedies.ways_out import Change
 _Family: TypeAlias = Callable[[Search], Iterator[WayOut]]
 _FAMILIES: tuple[_Family, ...] = (
     cluster.wait_for_terminating,
+    quotas.wait_for_revoking,
     claims.supply,
     outside.label_nodes,
     outside.name_labels,
     cluster.uncordon,
+    cluster.mend_nodes,
+    cluster.raise_thresholds,
     cluster.tolerate,
     quotas.raise_quota,
     quotas.other_quota,
@@ -47,6 +50,7 @@ _FAMILIES: tuple[_Family, ...] = (
 """In the order of what people lose, so that what is cut off is the dearest; what is found is sorted by it again."""
 _OF_QUOTAS = (
     cluster.wait_for_terminating,
+    quotas.wait_for_revoking,
     quotas.raise_quota,
     quotas.other_quota,
     gang.smaller_request,
@@ -103,7 +107,9 @@ def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False,
             not_tried=sentences.not_tried(search.untried - {"pairs"}),
         )
     quotas_alone = "raise-quota" not in search.untried and quotas.may_pass(search)
-    return Found((), sentences.none_found(search.tried - search.untried, search.untried, quotas_alone=quotas_alone))
+    tried, untried = search.tried - search.untried, search.untried
+    counted = search.counted - tried - untried
+    return Found((), sentences.none_found(tried, untried, quotas_alone=quotas_alone, counted=counted))
 
 
 def _found(search: Search) -> tuple[WayOut, ...]:

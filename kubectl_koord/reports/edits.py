@@ -30,6 +30,26 @@ class Uncordon(_Edit, frozen=True, tag="uncordon"):
     node: str
 
 
+class MendNode(_Edit, frozen=True, tag="mend-node"):
+    """A node is ready and reachable again, and the pods that terminate there have ended."""
+
+    node: str
+
+
+class Threshold(Struct, frozen=True):
+    """How many percent of a resource may be used."""
+
+    resource: str
+    percent: int
+
+
+class SetThresholds(_Edit, frozen=True, tag="set-thresholds"):
+    """A node has these thresholds of load for its usage as a whole."""
+
+    node: str
+    percent: tuple[Threshold, ...]
+
+
 class AddNode(_Edit, frozen=True, tag="add-node"):
     """There is one more node, empty, like another in labels, taints and size."""
 
@@ -137,11 +157,13 @@ class SupplyClaims(_Edit, frozen=True, tag="supply-claims"):
 
 Edit: TypeAlias = (
     DeletePod
+    | MendNode
     | MovePod
     | Uncordon
     | AddNode
     | Tolerate
     | SetRequest
+    | SetThresholds
     | SetTopology
     | SetMinimum
     | CreatePodGroup

@@ -27,12 +27,14 @@ from kubectl_koord.reports.edits import (
     DeletePod,
     Edit,
     LabelNode,
+    MendNode,
     MovePod,
     ReleaseReservation,
     SetLayers,
     SetMinimum,
     SetQuota,
     SetRequest,
+    SetThresholds,
     SetTopology,
     SupplyClaims,
     Tolerate,
@@ -42,6 +44,7 @@ from kubectl_koord.reports.edits import (
 from kubectl_koord.simulation.others import see_no_difference
 from kubectl_koord.simulation.simulation import Simulation
 
+NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 CORDON = "node.kubernetes.io/unschedulable"
 _HOSTNAME = "kubernetes.io/hostname"
 
@@ -50,7 +53,10 @@ def changed(simulation: Simulation, edits: Sequence[Edit]) -> Simulation:
     """Return the simulation once all edits are made: those of one kind at once, as there may be many."""
     view = simulation.view
     gone = [_occupant(view, edit.node, edit.pod) for edit in edits if isinstance(edit, DeletePod) and edit.node]
+    gone += [pod for edit in edits if isinstance(edit, MendNode) for pod in terminating_on(view, edit.node)]
     nodes = [opened(view.node(edit.node)) for edit in edits if isinstance(edit, Uncordon)]
+    nodes += [mended(view.node(edit.node)) for edit in edits if isinstance(edit, MendNode)]
+    nodes += [_limited_by(view.node(edit.node), edit) for edit in edits if isinstance(edit, SetThresholds)]
     more = [like_but_empty(view.node(edit.like), edit.node) for edit in edits if isinstance(edit, AddNode)]
     more += [_labelled(view.node(edit.node), edit) for edit in edits if isinstance(edit, LabelNode)]
     layers = next((edit for edit in edits if isinstance(edit, SetLayers)), None)
@@ -75,6 +81,24 @@ def opened(node: Node) -> Node:
     )
 
 
+def terminating_on(view: View, node: str) -> list[RunningPod]:
+    """Return the pods of a node that terminate."""
+    return [pod for pod in view.occupants(node) if isinstance(pod, RunningPod) and pod.terminating]
+
+
+def mended(node: Node) -> Node:
+    """Return a node that is ready, without the taints of one that is not."""
+    return structs.replace(node, ready=True, taints=tuple(taint for taint in node.taints if taint.key not in NOT_READY))
+
+
+def _limited_by(node: Node, edit: SetThresholds) -> Node:
+    if node.metric is None:
+        return node
+    percent = tuple((one.resource, one.percent) for one in edit.percent)
+    thresholds = structs.replace(node.metric.thresholds, whole=percent)
+    return structs.replace(node, metric=structs.replace(node.metric, thresholds=thresholds))
+
+
 def recreated(pod: RunningPod) -> PendingPod:
     """Return a running pod as it would wait for a node, were it created anew."""
     return PendingPod(
@@ -84,6 +108,8 @@ def recreated(pod: RunningPod) -> PendingPod:
 
 def _one(simulation: Simulation, edit: Edit) -> Simulation:
     match edit:
+        case MendNode() | SetThresholds():
+            return simulation  # all at once, above
         case Uncordon() | AddNode() | LabelNode() | SetLayers() | DeletePod() | SetQuota() | ReleaseReservation():
             return simulation  # all at once, above
         case MovePod(pod=key, node=node, to=to):

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.model.load import NodeMetric, Thresholds
 from kubectl_koord.model.plugins import Plugins
 from kubectl_koord.model.unevaluated import NodeSetting
-from kubectl_koord.model.values.selectors import Toleration
-from kubectl_koord.reports.edits import AddNode, DeletePod, Tolerate, Uncordon
+from kubectl_koord.model.values.selectors import Taint, Toleration
+from kubectl_koord.reports.edits import AddNode, DeletePod, MendNode, SetThresholds, Threshold, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, freed, having, node, rules, why_of
 
@@ -222,3 +223,60 @@ def test_a_reservation_that_goes_first_takes_no_room_of_the_nodes_that_are_added
 
 def test_where_no_node_takes_even_one_pod_none_is_added() -> None:
     assert ways(cluster("s0: b0[n1]").with_gang("job", 1, 9), "add-nodes") == ()
+
+
+def test_a_node_that_is_not_ready_is_the_way_out_before_a_pod_of_higher_priority() -> None:
+    gone = Taint("node.kubernetes.io/unreachable", "", "NoExecute")
+    drawing = cluster("s0: b0[n1 n2]").change("n1", taints=(gone,), ready=False)
+    drawing = drawing.with_running("stuck", on="n1", cpu=8, terminating=True, owner="StatefulSet/train")
+    drawing = drawing.with_running("high", on="n2", cpu=8, priority=9).with_gang("job", 1, 8, must_gather=SPINE)
+    message = "Bring back n1, which is not ready; default/stuck cannot end before"
+    mend = WayOut("mend-node", message, "kubectl describe node n1", (MendNode("n1"),))
+    report = why_of(drawing)
+    assert report.unblock[0] == mend
+    assert [way.action for way in report.unblock] == ["mend-node", "add-nodes", "free-pods"]
+
+
+def test_of_nodes_that_are_not_ready_one_is_named_with_others_that_would_do_or_all_that_it_takes() -> None:
+    away = (Taint("node.kubernetes.io/not-ready", "", "NoSchedule"),)
+    drawing = cluster("s0: b0[n1 n2]").change("n1", "n2", taints=away)
+    (one,) = ways(drawing.with_gang("job", 1, 8), "mend-node")
+    assert one.message == "Bring back n1 (or n2), which is not ready"
+    (both,) = ways(drawing.with_gang("job", 2, 8), "mend-node")
+    assert (both.message, both.edits) == (
+        "Bring back n1 and n2, which are not ready",
+        (MendNode("n1"), MendNode("n2")),
+    )
+    assert ways(drawing.with_gang("job", 3, 8), "mend-node") == ()
+
+
+BUSY = cluster("s0: b0[n1]").change("n1", metric=NodeMetric((("cpu", 6000), ("memory", 1))))
+
+
+def test_the_least_threshold_of_load_with_which_a_node_takes_the_pods_is_named() -> None:
+    drawing = BUSY.with_gang("job", 1, 1)
+    configured = "(or usageThresholds in LoadAwareSchedulingArgs, for all nodes)"
+    message = f"Raise the load threshold of node n1 for CPU from 65 to 75 % {configured}"
+    thresholds = '{"usageThresholds":{"cpu":75,"memory":95}}'
+    command = f"kubectl annotate node n1 'scheduling.koordinator.sh/usage-thresholds={thresholds}' --overwrite"
+    edit = SetThresholds("n1", (Threshold("cpu", 75), Threshold("memory", 95)))
+    assert ways(drawing, "raise-threshold") == (WayOut("raise-threshold", message, command, (edit,)),)
+    own = Thresholds(whole=(("cpu", 70),), prod=(("cpu", 10),))
+    drawing = BUSY.change("n1", metric=NodeMetric((("cpu", 6000),), thresholds=own)).with_gang(
+        "job", 1, 1, is_prod=False
+    )
+    (way,) = ways(drawing, "raise-threshold")
+    assert (way.message[:52], way.command) == ("Raise the load threshold of node n1 for CPU from 70 ", "")
+    over = BUSY.change("n1", metric=NodeMetric((("cpu", 9000),))).with_gang("job", 1, 1)
+    assert ways(over, "raise-threshold") == ()
+
+
+def test_many_nodes_have_no_thresholds_raised_one_by_one() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3 n4]").change("n1", "n2", "n3", "n4", metric=NodeMetric((("cpu", 6000),)))
+    assert len(ways(drawing.with_gang("job", 3, 8), "raise-threshold")) == 1
+    assert ways(drawing.with_gang("job", 4, 8), "raise-threshold") == ()
+
+
+def test_a_node_that_is_added_has_no_load() -> None:
+    (way,) = ways(BUSY.with_gang("job", 1, 1), "add-nodes")
+    assert way.message == "Add 1 node like n1"

@@ -1,5 +1,7 @@
 """Remedies for a quota that refuses: each whole, as it is offered."""
 
+from typing import Any
+
 from kubectl_koord.model.quotas import NAME_LABEL, QuotaSettings
 from kubectl_koord.remedies.proof import SearchBudget
 from kubectl_koord.remedies.search import Search
@@ -12,6 +14,7 @@ from tests.remedies.test_pods import evicting
 
 NONE = "none of the changes tried lets it start, alone or in pairs"
 BUT = "higher limits alone would let it pass its quotas, but nodes have no place for it then"
+COUNTED = "by counting slots, these would not help: more nodes like those there are"
 NODES = cluster("s0: b0[n1:16 n2:16]")
 OWN, OTHER = ((NAME_LABEL, "a"),), ((NAME_LABEL, "b"),)
 PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
@@ -121,7 +124,7 @@ def test_where_no_node_would_do_it_is_said_that_quotas_alone_are_not_the_obstacl
     report = why_of(drawing)
     assert (report.unblock, report.no_way_out) == (
         (),
-        f"{NONE}: higher limits of its quotas and more nodes like those there are; {BUT}.",
+        f"{NONE}: higher limits of its quotas; {COUNTED}; {BUT}.",
     )
 
 
@@ -133,3 +136,32 @@ def test_where_the_budget_is_spent_other_quotas_are_not_said_to_be_tried() -> No
     budget.left = 0
     assert [*quotas.other_quota(search)] == []
     assert "other-quota" in search.untried
+
+
+def revoking(**settings: Any) -> Drawing:  # noqa: ANN401 - as QuotaSettings has them
+    drawing = NODES.configured(quotas=QuotaSettings(check_parents=True, evict_after="5s", **settings))
+    drawing = drawing.with_quota("team", cpu=10, min=cpus(10), is_parent=True)
+    drawing = drawing.with_quota("a", cpu=10, min=cpus(10), parent="team").with_quota("b", cpu=10, parent="team")
+    return waiting(drawing.with_running("low", on="n1", cpu=8, labels=OTHER), pods=1, cpu=6)
+
+
+def test_whom_the_over_use_controller_evicts_by_itself_is_waited_for_first() -> None:
+    drawing = revoking(revokes=True)
+    message = "Wait: the over-use controller evicts default/low once quota b has been above its runtime for 5s"
+    edits = (DeletePod("default/low", "n1"),)
+    way = WayOut("wait-for-revoking", message, "", edits, (freed("low", on="n1"),))
+    assert why_of(drawing).unblock[0] == way
+    assert ways(revoking(), "wait-for-revoking") == ()
+    more = drawing.with_quota("c", cpu=10, parent="team")
+    for name in ("c1", "c2", "c3", "c4"):
+        more = more.with_running(name, on="n2", cpu=1, labels=((NAME_LABEL, "c"),))
+    (way,) = ways(more, "wait-for-revoking")
+    assert way.message == (
+        "Wait: the over-use controller evicts default/low, default/c1 and default/c2 once quotas b and c were above"
+        " their runtime for 5s"
+    )
+
+
+def test_where_the_over_use_controller_has_nobody_to_evict_it_is_not_waited_for() -> None:
+    drawing = waiting(NODES.configured(quotas=QuotaSettings(revokes=True)).with_quota("a", cpu=4))
+    assert ways(drawing, "wait-for-revoking") == ()

@@ -45,8 +45,8 @@ UNPROVEN = {
     "topology-broken-chain": UNMENDED,
     "topology-cnt-other-name": UNMENDED,
     "filters-overhead-sidecar": (
-        "none of the changes tried lets it start, alone or in pairs: another topology spec and more nodes like those"
-        " there are."
+        "none of the changes tried lets it start, alone or in pairs: another topology spec; by counting slots, these"
+        " would not help: more nodes like those there are."
     ),
 }
 

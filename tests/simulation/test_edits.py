@@ -4,7 +4,7 @@ import pytest
 
 from kubectl_koord.engine.gang_settings import GatherRule
 from kubectl_koord.engine.subjects import GangSubject
-from kubectl_koord.model.load import ExpectedUse
+from kubectl_koord.model.load import ExpectedUse, NodeMetric, Thresholds
 from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.pods import PodRequirements
 from kubectl_koord.model.values.selectors import Toleration
@@ -13,11 +13,14 @@ from kubectl_koord.reports.edits import (
     CreatePodGroup,
     DeletePod,
     Edit,
+    MendNode,
     MovePod,
     ReleaseReservation,
     SetMinimum,
     SetRequest,
+    SetThresholds,
     SetTopology,
+    Threshold,
     Tolerate,
     Uncordon,
 )
@@ -65,6 +68,19 @@ def seen(simulation: Simulation) -> tuple[object, ...]:
             GANG.without_running("default/low").with_running("low", on="n3", cpu=3),
         ),
         (GANG.cordon("n2"), Uncordon("n2"), GANG),
+        (
+            GANG.taint("n2", "node.kubernetes.io/unreachable")
+            .change("n2", ready=False)
+            .with_running("stuck", on="n2", terminating=True),
+            MendNode("n2"),
+            GANG,
+        ),
+        (
+            GANG.change("n2", metric=NodeMetric((("cpu", 9),))),
+            SetThresholds("n2", (Threshold("cpu", 80),)),
+            GANG.change("n2", metric=NodeMetric((("cpu", 9),), thresholds=Thresholds(whole=(("cpu", 80),)))),
+        ),
+        (GANG, SetThresholds("n2", (Threshold("cpu", 80),)), GANG),
         (GANG.cordon("n2").taint("n2", "gpu"), Uncordon("n2"), GANG.taint("n2", "gpu")),
         (
             GANG.cordon("n2"),

@@ -27,6 +27,14 @@ def test_what_was_not_tried_is_told_apart_from_what_was() -> None:
     assert none_found({"raise-quota"}, {"free-pods", "add-nodes", "pairs"}, quotas_alone=True) == said
 
 
+def test_what_was_counted_and_not_tried_is_never_called_tried() -> None:
+    said = (
+        "none of the changes tried lets it start: smaller requests;"
+        " by counting slots, these would not help: moving pods."
+    )
+    assert none_found({"smaller-request"}, (), quotas_alone=False, counted={"move-pod"}) == said
+
+
 def test_beside_ways_out_it_is_said_what_was_not_tried() -> None:
     assert not_tried(()) == ""
     said = "the search ended before it had fully tried evicting pods and more nodes like those there are."

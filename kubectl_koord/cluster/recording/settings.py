@@ -36,6 +36,7 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
         "quotaGroupNamespace",
         "disableDefaultQuotaPreemption",
         "monitorAllQuotas",
+        "delayEvictTime",
     ),
     "DeviceShare": ("disableDeviceNUMATopologyAlignment",),
     "LoadAwareScheduling": (),

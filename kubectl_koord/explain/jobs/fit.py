@@ -46,7 +46,10 @@ _NEVER: frozenset[CauseCode] = frozenset(
 _OF_CLUSTER: frozenset[ActionCode] = frozenset(
     {
         "wait-for-terminating",
+        "wait-for-revoking",
         "uncordon",
+        "mend-node",
+        "raise-threshold",
         "free-pods",
         "move-pod",
         "add-nodes",

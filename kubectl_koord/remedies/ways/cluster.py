@@ -1,13 +1,16 @@
 """Remedies on the side of the cluster: waiting, preemption, cordons, taints, more nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count as numbers
 from itertools import islice
 
+from msgspec import structs
+
 from kubectl_koord.diagnosis import disruption, evidence
 from kubectl_koord.engine.budget import Budget
-from kubectl_koord.engine.reasons.nodes import Untolerated
+from kubectl_koord.engine.reasons.nodes import Overloaded, Untolerated
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain
@@ -18,10 +21,11 @@ from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.proof import attempt_of, jobs_of
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount, in_domain
-from kubectl_koord.reports.edits import AddNode, Edit, Tolerate, Uncordon
+from kubectl_koord.reports.edits import AddNode, Edit, MendNode, SetThresholds, Threshold, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.simulation.edits import deleted
+from kubectl_koord.simulation.edits import NOT_READY, deleted, terminating_on
 from kubectl_koord.simulation.simulation import every_outcome
+from kubectl_koord.simulation.sizes import largest
 from kubectl_koord.wording.ages import overdue, overdue_clause
 from kubectl_koord.wording.disruption import preemption_effects
 from kubectl_koord.wording.remedies import commands
@@ -29,6 +33,7 @@ from kubectl_koord.wording.remedies import ways_out as sentences
 from kubectl_koord.wording.remedies.ways_out import Change
 
 _MOST_NAMED = 3
+_WHOLE = 100
 _MOST_TAINTS = 8
 _MOST_PODS_NAMED = 6
 _MOST_PLACES = 3
@@ -135,6 +140,91 @@ def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
     return WayOut("uncordon", sentences.uncordon(names, others), commands.uncordon(names), tuple(edits))
 
 
+def mend_nodes(search: Search) -> Iterator[WayOut]:
+    """Yield the first few nodes that are not ready of which one is enough, or else all of them together."""
+    dead = [name for name in search.view.names() if _is_dead(search.view, name)]
+    if not dead or not search.may_help("mend-node"):
+        return
+    few = dead[:_MOST_TRIED]
+    alone = list(islice((name for name in few if search.works((MendNode(name),))), _MOST_NAMED + 1))
+    chosen = alone[:1] or (few if search.works([MendNode(name) for name in few]) else [])
+    if chosen:
+        stuck = [pod.key for name in chosen for pod in terminating_on(search.view, name)]
+        message = sentences.mend_nodes(chosen, alone[1:], stuck[:_MOST_NAMED])
+        edits = tuple(MendNode(name) for name in chosen)
+        yield WayOut("mend-node", message, commands.describe_nodes(chosen), edits)
+
+
+def _is_dead(view: View, name: str) -> bool:
+    return any(taint.key in NOT_READY for taint in view.node(name).taints)
+
+
+def raise_thresholds(search: Search) -> Iterator[WayOut]:
+    """Yield the least thresholds of load of the fewest nodes with which it starts."""
+    loaded = {name for name, reason in search.first.rejections.items() if isinstance(reason, Overloaded)}
+    if not loaded or not search.may_help("raise-threshold"):
+        return
+    for slot_count in search.slot_counts:
+        now, fresh = slot_count.slots(search.view), slot_count.slots(_unmeasured(search.view, frozenset(loaded)))
+        for short in slot_count.shorts():
+            ranked = in_domain([name for name in short.nodes if name in loaded], {n: fresh[n] - now[n] for n in fresh})
+            edits = search.fewest([(gain, (_unlimited(search, name),)) for gain, name in ranked], short.missing)
+            if edits and len(edits) <= _MOST_NAMED:
+                yield _raising(search, [edit for edit in edits if isinstance(edit, SetThresholds)])
+                return
+
+
+def _unmeasured(view: View, names: frozenset[str]) -> View:
+    return view.with_nodes(structs.replace(view.node(name), metric=None) for name in names)
+
+
+def _now(search: Search, node: str) -> Mapping[str, int]:
+    """Return the thresholds for the whole of a node."""
+    metric, configured = search.view.node(node).metric, search.simulation.snapshot.config.load.thresholds
+    return dict((metric.thresholds if metric is not None else configured).over(configured).whole)
+
+
+def _unlimited(search: Search, node: str) -> SetThresholds:
+    return _thresholds(node, dict.fromkeys(_now(search, node), _WHOLE))
+
+
+def _thresholds(node: str, percent: Mapping[str, int]) -> SetThresholds:
+    return SetThresholds(node, tuple(Threshold(resource, most) for resource, most in sorted(percent.items())))
+
+
+def _raising(search: Search, edits: Sequence[SetThresholds]) -> WayOut:
+    """Return to raise thresholds of nodes, each by no more than it takes."""
+    found = {edit.node: {one.resource: one.percent for one in edit.percent} for edit in edits}
+
+    def holds(node: str, resource: str, percent: int) -> bool:
+        after = {**found, node: {**found[node], resource: percent}}
+        return search.works(tuple(_thresholds(name, limits) for name, limits in after.items()))
+
+    for node, limits in found.items():
+        for resource, least in _now(search, node).items():
+            limits[resource] = _WHOLE - largest(_WHOLE - least, partial(_is_spared, holds, node, resource))
+    changes = [
+        (node, resource, now, limits[resource])
+        for node, limits in found.items()
+        for resource, now in sorted(_now(search, node).items())
+        if limits[resource] > now
+    ]
+    has_others = any(_has_others(search.view, node) for node in found)
+    command = "" if has_others else commands.in_turn(commands.set_thresholds(*item) for item in sorted(found.items()))
+    after = tuple(_thresholds(*item) for item in found.items())
+    return WayOut("raise-threshold", sentences.raise_thresholds(changes), command, after)
+
+
+def _is_spared(holds: Callable[[str, str, int], bool], node: str, resource: str, spare: int) -> bool:
+    return holds(node, resource, _WHOLE - spare)
+
+
+def _has_others(view: View, node: str) -> bool:
+    """Tell whether a node has other thresholds of its own, which the annotation that is written would lose."""
+    metric = view.node(node).metric
+    return metric is not None and bool(metric.thresholds.prod or metric.thresholds.aggregated)
+
+
 def tolerate(search: Search) -> Iterator[WayOut]:
     """Yield each taint that, tolerated by all its pods, lets it start.
 
@@ -218,7 +308,7 @@ def _roomiest(slot_count: SlotCount, short: Shortage) -> list[tuple[str, int]]:
     With multiples it counts in which domain below a node is added: then the best of each of the few best. Where the
     pods are tried one by one it does not, whatever the spec of another gang of the group says.
     """
-    empty = slot_count.empty_slots
+    empty = slot_count.fresh_slots
     ranked = sorted(((name, empty[name]) for name in short.nodes if empty[name]), key=lambda item: (-item[1], item[0]))
     plan = slot_count.first.plan
     if plan is None or not slot_count.multiples:

@@ -10,6 +10,7 @@ from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.quota import trials
 from kubectl_koord.engine.quota.amounts import exceeding, plus
 from kubectl_koord.engine.quota.counting import running_in
+from kubectl_koord.engine.quota.revoking import is_on, over_used, revoked
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
 from kubectl_koord.engine.quota.sums import counted, requested, together
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
@@ -97,6 +98,11 @@ class _Refused:
         budget.trials -= len(state.tree.quotas)
         return budget.trials >= 0 and quota.refusal(self.search.simulation, state, self.pods) is None
 
+    @property
+    def evict_after(self) -> str:
+        """How long a quota must be above its runtime until the over-use controller evicts its pods."""
+        return self.state.tree.settings.evict_after
+
     @cached_property
     def raised(self) -> tuple[RaisedLimit, ...]:
         """The least limits with which the members pass."""
@@ -145,6 +151,24 @@ class _Refused:
             and not pod.terminating
             and not disruption.comes_back_there(pod)
         )
+
+
+def wait_for_revoking(search: Search) -> Iterator[WayOut]:
+    """Yield to wait, where the over-use controller evicts pods by itself, and the subject starts once they are gone."""
+    refused = _Refused.of(search)
+    if refused is None or not is_on(refused.state):
+        return
+    over = over_used(refused.state)
+    running = running_in(over, search.view, refused.state.tree) if over else {}
+    going = {name: revoked(refused.state, name, running.get(name, ())) for name in over}
+    gone = [pod for pods in going.values() for pod in pods if pod.node in search.view.names()]
+    edits = deleted(gone)
+    if edits and search.works(edits, "revoking"):
+        freed, broken = harmed(search, gone)
+        names, pods = [name for name, pods in going.items() if pods], [pod.key for pod in gone[:_MOST_NAMED]]
+        message = sentences.wait_for_revoking(names, pods, len(gone), refused.evict_after)
+        message += eviction_effects(freed, broken)
+        yield WayOut("wait-for-revoking", message, "", edits, freed, broken)
 
 
 def free_quota(search: Search) -> Iterator[WayOut]:
@@ -238,7 +262,7 @@ def other_quota(search: Search) -> Iterator[WayOut]:
     if refused is None or len(refused.names) != 1 or not refused.names[0]:
         return
     if len(refused.state.tree.bottom_up) > 1:
-        search.tried.add("other-quota")
+        search.counted.add("other-quota")
     keys = search.pods
     rooms = (name for name in _with_room(refused) if _may_ask(search) and _holds(refused, name))
     names = list(islice((name for name in rooms if search.works((UseQuota(keys, name),))), _MOST_NAMED))

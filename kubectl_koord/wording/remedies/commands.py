@@ -3,12 +3,13 @@
 import json
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kubectl_koord.model.installation import Home
 from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.wording.words import asked_for, paste
 
+USAGE_THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
 _GROUPS = "gang.scheduling.koordinator.sh/groups"
 _FINALIZERS = "{.metadata.finalizers}"
 _UNTIL_GONE = "10m"
@@ -95,6 +96,17 @@ def see_finalizers_of_terminating(pod: str) -> str:
     """Return the same as a way out has it."""
     name, option, namespace = _named(pod)
     return paste("kubectl", "get", "pod", option, namespace, name, "-o", f"jsonpath={_FINALIZERS}")
+
+
+def set_thresholds(node: str, percent: Mapping[str, int]) -> str:
+    """Return what gives a node thresholds of load of its own."""
+    value = json.dumps({"usageThresholds": dict(percent)}, separators=(",", ":"))
+    return paste("kubectl", "annotate", "node", node, f"{USAGE_THRESHOLDS}={value}", "--overwrite")
+
+
+def describe_nodes(nodes: Sequence[str]) -> str:
+    """Return what shows nodes with their conditions and events."""
+    return paste("kubectl", "describe", "node", *nodes)
 
 
 def uncordon(nodes: Sequence[str]) -> str:

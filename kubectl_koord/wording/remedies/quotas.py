@@ -35,6 +35,13 @@ def other_quota(name: str, others: Sequence[str], owners: Sequence[str], pods: i
     return f"Run in quota {name}{instead}: set label {NAME_LABEL} in {template_of(owners)}{recreate(pods)}"
 
 
+def wait_for_revoking(quotas: Sequence[str], pods: Sequence[str], number: int, after: str) -> str:
+    """Return that the over-use controller makes room by itself: in which quotas, by which of so many pods, and when."""
+    named = [*pods, *([f"{number - len(pods)} more"] if number > len(pods) else [])]
+    over = f"quota {quotas[0]} has been above its" if len(quotas) == 1 else f"quotas {listed(quotas)} were above their"
+    return f"Wait: the over-use controller evicts {listed(named)} once {over} runtime for {after}"
+
+
 def free_quota(
     name: str, over: Sequence[tuple[str, int]], pods: Iterable[tuple[str, str, int]], *, is_own: bool
 ) -> str:

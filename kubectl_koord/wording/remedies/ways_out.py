@@ -25,9 +25,12 @@ LOWER_PRIORITY_POD = "lower-priority pod"
 Change: TypeAlias = Literal[
     "wait",
     "preemption",
+    "revoking",
     "label-nodes",
     "other-layers",
     "uncordon",
+    "mend-node",
+    "raise-threshold",
     "tolerate",
     "topology",
     "fewer-pods",
@@ -46,9 +49,12 @@ Change: TypeAlias = Literal[
 _CHANGES: dict[Change, str] = {
     "wait": "waiting for terminating pods",
     "preemption": "waiting for preemption",
+    "revoking": "waiting for the over-use controller",
     "label-nodes": "labels for nodes outside the tree",
     "other-layers": "layers of the labels that nodes have",
     "uncordon": "uncordoning nodes",
+    "mend-node": "nodes that are not ready",
+    "raise-threshold": "higher thresholds of load",
     "tolerate": "tolerating taints",
     "topology": "another topology spec",
     "fewer-pods": "fewer pods",
@@ -89,21 +95,25 @@ class RemovedPod(Struct, frozen=True):
         return listed([*cards, *numbered, *zones]) or requests(self.needed)
 
 
-def none_found(tried: Collection[Change], untried: Collection[Change], *, quotas_alone: bool) -> str:
+def none_found(
+    tried: Collection[Change], untried: Collection[Change], *, quotas_alone: bool, counted: Collection[Change] = ()
+) -> str:
     """Return that nothing is known to let it start, and what was tried.
 
     Args:
         tried: the changes that do not.
         untried: those that may, as the search ended before all of them were tried.
         quotas_alone: whether the quotas could be made to let it pass, and nodes still have no place for it.
+        counted: the changes of which none was tried, as counting slots tells that they do not help.
 
     """
-    if not tried and not untried:
+    if not tried and not counted and not untried:
         return "there is nothing in its way that a change of the cluster or of its pods would remove."
     pairs = ", alone or in pairs" if "pairs" in tried else ""
     alone = [change for change in tried if change != "pairs"]
     parts = (
         f"none of the changes tried lets it start{pairs}: {_named(alone)}" if alone else "",
+        f"by counting slots, these would not help: {_named(counted)}" if counted else "",
         "higher limits alone would let it pass its quotas, but nodes have no place for it then" if quotas_alone else "",
         _ended(untried),
     )
@@ -199,6 +209,22 @@ def uncordon(nodes: Sequence[str], others: Sequence[str]) -> str:
     instead = f" (or {listed(others)})" if others else ""
     which = nodes[0] if len(nodes) == 1 else f"all of {listed(nodes)}"
     return f"Uncordon {which}{instead}"
+
+
+def mend_nodes(nodes: Sequence[str], others: Sequence[str], stuck: Sequence[str]) -> str:
+    """Return which nodes to bring back, which others would do, and the pods that cannot end there until then."""
+    instead = f" (or {listed(others)})" if others else ""
+    verb = "is" if len(nodes) == 1 else "are"
+    held = f"; {listed(stuck)} cannot end before" if stuck else ""
+    return f"Bring back {listed(nodes)}{instead}, which {verb} not ready{held}"
+
+
+def raise_thresholds(changes: Sequence[tuple[str, str, int, int]]) -> str:
+    """Return which thresholds of load to raise: by node, resource, percent now, percent then."""
+    named = [
+        f"of node {node} for {resource_name(resource)} from {now} to {then} %" for node, resource, now, then in changes
+    ]
+    return f"Raise the load threshold {listed(named)} (or usageThresholds in LoadAwareSchedulingArgs, for all nodes)"
 
 
 def tolerate(taint: Taint, nodes: int, owners: Sequence[str] | None) -> str:

@@ -30,6 +30,7 @@ def settings(arguments: Mapping[str, Any], gates: Mapping[str, bool]) -> quotas.
         else (),
         spares_default=_flag(arguments, "disableDefaultQuotaPreemption", default=usual.spares_default),
         revokes=_flag(arguments, "monitorAllQuotas", default=usual.revokes),
+        evict_after=str(arguments.get("delayEvictTime") or usual.evict_after),
         trees=gates.get("MultiQuotaTree", False),
         no_default=gates.get("DisableDefaultQuota", False),
         guarantees=gates.get("ElasticQuotaGuaranteeUsage", False),
