@@ -39,6 +39,7 @@ CauseCode: TypeAlias = Literal[
     "never-fits",
     "waiting-for-preemption",
     "waiting-for-retry",
+    "would-start",
     "not-readable",
     "not-evaluated",
     "contended",
@@ -46,6 +47,9 @@ CauseCode: TypeAlias = Literal[
     "not-followed",
 ]
 """Why a gang is pending, in the order in which the scheduler looks; the last five: why nobody can tell."""
+
+WOULD_START: CauseCode = "would-start"
+"""What lists show of what would be placed, in place of a cause."""
 
 ReadingCode: TypeAlias = Literal["forbidden-list", "missing-list", "one-namespace-list", "unavailable-list"]
 

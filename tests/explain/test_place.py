@@ -428,9 +428,9 @@ Running
   No pods run here.
 
 Pending gangs that could use it
-  GANG            PRIORITY   SLOTS   CAUSE           LACKS HERE
-  default/small          0     1/1   (would start)
-  default/job            0     1/2   (would start)   1 slot: cordoned (1 node), insufficient CPU (1 node)
+  GANG            PRIORITY   SLOTS   CAUSE         LACKS HERE
+  default/small          0     1/1   would-start
+  default/job            0     1/2   would-start   1 slot: cordoned (1 node), insufficient CPU (1 node)
   SLOTS: pods that it takes now, beside what runs here.
   Details: kubectl koord why-pending GANG
 

@@ -14,7 +14,7 @@ from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.edits import SetTopology
 from kubectl_koord.reports.jobs.pending import Cause, Funnel, NodeReason, PodShape, SlotRow, WhatIf
 from kubectl_koord.simulation.simulation import simulate
-from kubectl_koord.wording.pages.jobs.why import alternative
+from kubectl_koord.wording.pages.jobs.why import outcomes
 from tests.build import (
     BLOCK,
     NODE,
@@ -457,7 +457,7 @@ def test_a_replacement_pod_goes_alone_unless_the_scheduler_has_forgotten() -> No
         ("no", "replacement-waits"),
     ]
     assert (report.unblock, [step.action for step in report.next_steps]) == ((), ["touch-podgroup"])
-    told = [alternative(one) for one in report.alternatives]
+    told = outcomes(report.alternatives)
     assert told[1] == "If the scheduler forgot it in a restart: it waits for 4 new pods, which never come."
 
 
@@ -695,3 +695,9 @@ def test_what_hangs_on_the_scheduler_s_memory_is_said_with_how_many_pods(drawing
     assert [one.message.partition(",")[0] for one in report.next_steps] == [
         "Still pending after a minute? Touch the PodGroup"
     ]
+
+
+def test_what_would_start_can_be_asked_for_as_a_cause_can() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("fits", 1, 1).with_gang("job", 1, 16)
+    assert [item.gang for item in every_pending(drawing, causes=("would-start",)).items] == ["default/fits"]
+    assert [item.gang for item in every_pending(drawing, causes=("never-fits",)).items] == ["default/job"]

@@ -23,7 +23,7 @@ insufficient-slots           4   32 CPU        30m
   default/job (+1 gang)      4   32 CPU        30m   no spine has room for its 4 pods; the best has 3.
 (unknown)                    1   8 GPU          2d
   pod/default/single         1   8 GPU          2d   ElasticQuotas may not be read.
-(would start)                3
+would-start                  3
   default/job                3                       The scheduler has not tried again yet.
 
 Details: kubectl koord why-pending GANG
@@ -49,7 +49,7 @@ insufficient-slots            4   32 CPU        30m
 (unknown)                     1   8 GPU          2d
 └─ pod/default/single         1   8 GPU          2d
       why: ElasticQuotas may not be read.
-(would start)                 3
+would-start                   3
 └─ default/job                3
       why: The scheduler has not tried again yet.
 
@@ -78,7 +78,7 @@ insufficient-slots            4   32 CPU        30m
 (unknown)                     1   8 GPU          2d
 `- pod/default/single         1   8 GPU          2d
       why: ElasticQuotas may not be read.
-(would start)                 3
+would-start                   3
 `- default/job                3
       why: The scheduler has not tried again yet.
 

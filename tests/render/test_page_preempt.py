@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from kubectl_koord.render.show import text, to_hand_on
-from kubectl_koord.reports.jobs.preemption import Round
+from kubectl_koord.reports.jobs.preemption import PreemptAlternative, Round
 from tests.render.samples import ASCII_TERMINAL, NOT_NEEDED, PIPE, PREEMPT, TERMINAL
 
 
@@ -182,17 +182,60 @@ def outcomes(*later: str) -> list[str]:
 
 
 def test_outcomes_that_differ_in_a_later_attempt_alone_tell_its_victims() -> None:
-    first = "If node-1 is tried first: preempts default/low-1; nominated: job-0 -> node-1"
+    first = "preempts default/low-1; nominated: job-0 -> node-1"
     end = "; breaks default/low; the gang still does not run (not-helpful)."
+    x, y = (f"{first}; attempt 2 preempts default/{name}{end}" for name in "xy")
     assert outcomes("default/x", "default/y", "") == [
-        f"  1. {first}; attempt 2 preempts default/x{end}",
-        f"  2. {first}; attempt 2 preempts default/y{end}",
-        f"  3. {first}{end}",
+        f"  1. If node-1 is tried first: {' Or: '.join((x, y, f'{first}{end}'))}"
     ]
 
 
-def test_outcomes_in_which_the_same_pods_are_preempted_and_nominated_are_told_once() -> None:
-    assert len(outcomes("default/x", "default/x")) == 1
+def told(*alternatives: PreemptAlternative) -> list[str]:
+    page = text(replace(PREEMPT, alternatives=alternatives), style=PIPE).splitlines()
+    return [line for line in page if line.startswith("  ") and ". If " in line]
+
+
+def test_outcomes_that_differ_in_the_nodes_that_pods_take_alone_are_one() -> None:
+    assert outcomes("default/x", "default/x") == []
+    (like,) = PREEMPT.alternatives
+    elsewhere = replace(like, when="node-2 is tried first", nominations={"default/job-0": "node-2"})
+    page = text(replace(PREEMPT, alternatives=(like, elsewhere)), style=PIPE)
+    assert "\nWhich pod takes which node is open (2 outcomes).\n" in page
+    assert "Possible outcomes" not in page
+    other = replace(like, when="node-3 is tried first", victims=(), rounds=())
+    end = "breaks default/low; the gang still does not run (not-helpful)."
+    cases = "node-1 is tried first, or node-2 is tried first"
+    assert told(like, elsewhere, other) == [
+        f"  1. If {cases}: preempts default/low-1; which pod takes which node is open; {end}",
+        f"  2. If node-3 is tried first: preempts no pods; nominated: job-0 -> node-1; {end}",
+    ]
+    many = [replace(elsewhere, when=f"node-{number} is tried first") for number in range(4, 7)]
+    assert told(like, *many, other)[0].startswith("  1. If node-1 is tried first, or in 3 other cases: ")
+
+
+def test_of_many_victims_an_outcome_tells_what_differs_from_those_above() -> None:
+    (like,) = PREEMPT.alternatives
+    victim = PREEMPT.victims[0]
+    above = tuple(replace(victim, pod=f"default/v{number}") for number in range(9))
+    others = tuple(replace(victim, pod=f"default/w{number}") for number in range(9))
+    bare = replace(like, nominations={f"default/job-{number}": "n" for number in range(9)}, rounds=(), broken_gangs=())
+    cases = {
+        "same": above,
+        "one": (*above[1:], others[0]),
+        "more": (*above, others[0]),
+        "fewer": above[:8],
+        "others": others,
+    }
+    alternatives = tuple(replace(bare, when=when, victims=victims) for when, victims in cases.items())
+    page = text(replace(PREEMPT, victims=above, alternatives=alternatives), style=PIPE).splitlines()
+    found = [line.partition(": ")[2].partition(";")[0] for line in page if ". If " in line]
+    assert found == [
+        "preempts the 9 pods above",
+        "preempts default/w0 in place of default/v0, and 8 of those above",
+        "preempts default/w0, and 9 of those above",
+        "preempts 8 of the pods above, not default/v8",
+        "preempts default/w0, default/w1, default/w2, default/w3, default/w4, default/w5 and 3 more",
+    ]
 
 
 def test_where_only_some_outcomes_need_preemption_the_advice_is_to_wait() -> None:

@@ -4,7 +4,7 @@ from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.reports.capacity.quota import Share
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import Cause, Funnel, PodShape, SchedulerSays, SlotRow, WhatIf
+from kubectl_koord.reports.jobs.pending import Cause, Funnel, PodShape, SchedulerSays, SlotRow, WhatIf, WhyAlternative
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 
@@ -114,6 +114,10 @@ Details: kubectl koord explain waiting-for-retry
   NODE     PODS
   node-4   job-0, job-2
   node-5   job-1
+
+What to do next
+  1. Wait until it is scheduled; after some minutes look whether koord-scheduler runs (doctor)
+     kubectl koord why-pending default/job --until scheduled
 
 MustGather SpineLayer (all pods in one spine). Evaluated as Koordinator 1.8 (from the image tag)
 """
@@ -233,3 +237,18 @@ def test_who_has_what_a_quota_lacks_is_told_below_the_verdict() -> None:
     shares = (Share("cpu", "4", ("a", "b")), Share("cpu", "2", ("c",)), Share("memory", "1Gi", ("a",)))
     page = text(replace(WHY, quota_holders=shares), style=PIPE)
     assert "\nUsed above their minimums: a and b 4 CPU, c 2 CPU and a 1Gi memory.\n" in page
+
+
+def test_outcomes_are_told_once_each_and_once_per_case() -> None:
+    no = WhyAlternative("a is first", "no", cause=Cause("insufficient-slots", "too little."))
+    every = (
+        no,
+        replace(no, when="b is first"),
+        WhyAlternative("a is first", "yes"),
+        WhyAlternative("c is first", "yes"),
+    )
+    page = text(replace(WHY, alternatives=every), style=PIPE)
+    assert "  1. If a is first, or b is first: too little.\n" in page
+    assert "  2. If a is first, or c is first: it would be placed.\n" in page
+    both = text(replace(WHY, alternatives=(no, WhyAlternative("a is first", "yes"))), style=PIPE)
+    assert "  1. If a is first: too little. Or: it would be placed.\n" in both

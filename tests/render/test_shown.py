@@ -78,10 +78,15 @@ def test_what_is_in_the_way_is_told_node_by_node() -> None:
 
 
 def test_many_outcomes_are_cut_on_a_terminal_only() -> None:
-    for report, style in ((WHY, WIDE), (PREEMPT, WIDE)):
-        many = tuple(replace(report.alternatives[0], when=f"outcome {number}") for number in range(9))
-        several = replace(report, alternatives=many)
-        assert "... and 4 more outcomes (--all shows them)\n" in text(several, style=style)
+    cause, victim = Cause("insufficient-slots", "short."), PREEMPT.victims[0]
+    ends = [replace(cause, message=f"it lacks {number}.") for number in range(9)]
+    killed = [(replace(victim, pod=f"default/v{number}"),) for number in range(9)]
+    unlike = [
+        replace(WHY.alternatives[0], when=f"outcome {at}", verdict="no", cause=end) for at, end in enumerate(ends)
+    ]
+    others = [replace(PREEMPT.alternatives[0], when=f"outcome {at}", victims=one) for at, one in enumerate(killed)]
+    for several in (replace(WHY, alternatives=tuple(unlike)), replace(PREEMPT, alternatives=tuple(others))):
+        assert "... and 4 more outcomes (--all shows them)\n" in text(several, style=WIDE)
         assert "outcome 8" in text(several, style=PIPE)
 
 

@@ -14,6 +14,7 @@ from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import EVERYTHING, Selector
+from kubectl_koord.reports.codes import WOULD_START
 from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.simulation.subjects import of_each, pending_subjects, selected
@@ -29,7 +30,7 @@ def every_pending(
         snapshot: the cluster.
         namespace: where the pods are, empty for everywhere.
         selector: which labels the PodGroup or a pending pod has.
-        causes: the codes of causes to which the list is restricted; none for all.
+        causes: the codes of causes to which the list is restricted, `would-start` for no cause; none for all.
 
     """
     cluster = cluster_of(snapshot)
@@ -37,7 +38,7 @@ def every_pending(
     subjects = selected(snapshot, subjects, selector) if selector != EVERYTHING else subjects
     items = of_each(subjects, lambda subject: why(snapshot, subject, brief=True, sharing=cluster))
     if causes:
-        items = tuple(item for item in items if item.cause is not None and item.cause.code in causes)
+        items = tuple(item for item in items if _is_of(item, causes))
         kept = {item.gang for item in items}
         subjects = tuple(subject for subject in subjects if subject.key in kept)
     startable = [subject for subject, item in zip(subjects, items, strict=True) if _would_start(item)]
@@ -63,3 +64,8 @@ def every_pending(
 def _would_start(item: WhyReport) -> bool:
     """Tell whether a subject would be placed, were it tried first of those of its priority."""
     return item.verdict == "yes" or (item.cause is not None and item.cause.code == "contended")
+
+
+def _is_of(item: WhyReport, causes: Collection[str]) -> bool:
+    code = item.cause.code if item.cause is not None else ""
+    return code in causes or (item.verdict == "yes" and WOULD_START in causes)

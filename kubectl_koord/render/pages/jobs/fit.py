@@ -40,4 +40,4 @@ def _gang(gang: FitGang, shown: Shown) -> Iterator[Block]:
     if gang.broken_gangs:
         yield from (EmptyLine(), *preempt.broken(gang.broken_gangs))
     yield from why.steps(gang, shown)
-    yield from outcome_lines([of_why.alternative(each) for each in gang.alternatives], shown)
+    yield from outcome_lines(of_why.outcomes(gang.alternatives), shown)

@@ -42,7 +42,9 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     if report.broken_gangs:
         page += [EmptyLine(), *broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (EmptyLine(), line)]
-    page += outcome_lines([*dict.fromkeys(sentences.alternative(each, report) for each in report.alternatives)], shown)
+    outcomes = sentences.outcomes(report)
+    page += outcome_lines(outcomes, shown)
+    page += [EmptyLine(), Line(sentences.places_open(report))] if report.alternatives and not outcomes else []
     page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
     facts = sentences.facts(report)
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]

@@ -23,9 +23,9 @@ from kubectl_koord.reports.jobs.fit import FitGang
 from kubectl_koord.reports.jobs.pending import NodeReason, SlotRow, WhyReport
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.wording.basis import warning
-from kubectl_koord.wording.pages.common import DETAILS, more
+from kubectl_koord.wording.pages.common import DETAILS, NEXT_STEPS, more
 from kubectl_koord.wording.pages.jobs import why as sentences
-from kubectl_koord.wording.words import command, domain_name, layer_noun
+from kubectl_koord.wording.words import asked_for, command, domain_name, layer_noun
 
 _ALWAYS_TOLD = 2  # of the what-ifs those from here on: that they change nothing is an answer, too
 _BESIDE_SLOTS = "slots-incomplete"
@@ -46,7 +46,11 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     if report.nodes:
         page += [EmptyLine(), *_nodes(report.nodes, report.desired_offer_slot)]
     page += steps(report, shown)
-    page += outcome_lines([sentences.alternative(each) for each in report.alternatives], shown)
+    if report.verdict == "yes" and report.pending_pods and not (report.unblock or report.next_steps):
+        asked = asked_for(report.gang, lone_pod=report.lone_pod)
+        page += [EmptyLine(), Line(NEXT_STEPS, "bold")]
+        page.append(Bullets((Bullet(sentences.WAIT, command("why-pending", asked, "--until", "scheduled")),)))
+    page += outcome_lines(sentences.outcomes(report.alternatives), shown)
     page += moves.migrations(report.migrations, shown, of_one_gang=True)
     page += moves.reservations(report.reservations, shown)
     if report.scheduler_says:

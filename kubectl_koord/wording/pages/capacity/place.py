@@ -146,7 +146,7 @@ def slots(gang: WaitingGang) -> str:
 
 def state(gang: WaitingGang) -> str:
     """Return why a gang is pending, in a word."""
-    return gang.cause or {"yes": "(would start)", "no": "(no)", "unknown": "(unknown)"}[gang.verdict]
+    return gang.cause or {"yes": "would-start", "no": "(no)", "unknown": "(unknown)"}[gang.verdict]
 
 
 def lacks(gang: WaitingGang, nodes: int) -> str:

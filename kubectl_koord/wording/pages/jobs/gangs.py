@@ -34,7 +34,7 @@ def headline(report: GangsReport) -> str:
 def state(item: GangRow) -> str:
     """Return in a word how a gang does: the cause why it waits, or how much of it runs."""
     if item.pending:
-        return item.cause or {"yes": "(would start)", "no": "(no)", "unknown": "(unknown)"}[item.verdict]
+        return item.cause or {"yes": "would-start", "no": "(no)", "unknown": "(unknown)"}[item.verdict]
     if item.running:
         return "running"
     return "finished" if item.finished else "no pods"

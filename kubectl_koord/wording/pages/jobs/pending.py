@@ -66,5 +66,5 @@ def more_kinds_of_warnings(number: int) -> str:
 def cause_or_verdict(code: str, verdict: Verdict) -> str:
     """Return the code of a cause, or the verdict on gangs without one."""
     if verdict == "yes":
-        return "(would start)"
+        return "would-start"
     return code or {"no": "(no)", "unknown": "(unknown)"}[verdict]

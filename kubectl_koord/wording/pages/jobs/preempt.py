@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.reports.disruption import BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, RoundTime
-from kubectl_koord.wording.words import count, name_within, the_subject
+from kubectl_koord.wording.pages.common import told
+from kubectl_koord.wording.words import count, listed, name_within, the_subject
 
 BROKEN_GANGS = "Running gangs that would fall below their minimum"
 NOTHING_DELETED = "computed only: no pod was deleted"
@@ -18,6 +19,8 @@ _NEXT = {
 _SEE_WHAT_HELPS = "See why {it} is pending, and what else helps."
 _WHEN: Mapping[RoundTime, str] = {"now": "", "while-terminating": ", while these terminate", "after": ""}
 _THEN = {True: "; {it} then runs", False: "; {it} still does not run", None: ""}
+_PLACES_OPEN = "which pod takes which node is open"
+_MOST_NAMED = 6
 _IN_PART = "; the pods that are nominated then run"
 
 
@@ -62,16 +65,62 @@ def wasted(victims: Iterable[str], gang: str) -> str:
     return f"Wasted victims: {', '.join(victims)} ({gang} would still not run)."
 
 
-def alternative(each: PreemptAlternative, report: PreemptReport) -> str:
-    """Return one of several outcomes."""
-    gang, then = report.gang, _THEN[each.helps].format(it=the_subject(lone_pod=report.lone_pod))
+def outcomes(report: PreemptReport) -> list[str]:
+    """Return the outcomes that differ in whom they end, what that breaks or whether it helps; none where none do."""
+    alike: dict[object, list[PreemptAlternative]] = {}
+    for each in report.alternatives:
+        alike.setdefault(_acted_on(each), []).append(each)
+    if len(alike) == 1 < len(report.alternatives):
+        return []
+    return told(([each.when for each in some], _outcome(some, report)) for some in alike.values())
+
+
+def places_open(report: PreemptReport) -> str:
+    """Return that outcomes differ in nothing but the nodes that pods take."""
+    return f"{_PLACES_OPEN[0].upper()}{_PLACES_OPEN[1:]} ({count(len(report.alternatives), 'outcome')})."
+
+
+def _acted_on(each: PreemptAlternative) -> object:
+    """Return all of an outcome that somebody acts on: not where its pods go."""
+    rounds = tuple(
+        (one.when, frozenset(victim.pod for victim in one.victims)) for one in (*each.rounds, *each.may_follow)
+    )
+    victims = frozenset(victim.pod for victim in each.victims)
+    return each.verdict, each.helps, each.reason, victims, rounds, each.broken_gangs, bool(each.nominations)
+
+
+def _outcome(alike: Sequence[PreemptAlternative], report: PreemptReport) -> str:
+    each = alike[0]
+    then = _THEN[each.helps].format(it=the_subject(lone_pod=report.lone_pod))
     then = _IN_PART if each.helps is False and _runs_in_part(each) else then
-    victims = ", ".join(victim.pod for victim in each.victims)
-    preempts = f"preempts {victims}" if victims else "preempts no pods"
-    places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
     broken = f"; breaks {', '.join(hit.gang for hit in each.broken_gangs)}" if each.broken_gangs else ""
     why = f" ({each.reason})" if each.reason else ""
-    return f"If {each.when}: {preempts}{places}{''.join(_later(each))}{broken}{then}{why}."
+    places = (
+        f"; {_PLACES_OPEN}" if any(one.nominations != each.nominations for one in alike) else _nominated(each, report)
+    )
+    return f"{_killed(each, report)}{places}{''.join(_later(each))}{broken}{then}{why}."
+
+
+def _killed(each: PreemptAlternative, report: PreemptReport) -> str:
+    """Return whom an outcome ends first; of many by what differs from those that are shown above."""
+    killed, above = [one.pod for one in each.victims], [one.pod for one in report.victims]
+    if len(killed) <= _MOST_NAMED:
+        return f"preempts {', '.join(killed) or 'no pods'}"
+    if killed == above:
+        return f"preempts the {len(killed)} pods above"
+    new, gone = [pod for pod in killed if pod not in above], [pod for pod in above if pod not in killed]
+    others = len(killed) - len(new)
+    if not others:
+        return f"preempts {_few(killed)}"
+    instead = f" in place of {_few(gone)}" if gone else ""
+    if not new:
+        return f"preempts {others} of the pods above, not {_few(gone)}"
+    return f"preempts {_few(new)}{instead}, and {others} of those above"
+
+
+def _few(pods: Sequence[str]) -> str:
+    rest = len(pods) - _MOST_NAMED
+    return listed([*pods[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])])
 
 
 def _runs_in_part(each: PreemptReport | PreemptAlternative) -> bool:
@@ -83,16 +132,20 @@ def _later(each: PreemptAlternative) -> Iterator[str]:
     for index, attempt in enumerate(each.rounds[1:], 2):
         if attempt.victims:
             when = f" ({_WHEN[attempt.when].removeprefix(', ')})" if _WHEN[attempt.when] else ""
-            yield f"; attempt {index}{when} preempts {', '.join(victim.pod for victim in attempt.victims)}"
+            yield f"; attempt {index}{when} preempts {_few([victim.pod for victim in attempt.victims])}"
     for attempt in each.may_follow:
-        yield f"; perhaps{_WHEN[attempt.when]}, preempts {', '.join(victim.pod for victim in attempt.victims)}"
+        yield f"; perhaps{_WHEN[attempt.when]}, preempts {_few([victim.pod for victim in attempt.victims])}"
 
 
-def _nominated(nominations: Mapping[str, str], gang: str) -> str:
+def _nominated(each: PreemptAlternative, report: PreemptReport) -> str:
+    """Return where the pods of an outcome are nominated; that of many is in the tables, or in nobody's head."""
+    if not each.nominations or len(each.nominations) > _MOST_NAMED:
+        return ""
     pods: dict[str, list[str]] = {}
-    for pod, node in nominations.items():
-        pods.setdefault(node, []).append(name_within(gang, pod))
-    return "; ".join(f"{', '.join(sorted(pods[node]))} -> {node}" for node in sorted(pods))
+    for pod, node in each.nominations.items():
+        pods.setdefault(node, []).append(name_within(report.gang, pod))
+    places = (f"{', '.join(sorted(pods[node]))} -> {node}" for node in sorted(pods))
+    return f"; nominated: {'; '.join(places)}"
 
 
 def next_step(report: PreemptReport) -> str:

@@ -5,9 +5,10 @@ from itertools import compress
 
 from kubectl_koord.reports.jobs.pending import Funnel, PodShape, SlotRow, WhyAlternative, WhyReport
 from kubectl_koord.wording import quotas
-from kubectl_koord.wording.pages.common import NEXT_STEPS, and_more
+from kubectl_koord.wording.pages.common import NEXT_STEPS, and_more, told
 from kubectl_koord.wording.words import count, layer_noun, listed, name_within, sentence
 
+WAIT = "Wait until it is scheduled; after some minutes look whether koord-scheduler runs (doctor)"
 _FEW_NODES = 3
 
 
@@ -139,15 +140,22 @@ def in_the_way(domain: SlotRow, *, everything: bool) -> str:
     return ", ".join(domain.obstacles) if everything else f"{domain.in_the_way} (--all shows them)"
 
 
-def alternative(each: WhyAlternative) -> str:
-    """Return one of several outcomes."""
+def outcomes(every: Sequence[WhyAlternative]) -> list[str]:
+    """Return the outcomes that differ, each with the cases in which it comes."""
+    cases: dict[str, list[str]] = {}
+    for each in every:
+        cases.setdefault(_outcome(each), []).append(each.when)
+    return told((whens, outcome) for outcome, whens in cases.items())
+
+
+def _outcome(each: WhyAlternative) -> str:
     if each.verdict == "yes":
         outcome = f"it would be placed, {where(each.placement)}." if each.placement else "it would be placed."
     elif each.cause:
         outcome = each.cause.message
     else:
         outcome = "it stays pending." if each.verdict == "no" else "unknown."
-    return f"If {each.when}: {outcome}{_best(each.domains)}"
+    return f"{outcome}{_best(each.domains)}"
 
 
 def _best(domains: Sequence[SlotRow]) -> str:
