@@ -125,22 +125,22 @@ EMPTY = cluster("s0: b0[n1 n2]")
         (
             EMPTY.with_quota("q", cpu=1).with_gang("job", 2, labels=labelled("q")),
             (
-                "quota q has no room for default/job-0: of its runtime 1 of 1 CPU used"
-                " (1 of it for default/job-1, which goes first), 1 requested."
+                "quota q: 1 CPU in use (1 of it for default/job-1, which goes first), 1 allowed (its max);"
+                " default/job-0 wants 1 CPU more."
             ),
         ),
         (
             EMPTY.with_quota("q", cpu=1).with_gang("job", 2, must_gather=SPINE, labels=labelled("q")),
             (
-                "quota q has no room for default/job-1: of its runtime 1 of 1 CPU used"
-                " (1 of it for default/job-0, which goes first), 1 requested."
+                "quota q: 1 CPU in use (1 of it for default/job-0, which goes first), 1 allowed (its max);"
+                " default/job-1 wants 1 CPU more."
             ),
         ),
         (
             EMPTY.with_quota("q", min=cpus(0.5)).with_gang("job", 1, labels=labelled("q", FIXED)),
             (
-                "quota q has no room for default/job-0: of its minimum, for non-preemptible pods, 0 of 500m CPU used,"
-                " 1 requested."
+                "quota q: 0 CPU in use, 500m allowed (its min, which non-preemptible pods must stay within);"
+                " default/job-0 wants 1 CPU more."
             ),
         ),
         (
@@ -149,8 +149,8 @@ EMPTY = cluster("s0: b0[n1 n2]")
             .with_gang("job", 2, labels=labelled("q"))
             .configured(quotas=CHECKING),
             (
-                "quota top (above q) has no room for default/job-0: of its maximum 1 of 1 CPU used"
-                " (1 of it for default/job-1, which goes first), 1 requested."
+                "quota top (above q): 1 CPU in use (1 of it for default/job-1, which goes first), 1 allowed (its max);"
+                " default/job-0 wants 1 CPU more."
             ),
         ),
     ],
@@ -192,6 +192,26 @@ def test_of_many_pods_that_are_counted_before_the_first_are_named() -> None:
     cause = why_of(EMPTY.with_quota("q", cpu=5).with_gang("job", 6, must_gather=SPINE, labels=labelled("q"))).cause
     assert cause is not None
     assert cause.message == (
-        "quota q has no room for default/job-5: of its runtime 5 of 5 CPU used (5 of it for default/job-0,"
-        " default/job-1, default/job-2 and others, which go first), 1 requested."
+        "quota q: 5 CPU in use (5 of it for default/job-0, default/job-1, default/job-2 and others, which go first),"
+        " 5 allowed (its max); default/job-5 wants 1 CPU more."
+    )
+
+
+def test_a_share_of_the_runtime_and_a_minimum_that_is_scaled_down_are_said_where_the_quota_refuses() -> None:
+    drawing = EMPTY.with_quota("q", min=cpus(20)).with_quota("other", min=cpus(20), weight=cpus(1))
+    drawing = drawing.with_pod("greedy", cpu=99, labels=labelled("other"))
+    cause = why_of(drawing.with_gang("job", 1, cpu=99, labels=labelled("q"))).cause
+    assert cause is not None
+    assert cause.message == (
+        "quota q: 0 CPU in use, 8 allowed now (its runtime share; its min of 20 counts as 8, as it and those beside it"
+        " are together more than there is); default/job-0 wants 99 CPU more."
+    )
+
+
+def test_where_the_quota_is_over_its_limit_of_what_a_pod_asks_nothing_of_that_is_said() -> None:
+    drawing = EMPTY.with_quota("q", cpu=1).with_running("large", on="n1", cpu=2, labels=labelled("q"))
+    cause = why_of(drawing.with_gang("job", 1, requests=(("memory", 1 << 30),), labels=labelled("q"))).cause
+    assert cause is not None
+    assert cause.message == (
+        "quota q: 2 CPU in use, 1 allowed (its max); until then default/job-0, which asks for none of it, waits."
     )

@@ -275,7 +275,7 @@ ROWS = (
         gang().with_quota("team-a", "default", cpu=0.5),
         "no",
         "quota",
-        "quota team-a has no room for default/job-0: of its runtime 0 of 500m CPU used, 1 requested.",
+        "quota team-a: 0 CPU in use, 500m allowed (its max); default/job-0 wants 1 CPU more.",
         ("default/job-0",),
         ways=("raise-quota",),
     ),

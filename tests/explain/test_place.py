@@ -151,7 +151,7 @@ def test_a_gang_that_no_node_is_asked_for_has_no_slots() -> None:
     drawn = cluster(TREE).with_quota("q", "default", cpu=0.5).with_gang("job", 1)
     (found,) = node_report(drawn, "n1").waiting
     assert (found.slots, found.lacks, found.reasons[0].nodes) == (0, 1, 1)
-    assert found.reasons[0].message.startswith("quota q has no room")
+    assert found.reasons[0].message.startswith("quota q: 0 CPU in use, 500m allowed")
 
 
 def test_who_waits_has_the_verdict_and_the_cause_of_why_pending() -> None:
@@ -300,7 +300,7 @@ def test_a_refusal_before_any_node_is_told() -> None:
     drawn = cluster(TREE).with_quota("q", "default", cpu=1).with_running("x", "n1", 2, owner=JOB)
     (found,) = drain_of(drawn).goes
     assert found.outcome == "no-node"
-    assert found.reason == "quota q has no room for default/x: of its runtime 0 of 1 CPU used, 2 requested"
+    assert found.reason == "quota q: 0 CPU in use, 1 allowed (its max); default/x wants 2 CPU more"
 
 
 def test_a_quota_admits_as_many_as_it_has_room_for() -> None:

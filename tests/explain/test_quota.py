@@ -191,6 +191,24 @@ def test_what_pods_and_the_scheduler_say_is_held_against_what_is_computed() -> N
     assert ("info", "quota-used-differs", "p") in codes(later)
 
 
+@pytest.mark.parametrize(
+    ("least", "most", "remedy"),
+    [
+        (0, 2, "Raise max, or end pods: it uses more than its max, which a higher min does not change."),
+        (8, 10, "Wait until pods end, or raise min to 8 CPU: until then no pod of its own is admitted."),
+        (12, 10, "Wait until pods end: a higher min alone does not give it as much."),
+    ],
+)
+def test_a_higher_minimum_is_named_only_where_it_brings_a_quota_within_its_runtime(
+    least: int, most: int, remedy: str
+) -> None:
+    drawing = quota(quota(BASE, "q", 0, most), "r", least, 16)
+    drawing = drawing.with_running("x", on="n1", cpu=8, labels=of_quota("q"))
+    drawing = drawing.with_pod("w", cpu=16, labels=of_quota("r"))
+    (found,) = [one for one in quotas(drawing).findings if one.code == "quota-over-used"]
+    assert found.remedy == remedy
+
+
 def test_the_over_use_controller_names_its_victims_where_it_runs_or_one_quota_is_asked_for() -> None:
     drawing = quota(BASE, "a", 0, 4)
     drawing = drawing.with_running("x", on="n1", cpu=3, labels=of_quota("a"), priority=5)
@@ -213,7 +231,7 @@ def test_headroom_tells_how_many_members_quotas_admit_and_what_stops_the_next() 
     assert headroom is not None
     assert (headroom.pods, headroom.admits, headroom.stopped_by, headroom.resources) == (3, 2, "a", ("cpu",))
     assert headroom.chain == (ChainLevel("a", "cpu", "15", "6", "4", 2, checked=True),)
-    assert headroom.message.startswith("Quotas admit 2 of 3 pending pods of default/job: quota a has no room for")
+    assert headroom.message.startswith("Quotas admit 2 of 3 pending pods of default/job: quota a:")
     assert topo(drawing, drawing.subject("job")).headroom == headroom
 
 

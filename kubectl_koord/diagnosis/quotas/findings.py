@@ -8,7 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from kubectl_koord.engine.quota.amounts import add
+from msgspec import structs
+
+from kubectl_koord.engine.quota.amounts import add, exceeding
 from kubectl_koord.engine.quota.counting import all_running, by_kind
 from kubectl_koord.engine.quota.revoking import over_used
 from kubectl_koord.engine.quota.state import QuotaState
@@ -178,7 +180,10 @@ def _by_amounts(state: QuotaState) -> Iterator[QuotaFinding]:
     tree = state.tree
     for name, resources in over_used(state).items():
         used = tuple((resource, state.used(name)[resource]) for resource in resources)
-        yield _finding("warning", "quota-over-used", name, sentences.over_used(used, state.runtime(name)))
+        message = sentences.over_used(used, state.runtime(name))
+        yield QuotaFinding(
+            "quota-over-used", "warning", name, message, _what_helps(state, tree.quotas[name], resources)
+        )
     for (of, parent), children in tree.children.items():
         if parent != ROOT:
             continue
@@ -192,6 +197,19 @@ def _by_amounts(state: QuotaState) -> Iterator[QuotaFinding]:
     for name in tree.bottom_up:
         if name not in tree.faults:
             yield from _differing(tree.quotas[name], state)
+
+
+def _what_helps(state: QuotaState, quota: Quota, over: Sequence[str]) -> str:
+    """Return what brings a quota within what it may use: a higher minimum only where that, computed anew, is enough."""
+    most, used = dict(quota.max), state.used(quota.name)
+    if any(used[resource] > most.get(resource, used[resource]) for resource in over):
+        return sentences.OVER_ITS_MAX
+    least = {**dict(quota.min), **{resource: used[resource] for resource in over}}
+    raised = structs.replace(quota, min=tuple(sorted(least.items())))
+    others = tuple(raised if one.key == quota.key else one for one in state.tree.written)
+    after = state.with_limits(state.tree.with_limits(others))
+    helps = not exceeding(after.used(quota.name), after.runtime(quota.name))
+    return sentences.raise_min([(one, used[one]) for one in over]) if helps else sentences.MIN_DOES_NOT_HELP
 
 
 def _differing(quota: Quota, state: QuotaState) -> Iterator[QuotaFinding]:

@@ -52,6 +52,25 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
 
         Mirrors `PreFilter` in elasticquota/plugin.go, and `checkQuotaRecursive`.
         """
+        refused = self._refused(pod)
+        return refused if refused is None or refused.kind != "runtime" else self._with_reasons(refused)
+
+    def _with_reasons(self, refusal: QuotaExceeded) -> QuotaExceeded:
+        """Return a refusal by the runtime with whether that is the maximum, and which minimums are scaled down."""
+        quota, limit = self.tree.quotas[refusal.path[0]], dict(refusal.limit)
+        most, kept = dict(quota.max), self.minimum(quota.name)
+        return structs.replace(
+            refusal,
+            capped=tuple(one for one in refusal.over if limit[one] == most.get(one)),
+            scaled=tuple(
+                (one, least, kept.get(one, 0))
+                for one, least in quota.min
+                if one in refusal.over and kept.get(one, 0) < least
+            ),
+        )
+
+    def _refused(self, pod: Pod) -> QuotaExceeded | None:
+        """Return the same by its arithmetic alone."""
         labels = quota_labels(pod.labels)
         name = self.tree.name_by(labels, pod.namespace)
         if not name or self.tree.fault_of(pod) is not None:
@@ -156,13 +175,13 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         in_the_end = self
         for run in in_turn:
             in_the_end = in_the_end.after(run[0], len(run))
-        return all(in_the_end.refusal(run[0]) is None for run in in_turn)
+        return all(in_the_end._refused(run[0]) is None for run in in_turn)  # noqa: SLF001 - of the same class
 
     def fitting(self, alike: Sequence[Pod]) -> int:
         """Return how many of these pods, which count alike, pass one after the other."""
 
         def refuses(placed: int) -> bool:
-            return self.after(alike[0], placed).refusal(alike[0]) is not None
+            return self.after(alike[0], placed)._refused(alike[0]) is not None  # noqa: SLF001 - of the same class
 
         last = len(alike) - 1
         if self.tree.settings.guarantees:  # what they use may change what they may use

@@ -151,7 +151,9 @@ class QuotaExceeded(Struct, frozen=True):
     path: the quota that refuses, and those below it down to the pod's own. kind: what of it is too little: its
     `runtime`, its `max`, or its `min`, which non-preemptible pods must stay within. limit: that. used: what counts
     against it. requested: what the pod adds. over: the resources of which that is too much. ahead: the first of the
-    pods that wait and are counted before it (`namespace/name`), and `taken` what of `used` they all take.
+    pods that wait and are counted before it (`namespace/name`), and `taken` what of `used` they all take. capped: the
+    resources of which the runtime is as much as the maximum. scaled: the minimums that count as less, as those beside
+    it are together more than there is: the resource, what is written, what counts.
     """
 
     pod: str
@@ -163,6 +165,8 @@ class QuotaExceeded(Struct, frozen=True):
     over: tuple[str, ...]
     ahead: tuple[str, ...] = ()
     taken: Resources = ()
+    capped: tuple[str, ...] = ()
+    scaled: tuple[tuple[str, int, int], ...] = ()
     code: ClassVar[Literal["quota"]] = "quota"
 
 

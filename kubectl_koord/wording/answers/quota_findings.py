@@ -23,11 +23,18 @@ REMEDIES: Mapping[QuotaFindingCode, str] = {
     "quota-min-above-total": "Lower minimums, or add nodes: until then each gets its part.",
     "quota-pods-in-parent": "Move the pods to a quota below it: its runtime goes to those below, whatever they leave.",
     "quota-unknown": "Create the quota, or correct the label: until then the pods count against the default quota.",
-    "quota-over-used": "Wait until pods end, or raise min: until then no pod of its own is admitted.",
+    "quota-over-used": "Wait until pods end: until then no pod of its own is admitted.",
     "quota-used-differs": "Nothing, if it is the same a second later: pods that wait in Permit count there, too.",
     "quota-runtime-differs": "Nothing, if it is the same 10 seconds later; else check the scheduler's configuration.",
 }
 """What to do, by code."""
+OVER_ITS_MAX = "Raise max, or end pods: it uses more than its max, which a higher min does not change."
+MIN_DOES_NOT_HELP = "Wait until pods end: a higher min alone does not give it as much."
+
+
+def raise_min(amounts_used: Sequence[tuple[str, int]]) -> str:
+    """Return which minimum lets a quota use what it uses."""
+    return f"Wait until pods end, or raise min to {amounts(amounts_used)}: until then no pod of its own is admitted."
 
 
 def same_name(name: str, namespaces: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Why a job is refused before any node is looked at, in a sentence."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from kubectl_koord.engine.reasons.nodes import Reason
@@ -75,9 +76,9 @@ def _no_reservation(refusal: NoReservationMatches) -> str:
 
 _MOST_NAMED = 3
 _OF_QUOTA = {
-    "runtime": "of its runtime",
-    "max": "of its maximum",
-    "min": "of its minimum, for non-preemptible pods,",
+    "runtime": "allowed now (its runtime share",
+    "max": "allowed (its max",
+    "min": "allowed (its min, which non-preemptible pods must stay within",
 }
 
 
@@ -90,16 +91,32 @@ def _ahead(refusal: QuotaExceeded, amount: str) -> str:
 
 
 def _quota_exceeded(refusal: QuotaExceeded) -> str:
-    """Return which quota has no room, and its arithmetic: `63 GPU of its runtime 67 are used, and w-1 requests 8`."""
+    """Return which quota has no room, by its arithmetic: `quota q: 63 GPU in use, 67 allowed; w-1 wants 8 more`."""
     refusing, *below = refusal.path
     place = f" (above {below[-1]})" if below else ""
     used, limit, asked, taken = (
         dict(amounts) for amounts in (refusal.used, refusal.limit, refusal.requested, refusal.taken)
     )
-    parts = []
+    parts, wanted = [], []
+    scaled = {name: amounts_of(name, written, counts) for name, written, counts in refusal.scaled}
     for name in refusal.over:
         numbers = (used.get(name, 0), limit[name], asked.get(name, 0), taken.get(name, 0))
         has, may, more, first = amounts_of(name, *numbers)
         ahead = _ahead(refusal, first) if name in taken else ""
-        parts.append(f"{has} of {may} {resource_name(name)} used{ahead}, {more} requested")
-    return f"quota {refusing}{place} has no room for {refusal.pod}: {_OF_QUOTA[refusal.kind]} {listed(parts)}."
+        limit_is = _OF_QUOTA["max" if name in refusal.capped else refusal.kind]
+        parts.append(f"{has} {resource_name(name)} in use{ahead}, {may} {limit_is}{_scaled(scaled.get(name))})")
+        wanted += [f"{more} {resource_name(name)}"] if asked.get(name, 0) else []
+    wants = (
+        f"{refusal.pod} wants {listed(wanted)} more"
+        if wanted
+        else f"until then {refusal.pod}, which asks for none of it, waits"
+    )
+    return f"quota {refusing}{place}: {'; '.join([*parts, wants])}."
+
+
+def _scaled(amounts: Sequence[str] | None) -> str:
+    """Return that a minimum counts as less than is written, to follow a sentence; nothing for None."""
+    if amounts is None:
+        return ""
+    written, counts = amounts
+    return f"; its min of {written} counts as {counts}, as it and those beside it are together more than there is"
