@@ -29,12 +29,16 @@ Options of every command, before or after the verb:
   -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=|
                              html, and for topo svg
   --color auto|always|never  when to use colour
+  --no-pager                 no pager for what is longer than the terminal
   --request-timeout 10s      limit of a request (default: 30 s of silence)
   -v 6                       also show each request on standard error
   -n, --context, --kubeconfig, --as, --server, ...  the same as in kubectl
 \b
 Exit code: 0 yes, 1 no, 2 unknown or failure.
 """
+
+
+_MORE = "Examples: --help. Options of every command: kubectl koord --help."
 
 
 def tree(only: str = "") -> typer.Typer:
@@ -100,6 +104,8 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
     words = _verb_first(words)
     verb = named(words)
     command = typer.main.get_command(tree(verb) if verb in VERBS else _listing())
+    if _short_help(words):
+        _shorten(command)
     try:
         # Not main(): that turns Ctrl-C and a closed pipe into exit codes of its own.
         with command.make_context("kubectl koord", words, obj=session) as typed:
@@ -114,6 +120,19 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
             raise
         raise _usage(problem, str(format_message())) from None
     return session.exit_code
+
+
+def _short_help(words: Sequence[str]) -> bool:
+    """Tell whether the short help is asked for."""
+    end = words.index("--") if "--" in words else len(words)
+    return "-h" in words[:end] and "--help" not in words[:end]
+
+
+def _shorten(command: object) -> None:
+    """Leave examples, and the options of every command, to the long help."""
+    setattr(command, "epilog", _MORE)  # noqa: B010 - of Typer's own classes, which are vendored
+    for each in getattr(command, "commands", {}).values():
+        _shorten(each)
 
 
 def _verb_first(words: Sequence[str]) -> list[str]:

@@ -17,7 +17,8 @@ OF_EVERY_VERB: Mapping[str, tuple[str, str]] = {
     "--koordinator-namespace": ("NAME", "Where Koordinator is installed (default: found)."),
     "--output": ("FORMAT", "Output format: json, yaml, wide, name, jsonpath=... or custom-columns=..."),
     "--color": ("auto|always|never", "When to use colour."),
-    "--help": ("", "Show help."),
+    "--no-pager": ("", "Do not show what is longer than the terminal in a pager."),
+    "--help": ("", "Show help, with examples; -h: in short."),
 }
 OF_CONNECTIONS: Mapping[str, tuple[str, str]] = {
     "--as": ("USER", "Username to impersonate."),

@@ -50,6 +50,7 @@ class Globals(NamedTuple):
     recursive: bool = False
     file: str = ""
     home: str = ""
+    pager: bool = True
 
     @property
     def is_text(self) -> bool:
@@ -75,7 +76,7 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
 
     """
     found: dict[str, list[str]] = {"snapshot": [], "version": [], "output": [], "colour": [], "home": []}
-    demo = recursive = False
+    demo = recursive = no_pager = False
     rest: list[str] = []
     words = iter(argv)
     for word in words:
@@ -85,6 +86,8 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
             demo = _switch(word)
         elif _is_switch(word, _RECURSIVE):
             recursive = _switch(word)
+        elif _is_switch(word, ("--no-pager",)):
+            no_pager = _switch(word)
         elif word == _DRY_RUN:
             rest.append(f"{_DRY_RUN}=client")
         elif option := _option(word, words):
@@ -92,7 +95,7 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
         else:
             rest.append(word)
     file = _file(found["output"]) if writes_file(rest) else ""
-    return _checked(found, demo=demo)._replace(recursive=recursive, file=file), rest
+    return _checked(found, demo=demo)._replace(recursive=recursive, file=file, pager=not no_pager), rest
 
 
 def repeated(chosen: Globals, connection: Connection) -> "Aim":

@@ -246,8 +246,14 @@ class Session:
         report = self.listing.applied(report, as_text=self.options.is_page)
         if self.options.is_text:
             shown = EVERYTHING if self.everything else None
-            columns = self._columns()
-            text = show.text(report, style=self.style(), topo_options=topo, shown=shown, columns=columns, aim=aim)
+            columns, style = self._columns(), self.style()
+
+            def page(style: "OutputStyle") -> str:
+                return show.text(report, style=style, topo_options=topo, shown=shown, columns=columns, aim=aim)
+
+            if not more_follow and self._paged(page, style):
+                return
+            text = page(style)
         elif self.options.output in DOCUMENTS:
             columns = self._columns()
             text = show.to_hand_on(report, self.options.output, topo_options=topo, columns=columns, aim=aim)
@@ -285,6 +291,20 @@ class Session:
         from kubectl_koord.cli.options import repeated
 
         return repeated(self.options, self.connection)
+
+    def _paged(self, page: "Callable[[OutputStyle], str]", style: "OutputStyle") -> bool:
+        """Show a page in a pager if it is longer than the terminal; tell whether it was shown."""
+        if not (style.height and self.options.pager):
+            return False
+        from msgspec import structs
+
+        from kubectl_koord.cli import pager
+
+        program = pager.chosen(os.environ)
+        text = page(structs.replace(style, height=0)) if program else ""
+        if text.count("\n") < style.height:
+            return False
+        return pager.show(program, text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
 
     def _say_why(self, report: "Report") -> None:
         """Tell on standard error why nothing was found: the beginning of what is shown to people."""

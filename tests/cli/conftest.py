@@ -34,6 +34,7 @@ def plain_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No test sees the colours that whoever runs it has asked for; the collector, off while reading, is on again."""
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KUBECTL_KOORD_PAGER", "cat")
     yield
     gc.enable()
 

@@ -273,6 +273,15 @@ def test_help_needs_no_cluster(koord: Run, words: tuple[str, ...]) -> None:
         assert not [line for line in done.out.splitlines() if len(line) > 80]
 
 
+@pytest.mark.parametrize("words", [(), ("gangs",), ("annotate", "pods"), ("topo", "init")])
+def test_the_short_help_leaves_examples_to_the_long_one(koord: Run, words: tuple[str, ...]) -> None:
+    short, long = (koord(*words, flag).out for flag in ("-h", "--help"))
+    assert short.endswith("\n  Examples: --help. Options of every command: kubectl koord --help.\n")
+    head = short.rpartition("\n  Examples:")[0]
+    assert long.startswith(head)
+    assert len(long) > len(short)
+
+
 @pytest.mark.usefixtures("no_kubectl")
 def test_the_demo_needs_no_cluster(koord: Run) -> None:
     for words in (("topo",), ("why-pending",)):

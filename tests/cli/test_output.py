@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kubectl_koord.cli import pager
 from tests.cli.conftest import BIN, Run
 from tests.cli.world import GATHER, Object, node, pod, pod_group, scheduler, topology, world, write
 
@@ -89,6 +91,48 @@ def test_a_terminal_gets_colour_unless_it_is_dumb(cluster: str) -> None:
     assert ESCAPE in on_a_terminal(*words, TERM="xterm")
     assert ESCAPE not in on_a_terminal(*words, TERM="dumb")
     assert ESCAPE not in on_a_terminal(*words, TERM="xterm", NO_COLOR="1")
+
+
+def test_what_is_longer_than_the_terminal_is_shown_in_the_pager_of_its_user() -> None:
+    loud = "tr a-z A-Z"
+    assert "INSUFFICIENT-SLOTS" in on_a_terminal("explain", TERM="xterm", KUBECTL_KOORD_PAGER=loud, PAGER="cat")
+    for words, environment in {
+        ("explain", "--no-pager"): {},
+        ("explain", "--no-pager=false"): {"TERM": "dumb"},
+        ("version",): {},
+        ("explain",): {"KUBECTL_KOORD_PAGER": "cat", "PAGER": loud},
+    }.items():
+        shown = on_a_terminal(*words, **{"TERM": "xterm", "KUBECTL_KOORD_PAGER": loud, **environment})
+        assert shown != shown.upper()
+
+
+def test_a_page_that_is_paged_is_whole_and_does_not_end_with_its_verdict_again(tmp_path: Path) -> None:
+    words = ("gangs", "--snapshot", crowded(tmp_path), "--color=never")
+    paged = on_a_terminal(*words, TERM="xterm", KUBECTL_KOORD_PAGER="sed p")
+    once = on_a_terminal(*words, TERM="xterm")
+    assert paged.splitlines()[::2] == once.splitlines()[: len(paged.splitlines()) // 2]
+    assert once.count(once.splitlines()[0]) == 2
+
+
+def test_a_pager_that_is_none_or_is_left_early_loses_nothing_and_fails_nothing() -> None:
+    missing = on_a_terminal("explain", TERM="xterm", KUBECTL_KOORD_PAGER="no-such-pager 2>&-")
+    assert missing == on_a_terminal("explain", TERM="xterm")
+    left = on_a_terminal("explain", TERM="xterm", KUBECTL_KOORD_PAGER="head -n 1")
+    assert left.count("\n") == 1
+
+
+def test_which_pager_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    assert pager.chosen({"TERM": "xterm"}) == "less"
+    assert pager.chosen({"TERM": "xterm", "PAGER": "more -d"}) == "more -d"
+    assert pager.chosen({"TERM": "xterm", "PAGER": "more", "KUBECTL_KOORD_PAGER": " "}) == ""
+    assert pager.chosen({"PAGER": "more"}) == ""
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert pager.chosen({"TERM": "xterm"}) == ""
+
+
+def test_ctrl_c_is_for_the_pager_while_it_runs() -> None:
+    assert pager.show("kill -INT $PPID; cat >/dev/null", b"x")
 
 
 def crowded(tmp_path: Path) -> str:
@@ -214,6 +258,7 @@ def test_hostile_text_stays_text_in_every_format(
 
 IMPORTED = """
 import sys
+from kubectl_koord.cli import pager
 from kubectl_koord.cli.main import run
 code = run(sys.argv[1:])
 sys.stdout.flush()

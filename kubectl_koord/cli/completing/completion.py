@@ -31,6 +31,7 @@ GLOBAL_FLAGS = {
     "--output": True,
     "-o": True,
     "--color": True,
+    "--no-pager": False,
     "--help": False,
     "-h": False,
 }
