@@ -77,6 +77,7 @@ def test_a_node_is_told_whole() -> None:
             goes=(DrainedPod("default/old-0", "fits", recreated=True, to="n2"),),
             stays=("default/agent",),
             broken_gangs=(BrokenGang("default/old", 1, 1, 0),),
+            daemon_sets=("default/agent",),
         ),
     )
 
@@ -195,6 +196,20 @@ def test_the_domain_above_all_others_is_named_as_it_is_shown() -> None:
     assert domain_of(drawing, "ClusterTopologyLayer/cluster") == report
     assert text(report, style=PIPE).startswith("The cluster's topology tree has 2 nodes; free: ")
     assert domain_of(cluster("cluster: b0[n1]"), "cluster").layer == SPINE
+
+
+def test_of_many_pods_that_stay_it_is_told_of_how_many_daemon_sets_they_are() -> None:
+    drawn = cluster("s0: b0[n1 n2]")
+    for name in ("a", "b"):
+        for node in ("n1", "n2"):
+            drawn = drawn.with_running(f"{name}-{node}", node, 1, owner=f"DaemonSet/{name}", of_daemon_set=True)
+    page = text(domain_of(drawn, "s0"), style=PIPE)
+    assert "  4 pods of 2 DaemonSets stay: created anew here at once.\n" in page
+    static = cluster("s0: b0[n1]")
+    for name in "abcd":
+        static = static.with_running(name, "n1", 1, owner="Node/n1")
+    page = text(node_report(static, "n1"), style=PIPE)
+    assert "  4 pods of the nodes themselves stay: created anew here at once.\n" in page
 
 
 def test_pods_nominated_to_a_place_are_told() -> None:

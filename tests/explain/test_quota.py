@@ -9,9 +9,11 @@ from kubectl_koord.explain.capacity.quota import counted_as, names, quotas, reso
 from kubectl_koord.explain.capacity.topo import topo
 from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, ROOT, SYSTEM, QuotaSettings
+from kubectl_koord.render.show import text
 from kubectl_koord.reports.capacity.quota import ChainLevel, QuotaTreeReport, Share
 from kubectl_koord.wording.pages.jobs.preempt import next_step
-from tests.build import Drawing, cluster, cpus, pending, preempt_of, why_of
+from tests.build import Drawing, cluster, cpus, node, pending, preempt_of, why_of
+from tests.render.samples import PIPE
 
 BASE = cluster("s0: b0[n1 n2]")  # 8 CPU each
 
@@ -72,6 +74,21 @@ def test_without_quotas_it_says_so() -> None:
     report = quotas(BASE)
     assert (report.verdict, report.message) == ("yes", "No ElasticQuota exists: no pod is limited by a quota.")
     assert [row.name for row in report.quotas] == [ROOT, DEFAULT, SYSTEM]
+    assert report.resource == "cpu"
+    assert "QUOTA" not in text(report, style=PIPE)
+    assert "\nCounted: CPU.\n" in text(quotas(BASE, DEFAULT), style=PIPE)
+
+
+def test_without_quotas_what_counts_is_what_counts_of_the_nodes() -> None:
+    cards = node("n9", allocatable=(("cpu", 8000), ("nvidia.com/gpu", 8)))
+    assert quotas(BASE.with_nodes(cards)).resource == "nvidia.com/gpu"
+
+
+def test_each_pod_lacks_under_its_own_name() -> None:
+    drawn = team().with_gang("more", 3, 4, labels=of_quota("a"))
+    lacking = [pod for pod in quotas(drawn, "a").pods if pod.lacks]
+    assert len(lacking) > 1
+    assert all(pod.pod in pod.lacks for pod in lacking)
 
 
 @pytest.mark.parametrize("kind", ["Pod", "Node"])

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
+from msgspec import structs
+
 from kubectl_koord.diagnosis.quotas.holding import spelled
 from kubectl_koord.engine.quota.counting import running_in
 from kubectl_koord.engine.quota.holding import Held
@@ -18,7 +20,8 @@ from kubectl_koord.wording.refusals.prefilter import refusal_sentence
 
 def pods_of(state: QuotaState, view: View, name: str, held: Iterable[Held]) -> tuple[QuotaPod, ...]:
     """Return the pods that count against a quota itself: those that request most first."""
-    lacking = {one.pod.key: refusal_sentence(one.refusal) for one in held}
+    # Pods that ask for the same share a refusal, which names the first of them.
+    lacking = {one.pod.key: refusal_sentence(structs.replace(one.refusal, pod=one.pod.key)) for one in held}
     waiting = [pod for pod in view.snapshot.pending if state.tree.name_of(pod) == name]
     pods: list[Pod] = [*running_in({name}, view, state.tree).get(name, ()), *waiting]
     size = {pod.key: requested(pod, name, state.tree) for pod in pods}

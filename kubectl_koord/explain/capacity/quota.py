@@ -55,7 +55,7 @@ def quotas(
         quotas=(),
         message="",
         asked=name,
-        resource=resource or _main_resource(tree),
+        resource=resource or _main_resource(tree, snapshot),
     )
     unread = visibility.unread(snapshot, "quotas")
     if visibility.unread(snapshot, "quota-names"):
@@ -142,8 +142,15 @@ def counted_as(snapshot: Snapshot, name: str) -> str:
     )
 
 
-def _main_resource(tree: QuotaTree) -> str:
-    """Return what counts most of what quotas limit: the accelerator that most of them have, else CPU."""
+def _main_resource(tree: QuotaTree, snapshot: Snapshot) -> str:
+    """Return what counts most of what quotas limit: the accelerator that most of them have, else CPU.
+
+    Without quotas it is what counts most of what nodes have.
+    """
+    if not tree.written:
+        nodes = snapshot.nodes.values()
+        names = (name for node in nodes for name, _ in node.allocatable)
+        return accelerators.resource_of(accelerators.families(nodes)[0], names, ())
     found: dict[str, int] = {}
     for quota in tree.written:
         for resource, _ in quota.max:

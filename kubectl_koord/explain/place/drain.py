@@ -34,7 +34,14 @@ def drain(cluster: Scenario, names: Collection[str]) -> Drain:
         stays=tuple(pod.key for pod in _by_name(stays)),
         terminating=tuple(pod.key for pod in _by_name(leaving)),
         broken_gangs=disruption.broken_gangs(snapshot, evicted),
+        daemon_sets=tuple(sorted({_daemon_set(pod) for pod in stays} - {""})),
     )
+
+
+def _daemon_set(pod: RunningPod) -> str:
+    """Return the DaemonSet of a pod, `namespace/name`; empty where it has none."""
+    kind, _, name = pod.owner.partition("/")
+    return f"{pod.namespace}/{name}" if kind == "DaemonSet" else ""
 
 
 def _by_name(pods: Sequence[RunningPod]) -> list[RunningPod]:

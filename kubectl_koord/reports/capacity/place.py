@@ -103,13 +103,17 @@ class DrainedPod(Struct, frozen=True, rename="camel"):
 
 
 class Drain(Struct, frozen=True, rename="camel"):
-    """What a drain would do: whom it evicts, where they could go, whom it leaves, and which gangs break."""
+    """What a drain would do: whom it evicts, where they could go, whom it leaves, and which gangs break.
+
+    `daemon_sets` (`namespace/name`) have those that stay, but for the pods of nodes themselves.
+    """
 
     evicts: tuple[FreedPod, ...]
     goes: tuple[DrainedPod, ...]
     stays: tuple[str, ...] = ()
     terminating: tuple[str, ...] = ()
     broken_gangs: tuple[BrokenGang, ...] = ()
+    daemon_sets: tuple[str, ...] = ()
 
 
 class Place(Struct, frozen=True, rename="camel", kw_only=True):

@@ -61,7 +61,7 @@ def blocks(report: QuotaTreeReport, shown: Shown) -> list[Block]:
     page += [more_line(quotas.more_quotas(len(rest)))] if rest else []
     if report.headroom is not None:
         page += [EmptyLine(), *_headroom(report.headroom)]
-    if report.quotas:
+    if report.asked or not all(quota.built_in for quota in report.quotas):
         page += [EmptyLine(), *_tree(report, shown)]
     asked = next((quota for quota in report.quotas if quota.name == report.asked), None)
     if asked is not None:

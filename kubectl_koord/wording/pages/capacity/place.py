@@ -31,6 +31,7 @@ DETAILS = command("why-pending", "GANG")
 NO_GANG_FITS = "No pending gang could use it now"
 ONE_BY_ONE = "Each pod was tried by itself on the other nodes; which of them the scheduler takes is not predicted."
 _MOST_REASONS = 2
+_MOST_STAYING = 3
 _OUTCOMES: dict[Goes, str] = {"fits": "could go elsewhere", "no-node": "could not go elsewhere", "unknown": "unknown"}
 
 
@@ -183,8 +184,13 @@ def unowned(drain: Drain) -> str:
 
 
 def stays(drain: Drain) -> str:
-    """Return which pods a drain leaves, as they come back at once."""
-    return f"{listed(drain.stays)} {'stays' if len(drain.stays) == 1 else 'stay'}: created anew here at once."
+    """Return which pods a drain leaves, as they come back at once: of many how many, and of how many DaemonSets."""
+    verb = "stays" if len(drain.stays) == 1 else "stay"
+    pods = listed(drain.stays)
+    if len(drain.stays) > _MOST_STAYING:
+        owners = count(len(drain.daemon_sets), "DaemonSet") if drain.daemon_sets else "the nodes themselves"
+        pods = f"{count(len(drain.stays), 'pod')} of {owners}"
+    return f"{pods} {verb}: created anew here at once."
 
 
 def terminating(drain: Drain) -> str:
