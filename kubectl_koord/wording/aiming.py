@@ -9,6 +9,8 @@ from msgspec import Struct
 OF_NO_CLUSTER = frozenset({"completion", "explain", "version"})
 """Our own verbs that need no cluster."""
 
+_FOLLOWS = frozenset({"--until", "--watch", "-w"})
+_OF_CLUSTER = "Commands of kubectl, and those that change or follow something,"
 _PART = re.compile(r"""\s+|'[^']*'|"(?:\\.|[^"\\])*"|\\.|&&|\|\||[;&|(){}]|[^\s'"\\;&|(){}]+|.""", re.DOTALL)
 _SEPARATORS = frozenset({"&&", "||", ";", "&", "|", "(", "{", "do", "then", "else"})
 
@@ -33,8 +35,8 @@ def aimed(command: str, aim: Aim) -> str:
     """Return a command line for a shell with the words that choose the cluster, in each of its simple commands.
 
     They stand behind `kubectl`, or behind `kubectl koord`: kubectl takes no flag before the name of a plugin. What is
-    quoted, and what is no command but an argument, stays as it is. What changes the cluster gets the words of kubectl
-    also where it is a command of ours: no file can be changed.
+    quoted, and what is no command but an argument, stays as it is. What changes or follows the cluster gets the words
+    of kubectl also where it is a command of ours: no file can be changed, and none goes on.
     """
     found: list[str] = []
     simple: list[str] = []
@@ -61,21 +63,21 @@ def _of_ours(words: Sequence[str], aim: Aim) -> tuple[str, ...]:
     if OF_NO_CLUSTER & {*words[:1]}:
         return ()
     is_change = words[:1] == ["annotate"] and not any(word.startswith("--dry-run") for word in words)
-    return aim.kubectl if is_change else aim.koord
+    return aim.kubectl if is_change or _FOLLOWS & {*words} else aim.koord
 
 
 def is_for_cluster(command: str) -> bool:
-    """Tell whether a command line holds what only a cluster takes: kubectl's own commands, and changes."""
+    """Tell whether a command line holds what only a cluster takes: kubectl's own commands, changes, what goes on."""
     return aimed(command, Aim(kubectl=("--",))) != command
 
 
 def for_recorded(files: Sequence[str]) -> str:
     """Return for which cluster commands are where files were read, or the demo where none is named."""
     if not files:
-        return "Commands of kubectl, and annotate, are examples here: the demo cluster is no real one."
+        return f"{_OF_CLUSTER} are examples here: the demo cluster is no real one."
     again = "; the others read standard input again: give them the same" if "-" in files else ""
     source = "this input" if "-" in files else ", ".join(files)
-    return f"Commands of kubectl, and annotate, are for the cluster that {source} came from: add its --context{again}."
+    return f"{_OF_CLUSTER} are for the cluster that {source} came from: add its --context{again}."
 
 
 def not_repeated(flags: Sequence[str]) -> str:

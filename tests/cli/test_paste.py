@@ -98,7 +98,8 @@ def test_commands_go_where_the_question_went_and_say_nothing_of_secrets(koord: R
 def test_commands_about_a_file_name_it_and_those_for_its_cluster_say_so(koord: Run, cluster: str) -> None:
     answer = document(koord("why-pending", "few", "--snapshot", cluster, "-o", "json"))
     assert answer["commandsFor"] == (
-        f"Commands of kubectl, and annotate, are for the cluster that {cluster} came from: add its --context."
+        "Commands of kubectl, and those that change or follow something, are for the cluster that"
+        f" {cluster} came from: add its --context."
     )
     assert {"context", "cluster"}.isdisjoint(answer)
     (command,) = [way["command"] for way in answer["unblock"] + answer["nextSteps"] if way["command"]]

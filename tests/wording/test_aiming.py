@@ -63,6 +63,7 @@ def test_the_verbs_without_a_cluster_are_those_that_read_none_and_send_nothing()
         ("kubectl koord annotate podgroup a", True),
         ("kubectl koord annotate podgroup a --dry-run=client", False),
         ("kubectl koord why-pending a", False),
+        ("kubectl koord why-pending a --until scheduled", True),
         ("", False),
     ],
 )
@@ -72,11 +73,12 @@ def test_only_what_a_file_cannot_take_is_for_the_cluster(command: str, *, expect
 
 def test_where_a_file_was_read_it_is_said_for_which_cluster_commands_are() -> None:
     assert aiming.for_recorded(["a.json", "b.json"]) == (
-        "Commands of kubectl, and annotate, are for the cluster that a.json, b.json came from: add its --context."
+        "Commands of kubectl, and those that change or follow something, are for the cluster that a.json, b.json came"
+        " from: add its --context."
     )
     assert aiming.for_recorded(["-"]) == (
-        "Commands of kubectl, and annotate, are for the cluster that this input came from: add its --context;"
-        " the others read standard input again: give them the same."
+        "Commands of kubectl, and those that change or follow something, are for the cluster that this input came"
+        " from: add its --context; the others read standard input again: give them the same."
     )
     assert "the demo cluster is no real one" in aiming.for_recorded([])
     assert aiming.not_repeated(["--token"]) == "The commands do not repeat --token: add what is secret yourself."
