@@ -252,3 +252,17 @@ def test_outcomes_are_told_once_each_and_once_per_case() -> None:
     assert "  2. If a is first, or c is first: it would be placed.\n" in page
     both = text(replace(WHY, alternatives=(no, WhyAlternative("a is first", "yes"))), style=PIPE)
     assert "  1. If a is first: too little. Or: it would be placed.\n" in both
+
+
+def test_below_the_verdict_stands_what_is_asked_for_by_whom_and_since_when() -> None:
+    asked = replace(WHY, priority=9, owners=("Job/a", "Job/b"), shapes=WHY.shapes[:1], waiting_since="")
+    assert "\nPriority 9, Job/a and Job/b; each pod requests 8 CPU.\n" in text(asked, style=PIPE)
+    since = replace(asked, owners=(), waiting_since="2026-11-20T09:00:00Z", shapes=())
+    assert "\nPriority 9, waiting for 60m.\n" in text(since, style=PIPE)
+    assert "\nPriority " not in text(replace(asked, priority=None), style=PIPE)
+
+
+def test_other_problems_are_told_with_their_numbers_where_there_are_some() -> None:
+    also = (Cause("quota", "quota q has no room: 4 of 4 CPU used, 2 requested."),)
+    page = text(replace(WHY, also_wrong=("surplus-pods", "quota"), also=also), style=PIPE)
+    assert "\nOther problems: surplus-pods; quota q has no room: 4 of 4 CPU used, 2 requested (quota).\n" in page

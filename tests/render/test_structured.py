@@ -72,6 +72,9 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "reservations",
         "volcano",
         "shapes",
+        "also",
+        "priority",
+        "owners",
     ]
     assert {"layer", "name", "offerSlots", "short"} <= set(parsed["domains"][0])
     assert list(parsed["cause"]) == ["code", "message", "pods"]

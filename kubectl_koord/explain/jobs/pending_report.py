@@ -88,6 +88,8 @@ def report_of(
         waiting=waiting,
         waiting_for=waiting_for,
         shapes=overview.shapes(pending),
+        priority=max((pod.priority for pod in pending), default=None),
+        owners=tuple(sorted({pod.owner for pod in pending} - {""})),
         waiting_since=min((pod.created for pod in pending), default=""),
         migrations=moving,
         reservations=reservations,

@@ -65,15 +65,18 @@ def why(
         refused = _quota(simulation, coverage.not_evaluated(subject, snapshot))
         verdict, cause = blocked(blockers[0])
         cause = cause if brief else creation.told(subject, snapshot, cause)
-        others = [*(other.code for other in blockers[1:] if other.code != cause.code), *refused]
-        codes = tuple(dict.fromkeys(others))
+        besides: dict[str, Cause] = {}
+        for other in (*(admission.cause(other) for other in blockers[1:] if other.code != cause.code), *refused):
+            besides.setdefault(other.code, other)
+        also = tuple(besides.values())
         proven, steps = ways_out.divided(simulation, next_steps.for_cause(simulation, cause) if not brief else ())
         return report_of(
             simulation,
             warnings,
             verdict=verdict,
             cause=cause,
-            also_wrong=codes,
+            also_wrong=tuple(other.code for other in also),
+            also=also,
             unblock=proven,
             next_steps=steps,
             no_way_out="" if proven or brief else sentences.CAUSE_COMES_FIRST,
@@ -110,6 +113,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
     is_one = not found.is_open and len({frozenset((each.placement or {}).items()) for each in others}) <= 1
     placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" and is_one else None
     is_stuck = verdict == "no" or isinstance(cause, PlanFailure)
+    is_of_quota = verdict != "no" or (cause is not None and cause.code == "quota")
+    also = () if is_of_quota else tuple(_quota(simulation, found.unevaluated))
     steps = next_steps.for_cause(simulation, cause) if cause is not None and is_stuck and not brief else ()
     ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief and not steps else ways_out.Found(())
     if verdict == "yes" and cause is not None and not brief:
@@ -133,7 +138,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
         brief=brief,
         placement=placed,
         alternatives=others,
-        also_wrong=tuple(_also_wrong(simulation, cause, found.unevaluated)) if verdict == "no" else (),
+        also_wrong=tuple(_also_wrong(simulation, also)) if verdict == "no" else (),
+        also=also,
         unblock=ways.ways,
         next_steps=steps,
         no_way_out=ways.why_none,
@@ -150,21 +156,22 @@ def _ways_out(simulation: Simulation, failed: Outcome, cause: Cause | None) -> w
     return ways_out.proven(simulation, failed, never_fits=code == "never-fits", waits=waits)
 
 
-def _also_wrong(simulation: Simulation, cause: Cause | None, unevaluated: Iterable[Unevaluated]) -> Iterator[CauseCode]:
+def _also_wrong(simulation: Simulation, also: Iterable[Cause]) -> Iterator[CauseCode]:
     """Yield what a no has besides its root cause."""
     subject = simulation.subject
     if isinstance(subject, GangSubject) and is_satisfied_by_earlier_pods(subject.group):
         yield "satisfied-by-earlier-pods"
     if surplus.without(simulation):
         yield "surplus-pods"
-    if cause is None or cause.code != "quota":
-        yield from _quota(simulation, unevaluated)
+    yield from (one.code for one in also)
 
 
-def _quota(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Iterator[CauseCode]:
-    """Yield the code of a quota that refuses the pods, too, or did as the scheduler last reported."""
-    if quota.exceeded(simulation) is not None or quota.refuses(simulation, unevaluated) is not None:
-        yield "quota"
+def _quota(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Iterator[Cause]:
+    """Yield which quota refuses the pods, too, or did as the scheduler last reported."""
+    refusal = quota.exceeded(simulation)
+    refused = admission.cause(refusal) if refusal is not None else quota.refuses(simulation, unevaluated)
+    if refused is not None:
+        yield refused
 
 
 def _replacement(simulation: Simulation, group: GangGroup, found: Decided, warnings: tuple[Notice, ...]) -> WhyReport:

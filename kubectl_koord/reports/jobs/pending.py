@@ -144,7 +144,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     `node` is where a lone pod is that is not pending, empty for a finished one. `defined_by` is what makes the gang:
     a `PodGroup`, `pods` by their annotations, empty for none of both. `migrations` and `reservations` are those that
     concern any pod of the group. `volcano` is what Volcano wrote, where it schedules the gang. `shapes` are the pending
-    pods by what they request, the most first; `requests` is that of one.
+    pods by what they request, the most first; `requests` is that of one. `also` are those of `also_wrong` that have a
+    sentence. `priority` is the highest of the pending pods, None where there are none; `owners` are what creates them.
     """
 
     verdict: Verdict
@@ -181,6 +182,9 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     reservations: tuple[GangReservation, ...] = ()
     volcano: VolcanoGang | None = None
     shapes: tuple[PodShape, ...] = ()
+    also: tuple[Cause, ...] = ()
+    priority: int | None = None
+    owners: tuple[str, ...] = ()
 
 
 class CauseGroup(Struct, frozen=True, rename="camel"):

@@ -36,6 +36,7 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(sentences.headline(report), VERDICT_STYLE[report.verdict])]
     page += [Line(text) for text in sentences.remarks(report)]
+    page += [Line(text, "dim") for text in [sentences.about(report)] if text]
     if report.cause:
         page.append(Command(command("explain", report.cause.code), label=DETAILS))
     page += volcano.details(report.volcano) if report.volcano is not None else ()

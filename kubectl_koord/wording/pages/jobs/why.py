@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 
-from kubectl_koord.reports.jobs.pending import Funnel, PodShape, SlotRow, WhyAlternative, WhyReport
+from kubectl_koord.reports.jobs.pending import Cause, Funnel, PodShape, SlotRow, WhyAlternative, WhyReport
 from kubectl_koord.wording import quotas
+from kubectl_koord.wording.ages import age_at
 from kubectl_koord.wording.pages.common import NEXT_STEPS, and_more, told
 from kubectl_koord.wording.words import count, layer_noun, listed, name_within, sentence
 
@@ -67,9 +68,28 @@ def remarks(report: WhyReport) -> Iterator[str]:
     if others:
         yield f"It starts only together with {', '.join(others)} (same gang group)."
     if report.also_wrong:
-        yield f"Other problems: {', '.join(report.also_wrong)}."
+        yield other_problems(report.also_wrong, report.also)
     if report.funnel and report.funnel.lost and not report.domains:
         yield _funnel(report, report.funnel)
+
+
+def other_problems(codes: Sequence[str], also: Sequence[Cause]) -> str:
+    """Return what is wrong besides: in a sentence where there is one, else by its code."""
+    messages = {one.code: one.message.rstrip(".") for one in also}
+    told = [f"{messages[code]} ({code})" if code in messages else code for code in codes]
+    return f"Other problems: {'; '.join(told) if messages else ', '.join(told)}."
+
+
+def about(report: WhyReport) -> str:
+    """Return what is asked for and since when; empty where no pod waits."""
+    if report.priority is None:
+        return ""
+    parts = [f"Priority {report.priority}"]
+    parts += [listed(report.owners)] if report.owners else []
+    age = age_at(report.waiting_since, report.basis.moment)
+    parts += [f"waiting for {age}"] if age else []
+    each = f"; each pod requests {report.shapes[0].requests}" if len(report.shapes) == 1 else ""
+    return f"{', '.join(parts)}{each}."
 
 
 def _funnel(report: WhyReport, funnel: Funnel) -> str:
