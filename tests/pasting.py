@@ -59,7 +59,7 @@ _FLAGS: Mapping[str, Mapping[str, bool]] = {
     "patch": {"--type": True, "-p": True},
     "rollout": {},
     "uncordon": {},
-    "wait": {"--for": True, "--timeout": True},
+    "wait": {"--for": True, "--timeout": True, "-l": True},
 }
 """The verbs of kubectl that are printed, with the flags of theirs, and whether each takes a value."""
 _OF_ALL = {"-n": True, "--context": True, "--kubeconfig": True}
@@ -246,9 +246,12 @@ def _look(asked: Kubectl, cluster: Json, _stdin: str) -> None:
 
 
 def _wait(asked: Kubectl, cluster: Json, _stdin: str) -> None:
-    """Wait for a pod to be gone, as it is."""
-    assert asked.flags["--for"] == "delete"
+    """Wait for a pod to be gone, as it is, or for those that are there to be bound."""
     assert re.fullmatch(r"\d+m", asked.flags["--timeout"])
+    if asked.flags["--for"] == "condition=PodScheduled":
+        assert asked.words == ("pod",) if "-l" in asked.flags else asked.words[0].startswith("pod/")
+        return
+    assert asked.flags["--for"] == "delete"
     ((kind, name),) = [word.split("/") for word in asked.words]
     assert kind == "pod"
     assert not any(item["kind"] == "Pod" and item["metadata"]["name"] == name for item in cluster["items"])

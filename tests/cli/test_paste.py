@@ -132,23 +132,53 @@ def test_budgets_are_read_for_what_helps_and_name_what_the_server_refuses(koord:
         assert done.err.startswith("Error from server (TooManyRequests): Cannot evict pod")
 
 
-def test_a_node_is_uncordoned_again_when_the_pod_on_it_cannot_be_evicted(
-    koord: Run, crowded: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def moving(koord: Run, crowded: ApiServer) -> str:
+    """Return the command that moves a pod of a ReplicaSet."""
     with crowded:
         crowded.delete("pods", "default", "b")
         crowded.put(node("n2", "s1") | {"status": {"allocatable": {"cpu": "4", "pods": "9"}}})
         alone = pod("a", cpu="4", on="n1", priority=9)
         alone["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "r", "controller": True}]
+        alone["metadata"]["labels"] = {"app": "web"}
         crowded.put(alone)
-        command = way_out(koord, "move-pod")["command"]
-    script = tmp_path / "kubectl"
-    script.write_text(f'#!/bin/sh\necho "$*" >> {shlex.quote(str(tmp_path / "said"))}\n[ "$1" != create ]\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+        return str(way_out(koord, "move-pod")["command"])
+
+
+def said(command: str, folder: Path, fails: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return what a kubectl is told that fails by a test of the shell, in a world where nobody sleeps."""
+    told = shlex.quote(str(folder / "said"))
+    (folder / "kubectl").write_text(f'#!/bin/sh\necho "$*" >> {told}\n! {{ {fails.format(told=told)}; }}\n')
+    (folder / "sleep").write_text("#!/bin/sh\n")
+    for script in folder.iterdir():
+        script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     pasted(command)
-    assert (tmp_path / "said").read_text().splitlines() == [
+    return (folder / "said").read_text().splitlines()
+
+
+def test_a_node_is_uncordoned_again_when_the_pod_on_it_cannot_be_evicted(
+    koord: Run, crowded: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = moving(koord, crowded)
+    assert said(command, tmp_path, '[ "$1" = create ]', monkeypatch) == [
         "cordon n1",
         "create --raw /api/v1/namespaces/default/pods/a/eviction -f -",
+        "uncordon n1",
+    ]
+
+
+def test_a_node_is_uncordoned_once_the_pod_that_comes_anew_is_bound(
+    koord: Run, crowded: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = moving(koord, crowded)
+    bound = "wait --for=condition=PodScheduled pod -l app=web -n default --timeout=1m"
+    not_yet = '[ "$1$2" = wait--for=condition=PodScheduled ] && [ "$(grep -c Scheduled {told})" -lt 3 ]'
+    assert said(command, tmp_path, not_yet, monkeypatch) == [
+        "cordon n1",
+        "create --raw /api/v1/namespaces/default/pods/a/eviction -f -",
+        "wait --for=delete pod/a -n default --timeout=10m",
+        bound,
+        bound,
+        bound,
         "uncordon n1",
     ]

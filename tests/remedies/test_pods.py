@@ -39,9 +39,14 @@ def evicting(name: str, namespace: str = "default") -> str:
     return f"printf %s '{body}' | kubectl create --raw {path} -f -"
 
 
-def moving(name: str, nodes: str) -> str:
+def moving(name: str, nodes: str, successor: str = "pod -l app=web") -> str:
     gone = f"kubectl wait --for=delete pod/{name} -n default --timeout=10m"
-    return f"kubectl cordon {nodes} && {evicting(name)} && {gone}; kubectl uncordon {nodes}"
+    bound = f"kubectl wait --for=condition=PodScheduled {successor} -n default --timeout=1m"
+    waits = f"for try in 1 2 3 4 5 6 7 8 9; do {bound} && break; sleep 2; done"
+    return f"kubectl cordon {nodes} && {evicting(name)} && {gone} && {waits}; kubectl uncordon {nodes}"
+
+
+TOUCH = " && kubectl annotate podgroup job -n default touched-at=2026-11-20T100000Z --overwrite"
 
 
 def freed(drawing: Drawing) -> list[tuple[str, ...]]:
@@ -159,28 +164,43 @@ def test_a_pod_that_is_moved_keeps_its_share_of_a_quota() -> None:
 
 def test_a_pod_with_a_controller_is_moved_by_commands_that_keep_it_off_its_node_meanwhile() -> None:
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8)
-    (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")
+    (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m", labels=WEB), "move-pod")
     assert way.command == moving("m", "n1")
     assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits; ReplicaSet/m recreates it"
 
 
 def test_a_pod_that_is_created_anew_is_kept_off_all_nodes_that_the_gang_is_to_take() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3]").with_gang("job", 2, 8, must_gather=SPINE)
-    (way,) = ways(drawing.with_running("m", on="n1", cpu=8, priority=9, owner="ReplicaSet/m"), "move-pod")
-    assert way.command == moving("m", "n1 n2")
+    (way,) = ways(drawing.with_running("m", on="n1", cpu=8, priority=9, owner="ReplicaSet/m", labels=WEB), "move-pod")
+    assert way.command == moving("m", "n1 n2") + TOUCH
 
 
 def test_a_pod_may_move_beside_the_gang() -> None:
     drawing = cluster("s0: b0[n1 n2:9]").with_gang("job", 2, 8, must_gather=SPINE)
-    (way,) = ways(drawing.with_running("m", on="n1", cpu=1, priority=9, owner="ReplicaSet/m"), "move-pod")
+    (way,) = ways(drawing.with_running("m", on="n1", cpu=1, priority=9, owner="ReplicaSet/m", labels=WEB), "move-pod")
     assert way.edits == (MovePod("default/m", "n1", "n2"),)
-    assert way.command == moving("m", "n1")
+    assert way.command == moving("m", "n1") + TOUCH
+
+
+def test_nodes_are_uncordoned_once_the_successor_is_bound_of_which_the_name_or_the_labels_tell() -> None:
+    drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8)
+    (way,) = ways(drawing.with_running("m-0", on="n1", cpu=4, priority=9, owner="StatefulSet/m"), "move-pod")
+    assert way.command == moving("m-0", "n1", "pod/m-0")
+    (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")
+    assert way.command == ""
+
+
+def test_freed_room_wakes_no_topology_gang_so_that_what_comes_back_is_to_be_scaled_down() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("m", on="n1", cpu=8, owner="ReplicaSet/m")
+    for layer, told in (("", "; ReplicaSet/m recreates it"), (SPINE, ": scale it down")):
+        (way,) = ways(drawing.with_gang("job", 1, 8, priority=5, never_preempts=True, must_gather=layer))
+        assert way.message.endswith(told)
 
 
 def test_a_node_that_was_cordoned_before_stays_cordoned_after_a_move() -> None:
     anywhere = (Toleration("node.kubernetes.io/unschedulable", "Exists"),)
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8, tolerations=anywhere).cordon("n1")
-    (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")
+    (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m", labels=WEB), "move-pod")
     assert way.command == evicting("m")
 
 
@@ -423,7 +443,7 @@ def test_more_pods_that_harm_nobody_are_freed_on_a_node_instead_of_fewer_that_do
 def test_of_moves_those_that_harm_nobody_go_first() -> None:
     drawing = cluster("s0: b0[n1 n2 n3:4]").with_gang("job", 1, 8, priority=5, never_preempts=True)
     drawing = drawing.with_running("saint", on="n1", cpu=4, priority=1, protected=True, owner="ReplicaSet/s")
-    drawing = drawing.with_running("plain", on="n2", cpu=4, priority=9, owner="ReplicaSet/p")
+    drawing = drawing.with_running("plain", on="n2", cpu=4, priority=9, owner="ReplicaSet/p", labels=WEB)
     plain, saint = ways(drawing, "move-pod")
     assert (plain.command, saint.command) == (moving("plain", "n2"), "")
     assert saint.message.endswith("; ReplicaSet/s recreates it; default/saint is protected from preemption")
@@ -454,7 +474,7 @@ def test_a_pod_that_holds_a_card_is_moved_only_where_a_card_can_be_booked() -> N
     assert ways(with_cards(drawing, "n2", healthy=False), "move-pod") == ()
     (moved,) = ways(with_cards(drawing, "n2"), "move-pod")
     assert moved.message == (
-        "Move default/other (1 GPU and 100 koordinator.sh/gpu-memory-ratio) from n1 to n2, where it fits; this makes"
+        "Move default/other (1 GPU) from n1 to n2, where it fits; this makes"
         " enough room in spine s0 (no controller recreates it)"
     )
     reserved = drawing.without_running("default/other").with_running(

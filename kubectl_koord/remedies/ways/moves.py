@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.fit import placed
 from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.costs import PodCosts
 from kubectl_koord.remedies.running_pods import described, eviction, harmed, removable
 from kubectl_koord.remedies.search import Search
@@ -40,24 +41,29 @@ def move_one(search: Search) -> Iterator[WayOut]:
             freed, broken = harmed(search, [pod])
             message = sentences.move(described(search, pod), to, short.named, pod.owner)
             message += eviction_effects(freed, broken)
-            command = _command(search, freed[0], {pod.node, *assignments} - {to})
+            command = _command(search, pod, freed[0], {pod.node, *assignments} - {to})
             yield WayOut("move-pod", message, command, edits, freed, broken)
             moved += 1
         if moved == _MOST_MOVED:
             return
 
 
-def _command(search: Search, pod: FreedPod, nodes: Iterable[str]) -> str:
+def _command(search: Search, running: RunningPod, pod: FreedPod, nodes: Iterable[str]) -> str:
     """Return what makes a controller create the pod anew on none of these nodes, where the gang is to go.
 
-    They are cordoned meanwhile, but those that are so already. Empty for a pod that nothing creates anew, or that
-    is not to be evicted by a command.
+    They are cordoned until the new pod is bound, but those that are so already; then a gang that freed room does not
+    wake is touched. Empty for a pod that nothing creates anew, of which the successor could not be told, or that is not
+    to be evicted by a command.
     """
     evict = eviction([pod]) if pod.owner else ""
     kept_free = [name for name in sorted(nodes) if not search.view.node(name).unschedulable]
-    if not evict or not kept_free:
-        return evict
-    return commands.move(pod.pod, evict, kept_free)
+    labels = dict(running.labels)
+    has_name = running.owner.startswith("StatefulSet/")
+    if evict and kept_free:
+        successor = "" if has_name else ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
+        evict = commands.move(pod.pod, evict, kept_free, successor) if has_name or successor else ""
+    touched = next_steps.touch(search.simulation, "").command if evict and search.simulation.has_topology else ""
+    return commands.in_turn(filter(None, (evict, touched)))
 
 
 def _blocking(search: Search) -> Iterator[tuple[RunningPod, Shortage]]:

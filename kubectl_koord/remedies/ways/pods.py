@@ -186,8 +186,11 @@ def _free(search: Search, short: Shortage, pods: Sequence[RunningPod], kind: str
 
 
 def _recreated(search: Search, pods: Sequence[RunningPod]) -> str:
-    """Return which owners create pods anew, and what to do about those whose pods would take the place again."""
-    costs = PodCosts(search.simulation)
-    taking_the_place = {pod.owner for pod in pods if costs.comes_back(pod)}
+    """Return which owners create pods anew, and what to do about those whose pods would take the place again.
+
+    A topology gang is not woken by room that is made: whoever comes anew is tried before it.
+    """
+    costs, sleeps = PodCosts(search.simulation), search.simulation.has_topology
+    taking_the_place = {pod.owner for pod in pods if pod.owner and (sleeps or costs.comes_back(pod))}
     others = {pod.owner for pod in pods if pod.owner} - taking_the_place
     return sentences.recreated(len(pods), sorted(others), sorted(taking_the_place))

@@ -13,6 +13,7 @@ USAGE_THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
 _GROUPS = "gang.scheduling.koordinator.sh/groups"
 _FINALIZERS = "{.metadata.finalizers}"
 _UNTIL_GONE = "10m"
+_TRIES = 9
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
 _EVICTION = '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"}}'
 
@@ -157,15 +158,18 @@ def _eviction_path(namespace: str, name: str) -> str:
     return f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
 
 
-def move(pod: str, evict: str, kept_free: Sequence[str]) -> str:
-    """Return what evicts a pod, and keeps its successor from the nodes that are to stay free.
+def move(pod: str, evict: str, kept_free: Sequence[str], successor: str) -> str:
+    """Return what evicts a pod, and keeps its successor from the nodes that are to stay free until it has another.
 
-    They are uncordoned again whatever becomes of it.
+    They are uncordoned again whatever becomes of it. `successor` selects it by labels; empty for one of the same name.
     """
     namespace, _, name = pod.partition("/")
     gone = paste("kubectl", "wait", "--for=delete", f"pod/{name}", "-n", namespace, f"--timeout={_UNTIL_GONE}")
+    which = ("pod", "-l", successor) if successor else (f"pod/{name}",)
+    bound = paste("kubectl", "wait", "--for=condition=PodScheduled", *which, "-n", namespace, "--timeout=1m")
+    waits = f"for try in {' '.join(map(str, range(1, _TRIES + 1)))}; do {bound} && break; sleep 2; done"
     cordon, uncordon = (paste("kubectl", verb, *kept_free) for verb in ("cordon", "uncordon"))
-    return f"{in_turn((cordon, evict, gone))}; {uncordon}"
+    return f"{in_turn((cordon, evict, gone, waits))}; {uncordon}"
 
 
 def patch_quota(key: str, patch: str) -> str:
