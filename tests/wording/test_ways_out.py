@@ -1,6 +1,7 @@
 """What is said where nothing helps, and where the search ended before that was known."""
 
-from kubectl_koord.wording.remedies.ways_out import none_found, not_tried
+from kubectl_koord.wording.remedies.ways_out import none_found, not_tried, wait_for_preemption
+from tests.build import running
 
 
 def test_where_nothing_could_be_tried_that_is_said() -> None:
@@ -39,3 +40,19 @@ def test_beside_ways_out_it_is_said_what_was_not_tried() -> None:
     assert not_tried(()) == ""
     said = "the search ended before it had fully tried evicting pods and more nodes like those there are."
     assert not_tried({"free-pods", "add-nodes"}) == said
+
+
+def test_of_many_victims_the_jobs_are_named_and_pods_of_daemon_sets_are_told_to_come_back() -> None:
+    gangs = [running(f"t/{name}-{number}", on="n", gang=f"t/{name}") for name in ("b", "c") for number in range(3)]
+    owned = [running("t/web-0", on="n", owner="ReplicaSet/web"), running("t/alone", on="n")]
+    daemons = [running(f"kube-system/d-{number}", on="n", of_daemon_set=True) for number in range(5)]
+    say = "Wait: the scheduler will preempt {} and place it"
+    assert wait_for_preemption(gangs, None, is_gang=False) == say.format("6 pods of 2 jobs (t/b and t/c)")
+    assert wait_for_preemption([*gangs, *owned, *daemons], None, is_gang=False) == say.format(
+        "8 pods of 4 jobs (t/b, t/c, t/ReplicaSet/web and 1 more) and 5 DaemonSet pods, which come back,"
+    )
+    assert wait_for_preemption([*gangs[:3], daemons[0]], None, is_gang=False) == say.format(
+        "3 pods of 1 job (t/b) and 1 DaemonSet pod, which comes back,"
+    )
+    assert wait_for_preemption(daemons, None, is_gang=False) == say.format("5 DaemonSet pods, which come back,")
+    assert wait_for_preemption(gangs[:2], None, is_gang=False) == say.format("t/b-0 and t/b-1")

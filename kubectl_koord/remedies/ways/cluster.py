@@ -93,8 +93,7 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
     if not search.works(edits, "preemption"):
         return
     is_gang = isinstance(simulation.subject, GangSubject)
-    victims = [victim.key for victim in outcome.killed]
-    message = sentences.wait_for_preemption(victims, outcome.rounds[-1].domain, is_gang=is_gang)
+    message = sentences.wait_for_preemption(outcome.killed, outcome.rounds[-1].domain, is_gang=is_gang)
     freed = disruption.freed(simulation.snapshot, outcome.killed)
     broken = disruption.broken_gangs(simulation.snapshot, outcome.killed)
     message += preemption_effects(freed, broken)

@@ -8,13 +8,14 @@ from msgspec import Struct
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, DeviceAllocation
-from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.pods import Resources, RunningPod
 from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.wording.remedies.next_steps import at_pods, template_of
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import amount_of, count, layer_noun, listed, requests, resource_name
 
+_MOST_NAMED = 3
 NO_NODES = "there are no nodes."
 WAIT_FOR_TERMINATING = "Wait for the terminating pods"
 POD = "pod"
@@ -174,11 +175,28 @@ def wait_for_terminating(pods: int, overdue: str) -> str:
     return f"Wait: {count(pods, 'terminating pod')} {verb} enough room{late}"
 
 
-def wait_for_preemption(victims: Sequence[str], domain: Domain | None, *, is_gang: bool) -> str:
+def wait_for_preemption(victims: Sequence[RunningPod], domain: Domain | None, *, is_gang: bool) -> str:
     """Return which pods the scheduler itself preempts, and where it then places the subject."""
-    pods = listed(victims) or "pods that are already terminating"
+    pods = _victims(victims) or "pods that are already terminating"
     where = f" in {domain.name}" if domain is not None and domain.name else ""
     return f"Wait: the scheduler will preempt {pods} and place {'the gang' if is_gang else 'it'}{where}"
+
+
+def _victims(pods: Sequence[RunningPod]) -> str:
+    """Return whom preemption ends: a few pods by name, of more the jobs that they are of, those of DaemonSets apart."""
+    if len(pods) <= _MOST_NAMED:
+        return listed([pod.key for pod in pods])
+    daemons = [pod for pod in pods if pod.requirements.of_daemon_set]
+    jobs = dict.fromkeys(_job_of(pod) for pod in pods if not pod.requirements.of_daemon_set)
+    named = [*jobs][:_MOST_NAMED]
+    more = [f"{len(jobs) - len(named)} more"] if len(jobs) > len(named) else []
+    of_jobs = f"{count(len(pods) - len(daemons), 'pod')} of {count(len(jobs), 'job')} ({listed([*named, *more])})"
+    of_daemons = f"{count(len(daemons), 'DaemonSet pod')}, which {'comes' if len(daemons) == 1 else 'come'} back,"
+    return listed([*([of_jobs] if jobs else []), *([of_daemons] if daemons else [])])
+
+
+def _job_of(pod: RunningPod) -> str:
+    return pod.gang or (f"{pod.namespace}/{pod.owner}" if pod.owner else pod.key)
 
 
 def label_nodes(groups: Sequence[tuple[Sequence[str], Sequence[str]]], *, told: bool) -> str:
