@@ -68,7 +68,10 @@ def _mend_node(items: list[Json], edit: Json) -> None:
 def _set_thresholds(items: list[Json], edit: Json) -> None:
     annotations = _named(items, "Node", edit["node"])["metadata"].setdefault("annotations", {})
     name = "scheduling.koordinator.sh/usage-thresholds"
-    own = json.loads(annotations.get(name, "{}"))
+    try:
+        own = json.loads(annotations.get(name, "{}"))
+    except ValueError:  # then the scheduler goes by nothing of it
+        own = {}
     own["usageThresholds"] = {one["resource"]: one["percent"] for one in edit["percent"]}
     annotations[name] = json.dumps(own)
 

@@ -274,7 +274,16 @@ def test_the_least_threshold_of_load_with_which_a_node_takes_the_pods_is_named()
 def test_many_nodes_have_no_thresholds_raised_one_by_one() -> None:
     drawing = cluster("s0: b0[n1 n2 n3 n4]").change("n1", "n2", "n3", "n4", metric=NodeMetric((("cpu", 6000),)))
     assert len(ways(drawing.with_gang("job", 3, 8), "raise-threshold")) == 1
-    assert ways(drawing.with_gang("job", 4, 8), "raise-threshold") == ()
+    (way,) = ways(drawing.with_gang("job", 4, 8), "raise-threshold")
+    message = "Raise usageThresholds of CPU from 65 to 75 in LoadAwareSchedulingArgs, and restart koord-scheduler"
+    command = "kubectl edit configmap koord-scheduler-config -n koordinator-system"
+    assert (way.message, way.command) == (message, command)
+    assert [edit.node for edit in way.edits if isinstance(edit, SetThresholds)] == ["n1", "n2", "n3", "n4"]
+    many = cluster(f"s0: b0[{' '.join(f'm{number}' for number in range(65))}]")
+    many = many.change(*many.nodes, metric=NodeMetric((("cpu", 6000),)))
+    report = why_of(many.with_gang("job", 65, 8))
+    assert "raise-threshold" not in [found.action for found in report.unblock]
+    assert "higher thresholds of load" in report.ways_not_tried
 
 
 def test_a_node_that_is_added_has_no_load() -> None:

@@ -34,6 +34,7 @@ from kubectl_koord.wording.remedies.ways_out import Change
 
 _MOST_NAMED = 3
 _WHOLE = 100
+_MOST_OF_PROFILE = 64
 _MOST_TAINTS = 8
 _MOST_PODS_NAMED = 6
 _MOST_PLACES = 3
@@ -171,6 +172,32 @@ def raise_thresholds(search: Search) -> Iterator[WayOut]:
             if edits and len(edits) <= _MOST_NAMED:
                 yield _raising(search, [edit for edit in edits if isinstance(edit, SetThresholds)])
                 return
+    yield from _raising_for_all(search)
+
+
+def _raising_for_all(search: Search) -> Iterator[WayOut]:
+    """Yield the least thresholds of load for all nodes without any of their own, where a few nodes are not enough."""
+    config, view = search.simulation.snapshot.config, search.view
+    configured = dict(config.load.thresholds.whole)
+    measured = [(name, metric) for name in view.names() if (metric := view.node(name).metric) is not None]
+    names = [name for name, metric in measured if not metric.thresholds.whole]
+    if len(names) > _MOST_OF_PROFILE:
+        search.untried.add("raise-threshold")
+        return
+    found = dict.fromkeys(configured, _WHOLE)
+
+    def holds(resource: str, spare: int) -> bool:
+        after = {**found, resource: _WHOLE - spare}
+        return search.works(tuple(_thresholds(name, after) for name in names))
+
+    if not names or not search.works(tuple(_thresholds(name, found) for name in names)):
+        return
+    for resource, least in configured.items():
+        found[resource] = _WHOLE - largest(_WHOLE - least, partial(holds, resource))
+    changes = [(one, now, found[one]) for one, now in sorted(configured.items()) if found[one] > now]
+    command = commands.edit_scheduler_config(config.home)
+    edits = tuple(_thresholds(name, found) for name in names)
+    yield WayOut("raise-threshold", sentences.raise_thresholds_of_all(changes), command, edits)
 
 
 def _unmeasured(view: View, names: frozenset[str]) -> View:

@@ -245,6 +245,12 @@ def raise_thresholds(changes: Sequence[tuple[str, str, int, int]]) -> str:
     return f"Raise the load threshold {listed(named)} (or usageThresholds in LoadAwareSchedulingArgs, for all nodes)"
 
 
+def raise_thresholds_of_all(changes: Sequence[tuple[str, int, int]]) -> str:
+    """Return which thresholds of load to raise for all nodes: by resource, percent now, percent then."""
+    named = [f"{resource_name(resource)} from {now} to {then}" for resource, now, then in changes]
+    return f"Raise usageThresholds of {listed(named)} in LoadAwareSchedulingArgs, and restart koord-scheduler"
+
+
 def tolerate(taint: Taint, nodes: int, owners: Sequence[str] | None) -> str:
     """Return which taint to tolerate; `owners` of the pods where no command does it."""
     value = f"={taint.value}" if taint.value else ""
