@@ -8,7 +8,14 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.joined import is_lack
 from kubectl_koord.cluster.manifests import cards
-from kubectl_koord.cluster.manifests.defaults import RefusedError, check_amounts, filled, is_refused, prioritised
+from kubectl_koord.cluster.manifests.defaults import (
+    RefusedError,
+    check_amounts,
+    check_limits,
+    filled,
+    is_refused,
+    prioritised,
+)
 from kubectl_koord.cluster.manifests.runtime import with_runtime
 from kubectl_koord.cluster.manifests.webhook import changed
 from kubectl_koord.cluster.manifests.workload import TemplateSpec
@@ -114,9 +121,15 @@ def completed(
     refused = is_known and is_refused(spec, spec.priority_class_name or "", classes)
     try:
         check_amounts(spec)
-        return structs.replace(_made(admission, meta, spec), is_priority_refused=refused)
+        done = structs.replace(_made(admission, meta, spec), is_priority_refused=refused)
     except (RefusedError, QuantityError) as problem:
         raise KoordError(f"{title}: {problem}") from None
+    if admission.is_mutated:  # a shape has requests alone
+        try:
+            check_limits(done.spec)
+        except RefusedError as problem:
+            raise KoordError(f'{title}: the API server refuses it: Pod "{meta.name}" is invalid: {problem}') from None
+    return done
 
 
 def _made(admission: Admission, meta: Meta, spec: TemplateSpec) -> Completed:

@@ -34,7 +34,10 @@ class NoSuchClassError(RefusedError):
 
     def __init__(self, name: str) -> None:
         """Say so."""
-        super().__init__(f"PriorityClass {name!r}: none such was read; --priority N stands in for it")
+        super().__init__(
+            f"PriorityClass {name!r}: none such was read, and pods are forbidden without: no PriorityClass with name"
+            f" {name} was found; --priority N stands in for it"
+        )
 
 
 def is_refused(spec: PodSpec, name: str, classes: Iterable[PriorityClass]) -> bool:
@@ -127,3 +130,35 @@ def check_amounts(spec: PodSpec) -> None:
             why = "is negative" if nano < 0 else quantity.refused(resource, nano)
             if why:
                 raise RefusedError(f"{resource}: {str(written)!r} {why}")
+
+
+def check_limits(spec: PodSpec) -> None:
+    """Let pass what the API server takes as requests beside limits.
+
+    Raises:
+        RefusedError: in its words, for requests above their limits, and for extended resources and huge pages whose
+            limits are missing, or others.
+
+    Mirrors `ValidateResourceRequirements` and `IsOvercommitAllowed` of Kubernetes.
+
+    """
+    for part, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for at, one in enumerate(containers or ()):
+            own = one.resources or ResourceRequirements()
+            where = f"spec.{part}[{at}].resources"
+            for resource, asked in sorted((own.requests or {}).items()):
+                why = _refused_request(resource, asked, (own.limits or {}).get(resource), where)
+                if why:
+                    raise RefusedError(why)
+
+
+def _refused_request(resource: str, asked: str | float, limit: str | float | None, where: str) -> str:
+    may_differ = ("/" not in resource or "kubernetes.io/" in resource) and not resource.startswith("hugepages-")
+    if limit is None:
+        lacks = "Required value: Limit must be set for non overcommitable resources"
+        return "" if may_differ else f"{where}.limits: {lacks}"
+    requested, limited = quantity.parse(asked), quantity.parse(limit)
+    if requested == limited or (may_differ and requested < limited):
+        return ""
+    must = "less than or equal" if may_differ else "equal"
+    return f'{where}.requests: Invalid value: "{asked}": must be {must} to {resource} limit of {limit}'

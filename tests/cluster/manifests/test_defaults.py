@@ -138,3 +138,53 @@ def test_a_limitrange_without_defaults_fills_in_its_bounds(submit: Submit) -> No
 def test_an_amount_of_a_limitrange_that_is_none_is_an_error(submit: Submit) -> None:
     with pytest.raises(KoordError, match="LimitRange team/l: cpu"):
         submit(pod({}), limit_range(default={"cpu": "much"}))
+
+
+CARD = "nvidia.com/gpu"
+FIRST = "spec.containers[0].resources"
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        (
+            {"requests": {CARD: 1}, "limits": {CARD: 2}},
+            f'{FIRST}.requests: Invalid value: "1": must be equal to nvidia.com/gpu limit of 2',
+        ),
+        (
+            {"requests": {CARD: 1}},
+            f"{FIRST}.limits: Required value: Limit must be set for non overcommitable resources",
+        ),
+        (
+            {"requests": {"hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "4Mi"}},
+            f'{FIRST}.requests: Invalid value: "2Mi": must be equal to hugepages-2Mi limit of 4Mi',
+        ),
+        (
+            {"requests": {"cpu": "2"}, "limits": {"cpu": "1500m"}},
+            f'{FIRST}.requests: Invalid value: "2": must be less than or equal to cpu limit of 1500m',
+        ),
+        ({"requests": {"cpu": "1", CARD: "1"}, "limits": {"cpu": "2", CARD: 1}}, ""),
+        ({"requests": {"kubernetes.io/batch-cpu": 1000}}, ""),
+        ({"limits": {CARD: 1}}, ""),
+    ],
+    ids=range(7),
+)
+def test_requests_that_the_api_server_refuses_beside_their_limits_are_told_in_its_words(
+    submit: Submit, resources: dict[str, Any], expected: str
+) -> None:
+    if not expected:
+        assert only(submit(pod(resources))[0].pending).name == "p"
+        return
+    with pytest.raises(KoordError) as told:
+        submit(pod(resources))
+    assert told.value.message.endswith(f'Pod p: the API server refuses it: Pod "p" is invalid: {expected}')
+
+
+def test_init_containers_are_checked_too(submit: Submit) -> None:
+    with pytest.raises(KoordError, match=r"spec.initContainers\[0\].resources.limits: Required value"):
+        submit(pod({}, initContainers=[{"name": "i", "resources": {"requests": {CARD: 1}}}]))
+
+
+def test_a_class_that_is_nowhere_is_told_in_the_words_of_the_server_too(submit: Submit) -> None:
+    with pytest.raises(KoordError, match="no PriorityClass with name gone was found"):
+        submit(pod({}, priorityClassName="gone"))

@@ -16,7 +16,7 @@ from tests.cluster.manifests.test_defaults import pod as plain
 from tests.cluster.manifests.test_runtime import FIXED
 
 BATCH: dict[str, Any] = {"priorityClassName": "koord-batch"}
-EACH = {"requests": {"cpu": "1500m", "memory": "1Gi", "nvidia.com/gpu": 1}, "limits": {"cpu": "2"}}
+EACH = {"requests": {"cpu": "1500m", "memory": "1Gi", "nvidia.com/gpu": 1}, "limits": {"cpu": "2", "nvidia.com/gpu": 1}}
 
 
 def pod(*containers: dict[str, Any], labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:  # noqa: ANN401
