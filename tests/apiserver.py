@@ -56,6 +56,7 @@ RESOURCES = (
     Resource("coordination.k8s.io/v1", "Lease", "leases", namespaced=True),
     Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True, short=("pdb",)),
     Resource("v1", "LimitRange", "limitranges", namespaced=True),
+    Resource("v1", "ResourceQuota", "resourcequotas", namespaced=True),
     Resource("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", namespaced=False),
     Resource(
         "config.koordinator.sh/v1alpha1", "ClusterColocationProfile", "clustercolocationprofiles", namespaced=False

@@ -245,6 +245,17 @@ VOLCANO_QUEUE = Kind(
 LIMIT_RANGE = Kind(
     "LimitRange", admission.LimitRange, _CORE, "limitranges", pair, "fit", admission.readable_range, narrows=True
 )
+RESOURCE_QUOTA = Kind(
+    "ResourceQuota",
+    admission.ResourceQuota,
+    _CORE,
+    "resourcequotas",
+    pair,
+    "fit",
+    admission.readable_quota,
+    narrows=True,
+    in_files=False,
+)
 RUNTIME_CLASS = Kind(
     "RuntimeClass",
     runtime_classes.RuntimeClass,

@@ -168,6 +168,7 @@ PodSettingCode: TypeAlias = Literal[
     "resource-claim-template",
     "exclusive-topology",
     "volume-claim-policy",
+    "resource-quota-scope",
 ]
 
 

@@ -8,6 +8,7 @@ from kubectl_koord.model.snapshot import GapCode
 
 CauseCode: TypeAlias = Literal[
     "other-scheduler",
+    "not-admitted",
     "mixed-schedulers",
     "no-scheduler",
     "being-deleted",
@@ -119,6 +120,7 @@ _Odd: TypeAlias = Literal[
     "suspended",
     "scheduled",
     "policy-never",
+    "not-admitted",
 ]
 WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""

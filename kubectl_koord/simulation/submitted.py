@@ -21,7 +21,7 @@ class Submitted(Struct, frozen=True):
     that make no pods, `assumed` the PodGroups that an operator is taken to make, `of_others` those that
     stand for the PodGroups of another scheduler. No pods of `suspended` workloads are made yet, and those of
     `scheduled` ones at the times that stand beside them. Those with an `own_priority` have one that the API server
-    refuses, as no class gives it.
+    refuses, as no class gives it; pods that it refuses for what its namespace allows are `refused`, with its words.
     """
 
     pods: frozenset[str]
@@ -34,6 +34,7 @@ class Submitted(Struct, frozen=True):
     is_mutated: bool = False
     asks_parts: bool = False
     own_priority: tuple[str, ...] = ()
+    refused: Mapping[str, str] = {}
 
 
 def subjects_of(snapshot: Snapshot, submitted: Submitted) -> tuple[Subject, ...]:

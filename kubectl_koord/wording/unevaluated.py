@@ -63,6 +63,7 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "resource-claim-template": "template of resource claims",
     "exclusive-topology": "exclusive placement by topology",
     "volume-claim-policy": "volume claim policies of a JobSet",
+    "resource-quota-scope": "scopes of a ResourceQuota",
     "exclusive-node-selector": "exclusive placement by node selectors",
     "training-runtime": "the training runtime of a TrainJob (it was not read: give it with a further -f)",
     "training-runtime-patches": "runtimePatches of a TrainJob",

@@ -97,7 +97,7 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     assert (gangs, disruption) == (kinds.GANG_KINDS, kinds.DISRUPTION_KINDS)
     volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode", "VolumeAttachment")
     assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
-    assert kinds.FIT_KINDS == ("PriorityClass", "LimitRange")
+    assert kinds.FIT_KINDS == ("PriorityClass", "LimitRange", "ResourceQuota")
     assert kinds.MANIFEST_KINDS == ("RuntimeClass", "Namespace", "ClusterColocationProfile")
     assert kinds.CLAIM_KINDS == ("ResourceClaim", "DeviceClass", "ResourceSlice")
     assert kinds.NAMESPACE_KINDS == ("Namespace",)

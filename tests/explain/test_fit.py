@@ -16,6 +16,7 @@ from kubectl_koord.model.unevaluated import PodSetting, UnreadRuntimeClass
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport
+from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.simulation import copies
 from kubectl_koord.simulation.simulation import Simulation, cluster_of, open_outcomes
 from kubectl_koord.simulation.subjects import pending_subjects
@@ -487,3 +488,37 @@ def test_pods_that_request_different_amounts_are_told_apart() -> None:
         (1, "no resources", {}),
     ]
     assert "Its pods request 2 CPU (2 pods), 1 CPU (1 pod) or no resources (1 pod). " in page(report)
+
+
+SAID = 'pods "x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'
+
+
+def admitted(drawing: Drawing, *refused: str) -> FitReport:
+    pods = frozenset(pod.key for pod in drawing.pending)
+    return fit(drawing, Submitted(pods, is_filled=True, refused=dict.fromkeys(refused, SAID)))
+
+
+def test_a_gang_of_which_too_few_pods_are_made_does_not_fit_for_what_the_server_says() -> None:
+    report = admitted(cluster(TREE).with_gang("job", 2, cpu=1), "default/job-1")
+    (found,) = report.gangs
+    assert (report.verdict, found.fits, found.unblock, found.victims) == ("no", "not-now", (), ())
+    assert found.cause == Cause("not-admitted", f"the API server refuses 1 of its 2 pods: {SAID}.", ("default/job-1",))
+
+
+def test_a_gang_that_has_enough_pods_without_those_that_are_refused_fits_with_a_warning() -> None:
+    report = admitted(cluster(TREE).with_gang("job", 3, cpu=1, minimum=2), "default/job-2")
+    assert (report.verdict, report.gangs[0].cause) == ("yes", None)
+    assert Notice("not-admitted", f"the API server refuses 1 of its 3 pods: {SAID}.") in report.warnings
+
+
+def test_a_pod_that_is_refused_and_one_that_is_not_are_told_apart() -> None:
+    report = admitted(cluster(TREE).with_pod("a").with_pod("b"), "default/b")
+    assert [(one.gang, one.fits) for one in report.gangs] == [("default/a", "now"), ("default/b", "not-now")]
+
+
+def test_quotas_that_could_not_be_read_leave_manifests_open_and_a_shape_not() -> None:
+    drawn = cluster(TREE).with_pod("p").with_gap("ResourceQuota")
+    found = [
+        fit(drawn, Submitted(frozenset({"default/p"}), is_filled=True, is_mutated=is_one)) for is_one in (True, False)
+    ]
+    assert [report.verdict for report in found] == ["unknown", "yes"]

@@ -20,6 +20,7 @@ from kubectl_koord.cluster.manifests.runtime import with_runtime
 from kubectl_koord.cluster.manifests.webhook import changed
 from kubectl_koord.cluster.manifests.workload import TemplateSpec
 from kubectl_koord.cluster.objects.fields.meta import Meta
+from kubectl_koord.cluster.objects.kubernetes.admission import LimitRange
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.namespaces import labels_of_new
 from kubectl_koord.model.snapshot import Gap
@@ -67,6 +68,12 @@ class Completed(Struct, frozen=True):
     spec: TemplateSpec
     unevaluated: tuple[PodUnevaluated, ...] = ()
     is_priority_refused: bool = False
+
+
+def ranges_of(collector: Collector, namespace: str) -> list[LimitRange]:
+    """Return the LimitRanges of a namespace."""
+    ranges = sorted(collector.values(kinds.LIMIT_RANGE).items(), key=lambda item: item[0])
+    return [one for (home, _), one in ranges if home == namespace]
 
 
 def admission(collector: Collector, chosen: Overrides, gaps: Iterable[Gap], *, is_mutated: bool) -> Admission:
@@ -184,8 +191,7 @@ def _namespace(admission: Admission, name: str) -> Mapping[str, str] | None:
 def _by_plugins(admission: Admission, meta: Meta, spec: TemplateSpec) -> Completed:
     """Return a pod with what the plugins of the API server fill in."""
     collector = admission.collector
-    ranges = collector.values(kinds.LIMIT_RANGE).items()
-    own = [one for (namespace, _), one in sorted(ranges, key=lambda item: item[0]) if namespace == meta.namespace]
+    own = ranges_of(collector, meta.namespace or "")
     classes = collector.values(kinds.PRIORITY_CLASS).values()
     found = filled(prioritised(spec, spec.priority_class_name or "", classes), own)
     name = found.runtime_class_name

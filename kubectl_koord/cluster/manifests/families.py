@@ -25,6 +25,7 @@ _TAKEN = (
     kinds.RESOURCE_CLAIM,
     kinds.PRIORITY_CLASS,
     kinds.LIMIT_RANGE,
+    kinds.RESOURCE_QUOTA,
     kinds.RUNTIME_CLASS,
     kinds.NAMESPACE,
     kinds.COLOCATION_PROFILE,

@@ -11,7 +11,16 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, whole_name
 from kubectl_koord.cluster.manifests import cards, documents
-from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, completed
+from kubectl_koord.cluster.manifests.allowed import Quotas, refused_by_ranges
+from kubectl_koord.cluster.manifests.completed import (
+    Admission,
+    Completed,
+    Filler,
+    Overrides,
+    admission,
+    completed,
+    ranges_of,
+)
 from kubectl_koord.cluster.manifests.documents import Document, Head
 from kubectl_koord.cluster.manifests.families import FAMILIES, OBJECTS
 from kubectl_koord.cluster.manifests.names import Names, checked_namespace
@@ -26,7 +35,7 @@ from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.unquoted import told
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.model.unevaluated import PodSetting
+from kubectl_koord.model.unevaluated import PodSetting, PodUnevaluated
 from kubectl_koord.model.values.quantity import QuantityError
 from kubectl_koord.simulation.submitted import Submitted
 
@@ -83,6 +92,9 @@ class Manifests:
         self._is_shape = self._asks_parts = self._reads_runtimes = False
         self._classless: set[str] = set()
         self._names = Names()
+        self._quotas = Quotas(())
+        self._replacing: set[str] = set()
+        self._refused: dict[str, str] = {}
         self._profiles: tuple[str, ...] = ()
         self._tolerations = Tolerations({}, {})
 
@@ -130,6 +142,7 @@ class Manifests:
             of_others=tuple(self._of_others),
             suspended=tuple(self._suspended),
             scheduled=tuple(self._scheduled),
+            refused=dict(self._refused),
             own_priority=tuple(self._own_priority),
             is_mutated=not self._is_shape,
             asks_parts=self._asks_parts,
@@ -150,11 +163,12 @@ class Manifests:
         for title, kind, written in self._objects:
             _add(collector, title, kind, written)
         self._tolerations = Tolerations.of(collector)
+        self._quotas = Quotas(collector.values(kinds.RESOURCE_QUOTA).values())
+        replaced = {(one.meta.namespace or "", f"{one.kind}/{one.meta.name}") for one in self._workloads if one.made}
+        self._replacing = {pod.namespace for pod in collector.every_pod if (pod.namespace, pod.owner) in replaced}
         made_in = admission(collector, self._overrides, gaps, is_mutated=not self._is_shape)
         self._profiles = scheduler.profiles(collector.scheduler().parsed or {})
-        collector.forget_pods_of(
-            {(one.meta.namespace or "", f"{one.kind}/{one.meta.name}") for one in self._workloads if one.made}
-        )
+        collector.forget_pods_of(replaced)
         for workload in sorted(self._workloads, key=lambda one: one.spec is None):  # pods keep their names
             if workload.spec is not None:
                 self._join_pod(made_in, workload, workload.spec, moment)
@@ -245,7 +259,7 @@ class Manifests:
             meta, deletion_timestamp=None, creation_timestamp=meta.creation_timestamp or moment, resource_version=None
         )
         done = completed(made_in, workload.title, own, written)
-        self._keep(made_in.collector, workload, done, ())
+        self._keep(made_in.collector, workload, done, (), self._quotas)
 
     def _join_made(self, made_in: Admission, workload: _Workload, made: Made, moment: str) -> None:
         collector, meta = made_in.collector, workload.meta
@@ -287,16 +301,25 @@ class Manifests:
             meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
         filler = named or (first if joins else "")  # an operator that makes PodGroups fills in both
         pod = completed(made_in, workload.title, meta, one.template.spec, Filler(filler, one.priority_class))
+        quotas = Quotas(()) if made.is_suspended else self._quotas  # resumed later, it finds others gone
         for name in one.names():
             is_taken = f"{meta.namespace}/{name}" in self._pods  # by a pod of another workload
             own = f"{name}-{workload.kind.lower()}" if is_taken else name
             one_pod = structs.replace(
                 pod, meta=structs.replace(pod.meta, name=own), unevaluated=(*one.unevaluated, *pod.unevaluated)
             )
-            self._keep(made_in.collector, workload, one_pod, one.claims)
+            self._keep(made_in.collector, workload, one_pod, one.claims, quotas)
         return joins and one.count > 0
 
-    def _keep(self, collector: Collector, workload: _Workload, done: Completed, claims: Iterable[Any]) -> None:
+    def _keep(
+        self, collector: Collector, workload: _Workload, done: Completed, claims: Iterable[Any], quotas: Quotas
+    ) -> None:
+        home = done.meta.namespace or ""
+        refused = ""
+        opened: tuple[PodUnevaluated, ...] = ()
+        if not self._is_shape and home not in self._replacing:  # what is replaced gives back what it used
+            refused = refused_by_ranges(done.spec, ranges_of(collector, home)) or quotas.take(home, done.spec)
+            opened = quotas.open(home)
         pod = Pod(done.meta, done.spec)
         if done.is_priority_refused:
             self._own_priority[f"{workload.kind}/{workload.meta.name}"] = None
@@ -308,12 +331,14 @@ class Manifests:
             _add(collector, workload.title, kinds.VOLUME_CLAIM, claim)
         classless = (PodSetting("default-storage-class"),) if without_class else ()
         try:
-            value = pending_pod(pod, (*classless, *done.unevaluated), self._pool)
+            value = pending_pod(pod, (*classless, *opened, *done.unevaluated), self._pool)
         except QuantityError as problem:
             raise KoordError(f"{workload.title}: {problem}") from None
         value = self._tolerations.completed(value)
         collector.keep_pod(value)
         self._pods[value.key] = None
+        if refused:
+            self._refused[value.key] = f'pods "{done.meta.name}" is forbidden: {refused}'
 
 
 def _add(collector: Collector, title: str, kind: Kind[Any, Any], written: Any) -> None:  # noqa: ANN401

@@ -25,6 +25,8 @@ from kubectl_koord.wording.answers import fit as sentences
 from kubectl_koord.wording.basis import could_not_be_read
 
 _OF_ADMISSION = ("PriorityClass", "LimitRange")
+_OF_WORKLOADS = (*_OF_ADMISSION, "ResourceQuota")
+"""What decides about pods of manifests besides: those of a shape are compared with no quota of their namespace."""
 _NEVER: frozenset[CauseCode] = frozenset(
     {
         "other-scheduler",
@@ -77,11 +79,15 @@ def fit(snapshot: Snapshot, submitted: Submitted, *, count: bool = False) -> Fit
     beside = {pod.key for subject in asked for pod in subject.pending}
     found = [why(snapshot, subject, sharing=cluster, beside=beside) for subject in asked]
     crowded, found = _beside_each_other(cluster, asked, found)
+    if submitted.is_filled:
+        deciding = _OF_WORKLOADS if submitted.is_mutated else _OF_ADMISSION
+        found = [_in_doubt(snapshot, report, deciding) for report in found]
+    found = [_admitted(submitted, *one) for one in zip(asked, found, strict=True)]
     items = tuple(
         _gang(
             cluster,
             subject,
-            _in_doubt(snapshot, report) if submitted.is_filled else report,
+            report,
             crowded.get(subject.key, ()),
             count=count,
             scheduler=next((theirs[pod.key].scheduler for pod in subject.pending if pod.key in theirs), ""),
@@ -97,6 +103,30 @@ def fit(snapshot: Snapshot, submitted: Submitted, *, count: bool = False) -> Fit
         basis=coverage.basis(snapshot),
         warnings=tuple(dict.fromkeys(warnings)),
         gangs=items,
+    )
+
+
+def _admitted(submitted: Submitted, subject: Subject, report: WhyReport) -> WhyReport:
+    """Return a no where the API server refuses so many of the pods that the others are too few."""
+    refused = [pod.key for pod in subject.pending if pod.key in submitted.refused]
+    if not refused:
+        return report
+    message = sentences.not_admitted(len(refused), len(subject.pending), submitted.refused[refused[0]])
+    if _is_enough(subject, frozenset(refused)):
+        return structs.replace(report, warnings=(*report.warnings, Notice("not-admitted", message)))
+    cause = Cause("not-admitted", message, tuple(refused))
+    return structs.replace(
+        report, verdict="no", cause=cause, placement=None, domains=(), alternatives=(), unblock=(), next_steps=()
+    )
+
+
+def _is_enough(subject: Subject, refused: frozenset[str]) -> bool:
+    """Tell whether each gang has its minimum of pods without those that are refused."""
+    gangs = [gang for gang in subject.gangs.values() if gang is not None]
+    return bool(gangs) and all(
+        gang.minimum is not None
+        and gang.children - sum(pod.key in refused for pod in gang.pending) >= max(gang.minimum, 1)
+        for gang in gangs
     )
 
 
@@ -150,10 +180,10 @@ def _beside_each_other(
     return {one.gang: one.others for one in turns.contentions}, found
 
 
-def _in_doubt(snapshot: Snapshot, report: WhyReport) -> WhyReport:
+def _in_doubt(snapshot: Snapshot, report: WhyReport, deciding: Sequence[str]) -> WhyReport:
     """Return a yes as unknown where what the API server fills in could not be read."""
     namespace = report.gang.partition("/")[0]
-    gaps = [gap for kind in _OF_ADMISSION if (gap := snapshot.unread(kind, namespace)) is not None]
+    gaps = [gap for kind in deciding if (gap := snapshot.unread(kind, namespace)) is not None]
     if report.verdict != "yes" or not gaps:
         return report
     cause = Cause("not-readable", could_not_be_read(gaps))
@@ -169,7 +199,8 @@ def _gang(
         report = structs.replace(report, verdict="no", cause=cause, placement=None)
     own = set(report.pending_pods)
     alone = not any(pod.gang for pod in cluster.snapshot.pending if pod.key in own)
-    is_tried = report.verdict == "no" and not others and not (alone and len(subject.pending) > 1)
+    is_admitted = report.cause is None or report.cause.code != "not-admitted"
+    is_tried = report.verdict == "no" and is_admitted and not others and not (alone and len(subject.pending) > 1)
     room = preempt(cluster.snapshot, subject, sharing=cluster) if is_tried else None
     preempted = room is not None and room.verdict == "yes" and bool(room.victims)
     many, largest = _counted(cluster, subject, report) if count else (None, None)

@@ -63,3 +63,8 @@ def scheduled(workloads: Sequence[tuple[str, str]]) -> str:
     """Return when workloads make pods, for which the answer is as if that were now."""
     told = [f"{name} at '{schedule}'" for name, schedule in workloads]
     return f"pods are made on a schedule: {listed(told)}. The answer is for pods that are made now."
+
+
+def not_admitted(refused: int, pods: int, said: str) -> str:
+    """Return how many of the pods the API server refuses, and what it says of the first."""
+    return f"the API server refuses {refused} of its {count(pods, 'pod')}: {said}."

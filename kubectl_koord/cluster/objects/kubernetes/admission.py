@@ -1,4 +1,6 @@
-"""What the API server fills in of a pod's requests and limits: the defaults of LimitRanges."""
+"""What the API server fills in of a pod's requests and limits, and what it allows: LimitRanges and ResourceQuotas."""
+
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -14,6 +16,7 @@ class LimitItem(Struct, gc=False, rename="camel"):
     default_request: Amounts | None = None
     max: Amounts | None = None
     min: Amounts | None = None
+    max_limit_request_ratio: Amounts | None = None
 
 
 class LimitRangeSpec(Struct, gc=False):
@@ -37,6 +40,41 @@ def readable_range(written: LimitRange) -> LimitRange:
 
     """
     for item in written.spec.limits or ():
-        for some in (item.default, item.default_request, item.max, item.min):
+        for some in (item.default, item.default_request, item.max, item.min, item.max_limit_request_ratio):
             amounts(some)
+    return written
+
+
+class QuotaSpec(Struct, gc=False, rename="camel"):
+    """spec of a ResourceQuota."""
+
+    hard: Amounts | None = None
+    scopes: list[str] | None = None
+    scope_selector: dict[str, Any] | None = None
+
+
+class QuotaStatus(Struct, gc=False):
+    """status of a ResourceQuota."""
+
+    hard: Amounts | None = None
+    used: Amounts | None = None
+
+
+class ResourceQuota(Struct, gc=False):
+    """One ResourceQuota."""
+
+    metadata: Meta
+    spec: QuotaSpec = field(default_factory=QuotaSpec)
+    status: QuotaStatus = field(default_factory=QuotaStatus)
+
+
+def readable_quota(written: ResourceQuota) -> ResourceQuota:
+    """Return the object as it is, all of whose amounts can be read.
+
+    Raises:
+        QuantityError: when an amount is no quantity.
+
+    """
+    for some in (written.spec.hard, written.status.hard, written.status.used):
+        amounts(some)
     return written

@@ -1,0 +1,172 @@
+"""What the LimitRanges and ResourceQuotas of a namespace allow its pods, in the words of the API server."""
+
+from collections.abc import Iterable, Iterator
+
+from kubectl_koord.cluster.manifests.workload import TemplateSpec
+from kubectl_koord.cluster.objects.fields.amounts import Nano, amounts
+from kubectl_koord.cluster.objects.kubernetes.admission import LimitItem, LimitRange, ResourceQuota
+from kubectl_koord.cluster.objects.pods.fields import Container, ResourceRequirements
+from kubectl_koord.model.unevaluated import PodSetting
+from kubectl_koord.model.values import quantity
+
+_TERMS = {"BestEffort", "NotBestEffort", "PriorityClass"}
+"""The scopes of quotas that are evaluated."""
+_WANTED = ("cpu", "memory")
+
+
+def refused_by_ranges(spec: TemplateSpec, ranges: Iterable[LimitRange]) -> str:
+    """Return why LimitRanges refuse a pod, empty where they do not.
+
+    Mirrors `PodValidateLimitFunc` of Kubernetes' LimitRanger; ratios of limits to requests are compared, too.
+    """
+    items = [item for one in ranges for item in one.spec.limits or ()]
+    containers = [_amounts_of(one) for one in (*(spec.containers or ()), *(spec.init_containers or ()))]
+    faults = [why for item in items if item.type == "Container" for each in containers for why in _faults(item, each)]
+    whole = (_total(spec, "requests"), _total(spec, "limits"))
+    faults += [why for item in items if item.type == "Pod" for why in _faults(item, whole)]
+    return f"[{', '.join(faults)}]" if len(faults) > 1 else "".join(faults)
+
+
+def _amounts_of(one: Container) -> tuple[Nano, Nano]:
+    own = one.resources or ResourceRequirements()
+    return amounts(own.requests), amounts(own.limits)
+
+
+def _faults(item: LimitItem, asked: tuple[Nano, Nano]) -> Iterator[str]:
+    requests, limits = asked
+    for resource, written in (item.min or {}).items():
+        usage = f"minimum {resource} usage per {item.type} is {written}"
+        yield from _below(usage, resource, quantity.parse(written), requests, limits)
+    for resource, written in (item.max or {}).items():
+        usage = f"maximum {resource} usage per {item.type} is {written}"
+        yield from _above(usage, resource, quantity.parse(written), requests, limits)
+    for resource, written in (item.max_limit_request_ratio or {}).items():
+        usage = f"{resource} max limit to request ratio per {item.type} is {written}"
+        requested, limited = requests.get(resource, 0), limits.get(resource, 0)
+        if not requested or not limited:
+            yield f"{usage}, but no {'limit' if requested else 'request'} is specified or it is 0"
+        elif limited * quantity.NANO > quantity.parse(written) * requested:
+            yield f"{usage}, but provided ratio is {limited / requested:f}"
+
+
+def _below(usage: str, resource: str, least: int, requests: Nano, limits: Nano) -> Iterator[str]:
+    if resource not in requests:
+        yield f"{usage}.  No request is specified"
+    elif requests[resource] < least:
+        yield f"{usage}, but request is {_spelled(resource, requests[resource])}"
+    elif limits.get(resource, least) < least:
+        yield f"{usage}, but limit is {_spelled(resource, limits[resource])}"
+
+
+def _above(usage: str, resource: str, most: int, requests: Nano, limits: Nano) -> Iterator[str]:
+    if resource not in limits:
+        yield f"{usage}.  No limit is specified"
+    elif limits[resource] > most:
+        yield f"{usage}, but limit is {_spelled(resource, limits[resource])}"
+    elif requests.get(resource, 0) > most:
+        yield f"{usage}, but request is {_spelled(resource, requests[resource])}"
+
+
+def _spelled(resource: str, nano: int) -> str:
+    return quantity.spell(resource, quantity.amount(resource, nano))
+
+
+def _total(spec: TemplateSpec, field: str) -> Nano:
+    """Return what a pod requests, or is limited to: its containers together, or more for an init container."""
+    total: Nano = dict(amounts(spec.overhead))
+    largest: Nano = {}
+    for one in (*(spec.containers or ()), *(spec.init_containers or ())):
+        found = amounts(getattr(one.resources or ResourceRequirements(), field))
+        runs_along = one in (spec.containers or ()) or one.restart_policy == "Always"
+        for resource, nano in found.items():
+            if runs_along:
+                total[resource] = total.get(resource, 0) + nano
+            else:
+                largest[resource] = max(largest.get(resource, 0), nano)
+    return {name: max(total.get(name, 0), largest.get(name, 0)) for name in {**total, **largest}}
+
+
+class Quotas:
+    """The ResourceQuotas of a cluster while pods are made, one after the other."""
+
+    def __init__(self, written: Iterable[ResourceQuota]) -> None:
+        """Start with what is used."""
+        self._quotas: dict[str, list[tuple[ResourceQuota, Nano, Nano]]] = {}
+        for one in sorted(written, key=lambda quota: quota.metadata.name):
+            hard = amounts(one.status.hard or one.spec.hard)
+            used = amounts(one.status.used)
+            self._quotas.setdefault(one.metadata.namespace or "", []).append((one, hard, used))
+
+    def open(self, namespace: str) -> tuple[PodSetting, ...]:
+        """Return what is not evaluated of the quotas of a namespace: scopes other than the class and best effort."""
+        scopes = {scope for one, _, _ in self._quotas.get(namespace, ()) for scope, _, _ in _scopes(one)}
+        return () if scopes <= _TERMS else (PodSetting("resource-quota-scope"),)
+
+    def take(self, namespace: str, spec: TemplateSpec) -> str:
+        """Count a pod, and return why it is refused, empty where it is made.
+
+        Mirrors `CheckRequest` of Kubernetes' admission of resource quotas, and `PodUsageFunc`.
+        """
+        requests, limits = _total(spec, "requests"), _total(spec, "limits")
+        usage = _usage(requests, limits)
+        matching = [one for one in self._quotas.get(namespace, ()) if _matches(one[0], spec, requests, limits)]
+        for quota, hard, used in matching:
+            lacks = [name for name in _compute(hard) if name not in usage]
+            if lacks:
+                return f"failed quota: {quota.metadata.name}: must specify {','.join(sorted(lacks))}"
+            over = [name for name in hard if name in usage and used.get(name, 0) + usage[name] > hard[name]]
+            if over:
+                told = (_listed(over, usage), _listed(over, used), _listed(over, hard))
+                return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(quota.metadata.name, *told)
+        for _, hard, used in matching:
+            used.update({name: used.get(name, 0) + usage[name] for name in hard if name in usage})
+        return ""
+
+
+def _usage(requests: Nano, limits: Nano) -> Nano:
+    found: Nano = {"pods": quantity.NANO, "count/pods": quantity.NANO}
+    for name, nano in requests.items():
+        found[f"requests.{name}"] = nano
+        if "/" not in name:
+            found[name] = nano
+    found |= {f"limits.{name}": nano for name, nano in limits.items() if "/" not in name}
+    return found
+
+
+def _compute(hard: Nano) -> Iterator[str]:
+    """Yield what each pod must say something of, as it is limited."""
+    names = {form for name in _WANTED for form in (name, f"requests.{name}", f"limits.{name}")}
+    yield from (name for name in hard if name in names)
+
+
+def _listed(names: Iterable[str], found: Nano) -> str:
+    return ",".join(
+        f"{name}={_spelled(name.removeprefix('requests.').removeprefix('limits.'), found.get(name, 0))}"
+        for name in sorted(names)
+    )
+
+
+def _scopes(one: ResourceQuota) -> Iterator[tuple[str, str, list[str]]]:
+    yield from ((scope, "Exists", []) for scope in one.spec.scopes or ())
+    for term in (one.spec.scope_selector or {}).get("matchExpressions") or ():
+        yield str(term.get("scopeName")), str(term.get("operator")), list(term.get("values") or ())
+
+
+def _matches(one: ResourceQuota, spec: TemplateSpec, requests: Nano, limits: Nano) -> bool:
+    """Tell whether a quota counts a pod; one with a scope that is not evaluated counts none."""
+    is_best_effort = not any(found.get(name) for found in (requests, limits) for name in _WANTED)
+    own = spec.priority_class_name or ""
+    for scope, operator, values in _scopes(one):
+        held = {
+            "BestEffort": is_best_effort,
+            "NotBestEffort": not is_best_effort,
+            "PriorityClass": {
+                "In": own in values,
+                "NotIn": own not in values,
+                "Exists": bool(own),
+                "DoesNotExist": not own,
+            }.get(operator, False),
+        }
+        if not held.get(scope, False):
+            return False
+    return True
