@@ -100,12 +100,12 @@ def test_hundreds_of_gangs_fit_on_a_screen_and_every_cause_is_there() -> None:
     gangs = tuple(replace(WHY, gang=f"ns/gang-{number:03}", cause=causes[number % 7 % 3]) for number in range(400))
     page = text(PendingGangsReport("yes", BASIS, (), gangs, by_cause(gangs)), style=TERMINAL).splitlines()
     assert len(page) < 60
-    assert [line for line in page if line.endswith(" gangs") or "and " in line] == [
-        "insufficient-slots           688   5504 CPU      30m   172 gangs",
+    assert [line for line in page if " gangs: " in line or "and " in line] == [
+        "insufficient-slots           688   5504 CPU      30m   172 gangs: a.",
         "└─ ... and 156 more (--all shows them)",
-        "no-podgroup                  456   3648 CPU      30m   114 gangs",
+        "no-podgroup                  456   3648 CPU      30m   114 gangs: c.",
         "└─ ... and 99 more (--all shows them)",
-        "too-few-pods                 456   3648 CPU      30m   114 gangs",
+        "too-few-pods                 456   3648 CPU      30m   114 gangs: b.",
         "└─ ... and 99 more (--all shows them)",
     ]
 
@@ -143,13 +143,24 @@ def test_the_page_stays_below_60_lines_whatever_waits_and_for_whatever(
         assert not [line for line in page if "and 1 more" in line]
 
 
+def test_a_reason_of_several_gangs_is_said_once_and_another_at_its_gang() -> None:
+    reasons = ("no room.", "no room.", "no layer.")
+    gangs = tuple(replace(WHY, gang=f"a/g{n}", cause=Cause("no-podgroup", said)) for n, said in enumerate(reasons))
+    page = text(PendingGangsReport("yes", BASIS, (), gangs, by_cause(gangs)), style=PIPE)
+    assert "3 gangs, 2 alike: no room.\n" in page
+    assert [line.split()[0] for line in page.splitlines() if line.endswith("no layer.")] == ["a/g2"]
+    assert page.count("no room.") == 1
+    alike = text(PendingGangsReport("yes", BASIS, (), gangs[:2], by_cause(gangs[:2])), style=PIPE)
+    assert "2 gangs: no room.\n" in alike
+
+
 def test_with_more_causes_fewer_gangs_of_each_are_shown() -> None:
     page = text(crowd(12, 450), style=PIPE, shown=ON_A_SCREEN)
     crowded = text(crowd(28, 450), style=PIPE, shown=ON_A_SCREEN)
 
     assert page.count("... and 36 more (--all shows them)\n") == 2
     assert page.count("... and 35 more (--all shows them)\n") == 10
-    assert crowded.count("16 gangs\n") + crowded.count("17 gangs\n") == 28
+    assert crowded.count("16 gangs: because.\n") + crowded.count("17 gangs: because.\n") == 28
     assert crowded.count(" more (--all shows them)\n") == 12
 
 

@@ -1,7 +1,10 @@
 """The page of `why-pending` without a name: what waits, by cause, the oldest first."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from kubectl_koord.render.document import (
     USUAL,
@@ -124,8 +127,9 @@ def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
         items = _of(group, report)
         shown = items if height == len(items) else items[: max(height - 1, 0)]
         rest = len(items) - len(shown)
-        yield _cause_row(group, report, alone=not shown)
-        yield from (_row(item, report) for item in shown)
+        common, number = _common(group, items)
+        yield _cause_row(group, report, alone=not shown, common=sentences.of_so_many(common, number, len(items)))
+        yield from (_without(_row(item, report), common) for item in shown)
         if rest and shown:
             yield Row((more(rest), "", "", "", ""), "dim", depth=1, across=True)
     if unnamed:
@@ -177,14 +181,28 @@ def _merged(found: Mapping[str, Notice]) -> Notice:
     return Notice(notice.code, sentences.of_gangs(notice, gang, others))
 
 
-def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool) -> Row:
+def _common(group: CauseGroup, items: Sequence[WhyReport]) -> tuple[str, int]:
+    """Return the reason that most gangs of a cause have alike, and how many; empty where each has its own."""
+    found = Counter(why.reason(item) for item in items if group.code)
+    (most, number), *_ = [*found.most_common(1), ("", 0)]
+    return (most, number) if number > 1 else ("", 0)
+
+
+def _without(row: Row, common: str) -> Row:
+    """Return a row without a reason that stands above it."""
+    *cells, reason = row.cells
+    return replace(row, cells=(*cells, "")) if reason == common else row
+
+
+def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool, common: str) -> Row:
     lone = sum(1 for item in _of(group, report) if item.lone_pod)
+    number = sentences.gangs_and_pods(len(group.gangs) - lone, lone) if alone or len(group.gangs) > 1 else ""
     cells = (
         sentences.cause_or_verdict(group.code, group.verdict),
         str(group.pods),
         group.waiting_for,
         age_at(group.oldest, report.basis.moment),
-        sentences.gangs_and_pods(len(group.gangs) - lone, lone) if alone or len(group.gangs) > 1 else "",
+        f"{number}{common}",
     )
     return Row(cells, "bold" if group.verdict == "no" else VERDICT_STYLE[group.verdict])
 

@@ -37,6 +37,13 @@ def gangs_and_pods(gangs: int, pods: int) -> str:
     return " and ".join(count(number, noun) for number, noun in ((gangs, "gang"), (pods, "pod")) if number)
 
 
+def of_so_many(reason: str, number: int, total: int) -> str:
+    """Return a reason that several gangs of one cause have alike, behind their number; empty without one."""
+    if not reason:
+        return ""
+    return f": {reason}" if number == total else f", {number} alike: {reason}"
+
+
 def incomplete(why: str) -> str:
     """Return that the list may be incomplete."""
     return f"This list may be incomplete: {why.rstrip('.')}."
