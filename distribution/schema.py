@@ -1,5 +1,6 @@
 """The JSON Schema of the documents that `-o json` and `-o yaml` print: made of the types of the reports."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -27,7 +28,8 @@ def schema() -> Schema:
     rows = documents["PendingGangs"]["properties"]["items"]
     rows["items"] = {"$ref": "#/$defs/WhyPending"}  # each is a document without its apiVersion
     documents["WhyPending"]["required"].remove("apiVersion")
-    shared = {name: part for name, part in parts.items() if name not in {type_.__name__ for type_ in types}}
+    used = {ref.decode() for ref in re.findall(rb"#/\$defs/(\w+)", msgspec.json.encode([documents, parts]))}
+    shared = {name: part for name, part in parts.items() if name in used}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": API_VERSION,
@@ -47,9 +49,10 @@ def _document(type_: type[Report], parts: Mapping[str, Schema]) -> Schema:
     fields.pop("basis", None)
     head = {"apiVersion": {"const": API_VERSION}, "kind": {"const": KINDS[type_]}, "verdict": fields.pop("verdict")}
     properties = {**head, **basis.get("properties", {}), **fields}
+    optional = basis.get("properties", {}).keys() - set(basis.get("required", ()))  # left out where it is empty
     return {
         "description": report["description"],
         "type": "object",
-        "required": list(properties),
+        "required": [name for name in properties if name not in optional],
         "properties": properties,
     }

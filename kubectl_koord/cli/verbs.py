@@ -40,7 +40,7 @@ VERBS: "Mapping[str, Verb]" = {
     "topo": Verb(
         "show the topology tree and its free resources",
         module="capacity.topo",
-        reads=(*_BY_NAME, "watched"),
+        reads=(*_BY_NAME, "followed"),
         flags={
             "--for": True,
             "--depth": True,
@@ -100,7 +100,7 @@ VERBS: "Mapping[str, Verb]" = {
     "quota": Verb(
         "show elastic quotas, who lends and borrows, and what they hold back",
         module="capacity.quota",
-        reads=(*_BY_NAME, "watched"),
+        reads=(*_BY_NAME, "followed"),
         flags={"--all-namespaces": False, "-A": False, "--for": True, "--resource": True, **_WATCH, "--all": False},
         words=("quota",),
     ),
@@ -128,7 +128,7 @@ VERBS: "Mapping[str, Verb]" = {
     "gangs": Verb(
         "list gangs: what is wanted, bound and pending, and how far they are spread",
         module="jobs.gangs",
-        reads=(*_BY_NAME, "elsewhere", "watched"),
+        reads=(*_BY_NAME, "elsewhere", "followed"),
         flags={
             "--all-namespaces": False,
             "-A": False,
@@ -143,7 +143,7 @@ VERBS: "Mapping[str, Verb]" = {
     "preempt": Verb(
         "show which pods the scheduler would preempt",
         module="jobs.preempt",
-        reads=("disruption", "namespace", "watched"),
+        reads=("disruption", "namespace", "followed"),
         flags={"--dry-run": True, **_WATCH, "--all": False},
         words=("gang",),
         repeats=True,

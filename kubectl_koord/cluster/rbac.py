@@ -55,6 +55,8 @@ def reading(reads: Collection[str]) -> set[Right]:
         found.add(Right(_group(_CRDS), _CRDS.rpartition("/")[2], "get", _CRD_NAME))
     if "watched" in reads:
         found |= {_right(name, "watch") for name in (*kinds.REQUESTS, kinds.PRIORITY_CLASS.name)}
+    if "followed" in reads:
+        found |= {right._replace(verb="watch") for right in found if right.verb == "list"}
     if "namespace" in reads:
         found.add(Right("", "namespaces", "get"))
     return lean(found)
