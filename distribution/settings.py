@@ -16,6 +16,7 @@ not for the scheduler's version.
 _TITLES: tuple[tuple[Kind, str], ...] = (
     ("feature gate", "Feature gates"),
     ("flag", "Flags"),
+    ("key", "Keys of the KubeSchedulerConfiguration"),
     ("argument", "Arguments of plugins"),
 )
 

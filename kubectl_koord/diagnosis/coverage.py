@@ -26,6 +26,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
     AddedAffinity,
     AttachedVolume,
+    ForeignPlugin,
     IgnoredResource,
     OpenExtender,
     OpenGate,
@@ -52,7 +53,7 @@ from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
 from kubectl_koord.wording.answers.pending import slots_leave_out
-from kubectl_koord.wording.basis import ASSUMED_CONFIG, lease_missing, none_in_input, not_followed, not_read
+from kubectl_koord.wording.basis import assumed_config, lease_missing, none_in_input, not_followed, not_read
 from kubectl_koord.wording.unevaluated import settings_left_out
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
@@ -85,7 +86,7 @@ def _general(snapshot: Snapshot) -> Iterator[Notice]:
     if snapshot.config.settings:
         yield Notice("setting-not-evaluated", settings_left_out(snapshot.config.settings))
     if snapshot.config.assumed:
-        yield Notice("assumed-config", ASSUMED_CONFIG)
+        yield Notice("assumed-config", assumed_config(snapshot.config.unread))
     if snapshot.leases == () and snapshot.config.elects_leader:
         yield Notice("lease-missing", lease_missing(snapshot.config.home))
 
@@ -271,9 +272,11 @@ def _settings(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unev
     if any(one.filters and _is_asked(one, pods) for one in config.extenders):
         yield OpenExtender()
     yield from (OpenGate(gate) for gate in config.gates if _BEARING[gate](pods, snapshot))
-    yield from (
-        OpenSetting(one.kind, one.name, one.known) for one in config.settings if _BEARS[one.bears](pods, snapshot)
-    )
+    for one in config.settings:
+        if one.kind == "plugin":
+            yield ForeignPlugin(one.name)
+        elif _BEARS[one.bears](pods, snapshot):
+            yield OpenSetting(one.kind, one.name, one.known)
 
 
 def _is_asked(extender: Extender, pods: tuple[PendingPod, ...]) -> bool:

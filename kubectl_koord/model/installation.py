@@ -20,7 +20,8 @@ _LAST_DAY = "20260724"
 COMPARED = "1.7.0, 1.8.0 and main as of July 2026"
 """The schedulers whose recorded decisions the answers are compared with."""
 
-ConfigState: TypeAlias = Literal["absent", "unreadable", "read"]
+ConfigState: TypeAlias = Literal["absent", "unreadable", "read", "elsewhere"]
+"""It is `elsewhere` where the scheduler reads it of no ConfigMap."""
 
 
 WEBHOOKS: Mapping[str, str] = {
@@ -98,14 +99,18 @@ class Installation(Struct, frozen=True):
     """What was read of the installation.
 
     It is `whole` where the cluster itself was read, if only once for a snapshot: what is not there does not exist. A
-    file need not hold all: `kinds` are those of which there is anything. `descheduler` is None where its configuration
-    was not read, or there is none.
+    file need not hold all: `kinds` are those of which there is anything. `config_fault` is why the scheduler cannot
+    decode its configuration, `config_from` what it reads that from, where its Deployment tells, `config_unused` are
+    ConfigMaps with another. `descheduler` is None where its configuration was not read, or there is none.
     """
 
     deployments: tuple[Deployment, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
     webhooks: tuple[Webhooks, ...] = ()
     config: ConfigState = "absent"
+    config_fault: str = ""
+    config_from: str = ""
+    config_unused: tuple[str, ...] = ()
     profiles: tuple[Profile, ...] = ()
     kinds: tuple[str, ...] = ()
     descheduler: Descheduler | None = None
@@ -135,6 +140,12 @@ def is_newer(image: str) -> bool:
         return of_main(image) and not _is_earlier(image)
     release = (int(found[1]), int(found[2]))
     return release > max(_NEWEST) or int(found[3] or 0) > _NEWEST.get(release, int(found[3] or 0))
+
+
+def is_older(image: str) -> bool:
+    """Tell whether an image is of a release before the first whose rules are known."""
+    found = _RELEASE.search(image)
+    return found is not None and (int(found[1]), int(found[2])) < min(_NEWEST)
 
 
 def _day(image: str) -> str:

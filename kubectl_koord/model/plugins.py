@@ -32,6 +32,12 @@ POINTS: Mapping[str, tuple[str, ...]] = {
     "Coscheduling": ("preFilter", "postFilter", "reserve", "permit"),
 }
 """The same with Koordinator's own, which are enabled where a profile says so."""
+ORDERING = frozenset((
+    "PrioritySort", "SchedulingGates", "NodeName", "ImageLocality", "NodeResourcesBalancedAllocation", "DefaultBinder",
+    "DefaultPreBind", "NodeResourcesFitPlus", "ScarceResourceAvoidance", "SchedulingHint", "NodeDeclaredFeatures",
+    "GangScheduling",
+))  # fmt: skip
+"""The others of kube-scheduler and Koordinator: they order nodes, or what they decide is told elsewhere."""
 FILTERS_ALONE = frozenset(("LoadAwareScheduling", "NodePorts", "PodTopologySpread", "InterPodAffinity"))
 """Plugins of which nothing but the filter refuses nodes."""
 VOLUMES = frozenset(("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"))

@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-Kind: TypeAlias = Literal["feature gate", "flag", "argument"]
+Kind: TypeAlias = Literal["feature gate", "flag", "key", "plugin", "argument"]
+"""A `key` is one of the KubeSchedulerConfiguration, a `plugin` one that a profile enables and nobody here knows."""
 Says: TypeAlias = Literal["evaluated", "cannot matter", "decides"]
 Bears: TypeAlias = Literal["everything", "preemption", "volumes", "claims", "spread", "reservations", "devices", "told"]
 """On what it bears that is set and not evaluated; what is `told` is found out where pods are looked at."""
@@ -264,7 +265,20 @@ _ARGUMENTS = (
                 " bindingTimeout", NEW),
 )  # fmt: skip
 
-TABLE: tuple[Setting, ...] = (*_GATES, *_FLAGS, *_ARGUMENTS)
+_KEYS = (
+    *_rows("key", "evaluated", "", "profiles extenders"),
+    *_rows("key", "evaluated", "name and place of the lease", "leaderElection"),
+    *_rows(
+        "key", "cannot matter", "which nodes are scored, of those that fit", "percentageOfNodesToScore"
+        " profiles[].percentageOfNodesToScore",
+    ),
+    *_rows("key", "cannot matter", "when pods are tried again", "podInitialBackoffSeconds podMaxBackoffSeconds"),
+    *_rows("key", "cannot matter", "how fast it is", "parallelism delayCacheUntilActive clientConnection"),
+    *_rows("key", "cannot matter", "profiles of the program", "enableProfiling enableContentionProfiling"),
+    *_rows("key", "cannot matter", "where it listens", "healthzBindAddress metricsBindAddress", versions=("1.7",)),
+)  # fmt: skip
+
+TABLE: tuple[Setting, ...] = (*_GATES, *_FLAGS, *_KEYS, *_ARGUMENTS)
 """All rows."""
 _BY_NAME: Mapping[tuple[Kind, str], Setting] = {(row.kind, row.name): row for row in TABLE}
 _TYPE_META = ("apiVersion", "kind")

@@ -58,8 +58,8 @@ class SchedulerConfig(Struct, frozen=True):
     `extenders` are those that filter or preempt; `gates` are those of the feature gates in `GATES` that are on.
     `claims` is how resource claims are treated.
     `elects_leader` is false where replicas do not agree on one by a
-    Lease. `assumed` is true where the Helm chart's settings stand in for what
-    could not be read. `home` is where all that was looked for, `deployment` the scheduler's, None where there is none.
+    Lease. `assumed` is true where the Helm chart's settings stand in for what could not be read, `unread` is why, where
+    that is told. `home` is where all that was looked for, `deployment` the scheduler's, None where there is none.
     `settings` are those that decide and are not evaluated, or that nobody here knows.
     """
 
@@ -83,6 +83,7 @@ class SchedulerConfig(Struct, frozen=True):
     gates: tuple[str, ...] = ()
     claims: ClaimSettings = ClaimSettings()
     assumed: bool = True
+    unread: str = ""
     home: Home = HOME
     deployment: Deployment | None = None
     settings: tuple[SetOtherwise, ...] = ()

@@ -274,6 +274,12 @@ class OpenSetting(_Unevaluated, frozen=True, gc=False):
     known: bool = True
 
 
+class ForeignPlugin(_Unevaluated, frozen=True, gc=False):
+    """A plugin that a profile of the scheduler enables, and that is neither Kubernetes' nor Koordinator's."""
+
+    name: str
+
+
 class AddedAffinity(_Unevaluated, frozen=True, gc=False):
     """A node affinity that the scheduler's configuration adds to that of every pod."""
 
@@ -321,6 +327,7 @@ Unevaluated: TypeAlias = (
     | OtherProfile
     | OpenGate
     | OpenSetting
+    | ForeignPlugin
     | AddedAffinity
     | IgnoredResource
     | OpenExtender

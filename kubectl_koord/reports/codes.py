@@ -230,6 +230,7 @@ DoctorCode: TypeAlias = (
         "priority-class-missing",
         "priority-class-value",
         "config-unreadable",
+        "config-elsewhere",
         "plugin-not-enabled",
         "reservation-not-reserved",
         "two-preemptions",

@@ -7,7 +7,12 @@ from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.common import Basis, Notice
 from kubectl_koord.wording.words import listed
 
-ASSUMED_CONFIG = "the scheduler's configuration was not read; assuming Helm chart defaults."
+
+def assumed_config(why: str) -> str:
+    """Return that the configuration is assumed; `why` it could not be read, empty where it was not found."""
+    if not why:
+        return "the scheduler's configuration was not read; assuming Helm chart defaults."
+    return f"the scheduler's configuration could not be read ({why}); assuming Helm chart defaults."
 
 
 def lease_missing(home: Home) -> str:

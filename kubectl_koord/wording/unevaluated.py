@@ -8,6 +8,7 @@ from kubectl_koord.model.unevaluated import (
     AddedAffinity,
     AttachedVolume,
     ClaimFeature,
+    ForeignPlugin,
     IdleClaim,
     IgnoredResource,
     IncompletePool,
@@ -140,7 +141,9 @@ def settings_left_out(settings: Iterable[SetOtherwise]) -> str:
     return f"the scheduler has {'; and '.join(told)}."
 
 
-def _of_setting(item: OpenGate | OpenSetting | OpenToleration) -> str:
+def _of_setting(item: OpenGate | OpenSetting | OpenToleration | ForeignPlugin) -> str:
+    if isinstance(item, ForeignPlugin):
+        return f"plugin {item.name} of the scheduler, which is neither Kubernetes' nor Koordinator's"
     if isinstance(item, OpenToleration):
         how = "the API server adds it with ExtendedResourceToleration, or the template"
         return f"a toleration of taint {item.key} ({how})"
@@ -201,7 +204,7 @@ def _name(item: Unevaluated) -> str:
             return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
         case OpenProfile(name, code):
             return f"ClusterColocationProfile{f' {name}' if name else 's'} ({_PROFILES[code]})"
-        case OpenGate() | OpenSetting() | OpenToleration():
+        case OpenGate() | OpenSetting() | OpenToleration() | ForeignPlugin():
             return _of_setting(item)
         case AddedAffinity():
             return "the node affinity that the scheduler adds to that of every pod (addedAffinity)"

@@ -322,6 +322,14 @@ def test_a_resource_that_is_ignored_makes_a_no_unknown_and_not_a_yes() -> None:
     assert [why_of(one.configured(plugins=plugins)).verdict for one in (FOO, free)] == ["unknown", "yes"]
 
 
+def test_a_plugin_of_ones_own_makes_a_yes_unknown_and_not_a_no() -> None:
+    own = {"settings": (SetOtherwise("plugin", "Ours", known=False),)}
+    full = LONE.with_running("full", on="n1", cpu=8)
+    assert [why_of(one.configured(**own)).verdict for one in (LONE, full)] == ["unknown", "no"]
+    told = [notice.message for notice in why_of(full.configured(**own)).warnings]
+    assert told == ["the scheduler has plugin Ours, which is not known here for its version."]
+
+
 def test_settings_of_very_many_nodes_are_taken_to_count() -> None:
     names = [f"n{number}" for number in range(65)]
     tainted = cluster(f"s0: b0[{' '.join(names)}]").with_gang("job", 1, 1)

@@ -272,6 +272,12 @@ CASES: dict[str, tuple[Change, str, str, Change]] = {
         CONFIG,
         installed(config="absent", profiles=()),
     ),
+    "config-elsewhere": (
+        installed(config="elsewhere", config_from="hostPath volume", profiles=()),
+        "warning",
+        "Deployment/koord-scheduler",
+        installed(config="absent", config_from="", profiles=()),
+    ),
     "plugin-not-enabled": (
         plugins(permit=(), postBind=("Other",)),
         "error",
@@ -528,6 +534,37 @@ OF_DESCHEDULER = {"descheduler-unreadable", "descheduler-settings", "descheduler
 """Found in tests/diagnosis/test_descheduler.py."""
 OTHERWISE = {"selector-outside-tree", "differing-specs", "mixed-schedulers", "index-not-honoured", "renamed-labels"}
 OTHERWISE |= OF_DESCHEDULER
+
+
+def messages(change: Change) -> list[str]:
+    return [finding.message for finding in doctor(change(sound())).findings]
+
+
+def test_a_configuration_that_is_not_decoded_is_told_with_the_reason_and_of_a_scheduler_that_runs() -> None:
+    stopped = tuple(structs.replace(one, available=None) for one in INSTALLED.deployments)
+    broken = installed(config="unreadable", config_fault="it has no kind", profiles=(), deployments=stopped)
+    what = "the configuration cannot be decoded as the scheduler does: it has no kind:"
+    assert messages(broken) == [f"{what} the scheduler cannot start."]
+    again = "the scheduler that runs has read another, and cannot start again with this one."
+    assert messages(installed(config="unreadable", config_fault="it has no kind", profiles=())) == [f"{what} {again}"]
+    assert messages(installed(config="unreadable", profiles=()))[0].endswith(again)
+
+
+def test_what_the_scheduler_mounts_instead_is_told() -> None:
+    absent = installed(config="absent", config_from="key k of ConfigMap a", config_unused=("b", "c"), profiles=())
+    what = "koord-scheduler reads its configuration from the key k of ConfigMap a, which was not seen"
+    assert messages(absent) == [f"{what}; the ConfigMaps b and c are not mounted."]
+    one = installed(config="absent", config_from="key k of ConfigMap a", config_unused=("b",), profiles=())
+    assert messages(one) == [f"{what}; ConfigMap b is not mounted."]
+
+
+def test_the_configuration_of_a_scheduler_that_is_older_than_all_that_are_known_is_not_judged() -> None:
+    odd = structs.replace(PROFILE, plugins=(("queueSort", ("Coscheduling",)),))
+    older = tuple(structs.replace(one, image="r/koord-scheduler:v1.6.0") for one in INSTALLED.deployments)
+    assert "invalid-setting" in [code for code, _, _ in codes(installed(profiles=(odd,))(sound()))]
+    assert [code for code, _, _ in codes(installed(profiles=(odd,), deployments=older)(sound()))] == [
+        "version-unsupported"
+    ]
 
 
 def test_every_code_is_among_the_cases_or_has_a_test_of_its_own() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
+    ForeignPlugin,
     NodeSetting,
     OpenCards,
     OpenProfile,
@@ -55,6 +56,10 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
                 "whether the scheduler is active and the scheduler's flags (Deployment and Lease objects could not be"
                 " read)"
             ),
+        ),
+        (
+            (ForeignPlugin("Ours"),),
+            "plugin Ours of the scheduler, which is neither Kubernetes' nor Koordinator's",
         ),
         (
             (OpenToleration("a.b/gpu"),),

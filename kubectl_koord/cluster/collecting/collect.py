@@ -265,7 +265,10 @@ class Collector:
         if self.by_containers_too and not rules(version[0]).knows_pod_resources:
             running, waiting = of_containers(running), joined.of_containers(waiting)
         config = structs.replace(
-            scheduler.config(*version, own.parsed, own.flags, own.own_flags), home=own.home, deployment=own.installed
+            scheduler.config(*version, own.parsed, own.flags, own.own_flags),
+            home=own.home,
+            deployment=own.installed,
+            unread=own.unread,
         )
         written = [one for _, one in sorted(self.values(kinds.RESERVATION).items())]
         held = joined.reserved(written, moment, self.values(kinds.NODE), running, self._pool)

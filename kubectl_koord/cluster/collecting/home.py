@@ -8,16 +8,19 @@ from msgspec import Struct
 from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.fields.deployments import DESCHEDULER, MANAGER, SCHEDULER, Deployment
 from kubectl_koord.cluster.objects.fields.meta import namespace
-from kubectl_koord.cluster.objects.koordinator import descheduler, scheduler
+from kubectl_koord.cluster.objects.koordinator import configuration, descheduler, scheduler
 from kubectl_koord.model import installation
-from kubectl_koord.model.installation import ConfigState, Home
+from kubectl_koord.model.installation import ConfigState, Home, is_older
 from kubectl_koord.model.others.descheduler import Descheduler
 
 _Key = tuple[str, str]
 
 
 class Scheduler(Struct, frozen=True):
-    """What was found: `parsed` is its configuration, None where it is absent or unreadable."""
+    """What was found: `parsed` is its configuration, None where it is absent or unreadable, and `fault` why.
+
+    `place` is where the Deployment has it from, None where that is not told; `unused` are ConfigMaps that hold another.
+    """
 
     home: Home
     deployment: Deployment | None = None
@@ -27,6 +30,16 @@ class Scheduler(Struct, frozen=True):
     state: ConfigState = "absent"
     parsed: dict[str, Any] | None = None
     lease: _Key = ("", "")
+    fault: str = ""
+    place: deployments.Config | None = None
+    unused: tuple[str, ...] = ()
+
+    @property
+    def unread(self) -> str:
+        """Why the configuration was not read, as far as that is told."""
+        if self.state == "elsewhere" and self.place is not None:
+            return f"it is in a volume that is no ConfigMap: {self.place.volume}"
+        return self.fault
 
     @property
     def installed(self) -> installation.Deployment | None:
@@ -40,22 +53,34 @@ def found(written: Iterable[Deployment], config_maps: Mapping[_Key, scheduler.Co
     place = deployments.config_of(own) if own else None
     home = namespace(own.metadata) if own else looked_in
     flags = tuple(deployments.words(own)) if own else ()
-    name, key = place or deployments.Config(scheduler.CONFIG, scheduler.CONFIG)
+    is_elsewhere = place is not None and not place.name
+    name, key, _ = place if place and place.name else deployments.Config(scheduler.CONFIG, scheduler.CONFIG)
     known = [one for one in config_maps if one[1] == name or (place is None and _is_usual(config_maps[one]))]
-    chosen = min(known, key=lambda one: (one[0] != home, one[1] != name, one), default=None)
+    chosen = None if is_elsewhere else min(known, key=lambda one: (one[0] != home, one[1] != name, one), default=None)
     text = scheduler.text_of(config_maps[chosen], key) if chosen else None
-    parsed = scheduler.parsed(text) if text else None
+    image = deployments.image(own, SCHEDULER) if own else ""
+    fault = configuration.fault(text, scheduler.from_image(image) or "") if text and not is_older(image) else ""
+    parsed = scheduler.parsed(text) if text and not fault else None
     lease_name, lease_home = scheduler.lease_of(parsed or {}, flags)
     return Scheduler(
         home=Home(home, own.metadata.name if own else SCHEDULER, name, lease_name),
         deployment=own,
-        image=deployments.image(own, SCHEDULER) if own else "",
+        image=image,
         flags=flags,
         own_flags=tuple(deployments.words_of(own, SCHEDULER)) if own else (),
-        state="absent" if not text else "unreadable" if parsed is None else "read",
+        state=_state(text, parsed, is_elsewhere=is_elsewhere),
         parsed=parsed,
+        fault=fault,
+        place=place,
+        unused=tuple(sorted(one[1] for one in config_maps if one != chosen and _is_usual(config_maps[one]))),
         lease=(lease_home or home, lease_name),
     )
+
+
+def _state(text: str | None, parsed: object, *, is_elsewhere: bool) -> ConfigState:
+    if is_elsewhere:
+        return "elsewhere"
+    return "absent" if not text else "unreadable" if parsed is None else "read"
 
 
 def parts(own: Scheduler, written: Iterable[Deployment]) -> tuple[installation.Deployment, ...]:

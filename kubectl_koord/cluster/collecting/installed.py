@@ -24,10 +24,20 @@ def installation(collector: Collector) -> Installation:
         priority_classes=tuple(one for _, one in sorted(collector.values(kinds.PRIORITY_CLASS).items())),
         webhooks=(*collector.values(kinds.MUTATING).values(), *collector.values(kinds.VALIDATING).values()),
         config=own.state,
+        config_fault=own.fault,
+        config_from=_from(own),
+        config_unused=own.unused,
         profiles=profiles(own.parsed or {}),
         kinds=tuple(sorted(collector.kinds)),
         descheduler=home.descheduler_found(_descheduler(collector), config_maps, own.home.namespace),
     )
+
+
+def _from(own: home.Scheduler) -> str:
+    """Return what the scheduler's Deployment has its configuration from, empty where it does not tell."""
+    if own.place is None:
+        return ""
+    return f"key {own.place.key} of ConfigMap {own.place.name}" if own.place.name else f"{own.place.volume} volume"
 
 
 def _descheduler(collector: Collector) -> Deployment | None:

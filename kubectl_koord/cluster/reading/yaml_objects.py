@@ -64,6 +64,11 @@ def read_document(text: str) -> Any:  # noqa: ANN401 - any value
     return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
 
 
+def read_strictly(text: str, meter: Meter) -> Any:  # noqa: ANN401 - any value
+    """Return the same, where a mapping that has a key twice is no YAML."""
+    return _StrictLoader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
+
+
 def read_documents(text: str) -> list[Any]:
     """Return the value of each YAML document of a text, None of an empty one.
 

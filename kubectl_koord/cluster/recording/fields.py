@@ -140,13 +140,27 @@ def _deployment(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
     if not any(deployments.is_part(written, part) for part in deployments.PARTS):
         return None
     spec = tree["spec"]["template"]["spec"]
-    spec["volumes"] = [one for one in spec.get("volumes") or () if one.get("configMap")]
+    spec["volumes"] = [_volume(one) for one in spec.get("volumes") or ()]
     names = {one["name"] for one in spec["volumes"]}
     for container in spec.get("containers") or ():
         container["volumeMounts"] = [one for one in container.get("volumeMounts") or () if one.get("name") in names]
         for name in ("command", "args"):
             container[name] = [*_words(container.get(name) or [])] or None
     return tree
+
+
+def _volume(volume: Tree) -> Tree:
+    """Return a volume with the ConfigMaps that it has, and of others what they are."""
+    kept: Tree = {"name": volume.get("name")}
+    if volume.get("configMap"):
+        return {**kept, "configMap": volume["configMap"]}
+    sources = [
+        {"configMap": one["configMap"]}
+        for one in (volume.get("projected") or {}).get("sources") or ()
+        if one.get("configMap")
+    ]
+    told = next((name for name in ("hostPath", "secret") if volume.get(name) is not None), "")
+    return {**kept, **({"projected": {"sources": sources}} if sources else {}), **({told: {}} if told else {})}
 
 
 def _words(written: Sequence[str]) -> Iterator[str]:

@@ -9,8 +9,8 @@ import msgspec
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.fields.load_aware import Arguments
-from kubectl_koord.cluster.objects.fields.plugins import PREEMPTION, REQUIRED, extenders_of, texts
-from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.cluster.objects.fields.plugins import KNOWN, PREEMPTION, REQUIRED, extenders_of, texts
+from kubectl_koord.cluster.objects.koordinator import configuration, scheduler
 from kubectl_koord.model.plugins import POINTS
 from kubectl_koord.model.settings import ALL, arguments_set
 
@@ -58,6 +58,7 @@ _POINTS = (
 )
 _PLUGINS = {*POINTS, PREEMPTION, "*"}
 _SETTING = re.compile(r"[a-z][A-Za-z]{0,39}")
+_PLUGIN = re.compile(r"[A-Z][A-Za-z]{0,59}")
 UNREADABLE = "{KubeSchedulerConfiguration"
 """What stands for a configuration that cannot be read."""
 
@@ -70,7 +71,7 @@ def kept(text: str) -> str:
 
 def read_of(text: str) -> _Tree | None:
     """Return what is read of the configuration, None where it cannot be read."""
-    parsed = scheduler.parsed(text)
+    parsed = None if configuration.fault(text, "1.7") else scheduler.parsed(text)
     if parsed is None:
         return None
     election = parsed.get("leaderElection")
@@ -136,7 +137,13 @@ def _switched(point: _Tree) -> _Tree:
 
 
 def _is_read(plugin: _Tree) -> bool:
-    return plugin.get("name") in _PLUGINS
+    name = plugin.get("name")
+    return name in _PLUGINS or (isinstance(name, str) and _is_foreign(name))
+
+
+def _is_foreign(name: str) -> bool:
+    """Tell whether nobody here knows a plugin: that there is one bears on answers, and its name is told."""
+    return _PLUGIN.fullmatch(name) is not None and name not in KNOWN
 
 
 def _arguments(plugin: str, written: Any) -> _Tree:  # noqa: ANN401 - whatever YAML holds

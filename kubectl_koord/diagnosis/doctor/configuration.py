@@ -6,7 +6,7 @@ from functools import partial
 from msgspec import structs
 
 from kubectl_koord.diagnosis.doctor.finding import found
-from kubectl_koord.model.installation import HOME, Installation, Profile, manages_topology
+from kubectl_koord.model.installation import HOME, Installation, Profile, is_older, manages_topology
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation.doctor import Finding
 from kubectl_koord.wording.doctor import configuration as sentences
@@ -32,9 +32,13 @@ _ours = partial(found, kind="ConfigMap", names=[_CONFIG])
 def of_configuration(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield what is wrong with the configuration, as far as it was read."""
     name = snapshot.config.home.config
+    installed = snapshot.installation or Installation()
+    scheduler = installed.deployment("koord-scheduler")
+    runs = scheduler is not None and bool(scheduler.available)
     for finding in _findings(snapshot):
+        message = sentences.of_running(finding.message) if runs else finding.message
         if finding.objects == (_CONFIG,):
-            yield structs.replace(finding, object=about("ConfigMap", [name]), objects=(name,))
+            yield structs.replace(finding, message=message, object=about("ConfigMap", [name]), objects=(name,))
         else:
             yield finding
 
@@ -42,8 +46,13 @@ def of_configuration(snapshot: Snapshot) -> Iterator[Finding]:
 def _findings(snapshot: Snapshot) -> Iterator[Finding]:
     installed = snapshot.installation or Installation()
     if installed.config == "unreadable":
-        yield _ours("config-unreadable", "error", message=sentences.UNREADABLE)
-    for profile in installed.profiles:
+        yield _ours("config-unreadable", "error", message=sentences.unreadable(installed.config_fault))
+    if installed.config == "elsewhere" or (installed.config == "absent" and installed.config_from):
+        message = sentences.elsewhere(installed.config_from, installed.config_unused)
+        yield found("config-elsewhere", "warning", "Deployment", [snapshot.config.home.scheduler], message)
+    scheduler = installed.deployment("koord-scheduler")
+    known = installed.profiles if scheduler is None or not is_older(scheduler.image) else ()
+    for profile in known:
         for finding in _of_profile(profile, snapshot.config.version):
             if len(installed.profiles) == 1:
                 yield finding

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from kubectl_koord.wording.words import listed
 
-UNREADABLE = "koord-scheduler-config is no YAML with a KubeSchedulerConfiguration: the scheduler cannot start with it."
 NO_PREEMPTION = (
     "neither enablePreemption of Coscheduling nor DefaultPreemption is on: only ElasticQuota preempts, within a quota."
 )
@@ -24,7 +23,26 @@ NOT_AWARE = (
     "there is a ClusterNetworkTopology, but awareNetworkTopology of Coscheduling is off: topology specs of gangs are"
     " not honoured."
 )
+_AGAIN = "the scheduler that runs has read another, and cannot start again with this one"
 QUEUE_SORT = "Coscheduling is enabled in queueSort, but is no QueueSort plugin from 1.7 on: the scheduler cannot start."
+
+
+def unreadable(why: str) -> str:
+    """Return that the scheduler cannot decode its configuration, and why where that is told."""
+    what = f"cannot be decoded as the scheduler does: {why}" if why else "is no YAML with a KubeSchedulerConfiguration"
+    return f"the configuration {what}: the scheduler cannot start."
+
+
+def of_running(message: str) -> str:
+    """Return what keeps a scheduler from starting, of one that runs: it has read another configuration."""
+    return message.replace("the scheduler cannot start", _AGAIN).replace("it cannot start", _AGAIN)
+
+
+def elsewhere(place: str, unused: Sequence[str]) -> str:
+    """Return what the scheduler reads its configuration from, which was not seen, and what it does not mount."""
+    others = f"; ConfigMap {listed(unused)} is not mounted" if len(unused) == 1 else ""
+    others = f"; the ConfigMaps {listed(unused)} are not mounted" if len(unused) > 1 else others
+    return f"koord-scheduler reads its configuration from the {place}, which was not seen{others}."
 
 
 def of_profile(scheduler: str, what: str) -> str:

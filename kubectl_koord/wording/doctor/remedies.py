@@ -23,6 +23,7 @@ _REMEDIES: Mapping[DoctorCode, str] = {
     "priority-class-missing": "Install what is missing with the Helm chart, or create it with the value in brackets.",
     "priority-class-value": "Delete the PriorityClass and create it with the value of the Helm chart.",
     "config-unreadable": _CHART,
+    "config-elsewhere": "Look at that file for what answers assume, or let the Deployment mount the ConfigMap.",
     "plugin-not-enabled": _CHART,
     "reservation-not-reserved": "Enable the plugin Reservation in reserve of the profile, as the Helm chart does.",
     "two-preemptions": "Disable DefaultPreemption in postFilter of the profile, as the Helm chart does.",

@@ -12,6 +12,8 @@ from kubectl_koord.cluster.objects.kubernetes.installation import profiles
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Webhooks
 from kubectl_koord.model.others.descheduler import Descheduler
 
+KIND = "kind: KubeSchedulerConfiguration\n"
+
 
 def enabled(plugins: Any, point: str) -> tuple[str, ...]:  # noqa: ANN401 - anything may be written
     (one,) = profiles({"profiles": [{"plugins": plugins}]})
@@ -20,6 +22,13 @@ def enabled(plugins: Any, point: str) -> tuple[str, ...]:  # noqa: ANN401 - anyt
 
 A, B = {"name": "A"}, {"name": "B"}
 DEFAULT = "DefaultPreemption"
+
+
+def test_multi_point_skips_points_that_a_plugin_lacks() -> None:
+    plugins = {"multiPoint": {"enabled": [{"name": "Coscheduling"}, {"name": "PrioritySort"}]}}
+    assert enabled(plugins, "queueSort") == ("PrioritySort",)
+    assert enabled(plugins, "permit") == ("Coscheduling", "PrioritySort")
+    assert enabled({"queueSort": {"enabled": [{"name": "Coscheduling"}]}}, "queueSort") == ("Coscheduling",)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +98,7 @@ def test_all_that_is_read_of_an_installation() -> None:
 @pytest.mark.parametrize(
     ("data", "state"),
     [(None, "absent"), ({}, "absent"), ({"koord-scheduler-config": "["}, "unreadable"),
-     ({"koord-scheduler-config": "- a"}, "unreadable"), ({"koord-scheduler-config": "profiles: []"}, "read")],
+     ({"koord-scheduler-config": "- a"}, "unreadable"), ({"koord-scheduler-config": KIND + "profiles: []"}, "read")],
     ids=str,
 )  # fmt: skip
 def test_a_configuration_is_absent_unreadable_or_read(data: object, state: str) -> None:
@@ -99,7 +108,7 @@ def test_a_configuration_is_absent_unreadable_or_read(data: object, state: str) 
 def test_the_configuration_of_the_descheduler_is_taken_beside_that_of_the_scheduler() -> None:
     both = (
         named("ConfigMap", "koord-descheduler-config", data={"koord-descheduler-config": "dryRun: true"}),
-        named("ConfigMap", "koord-scheduler-config", data={"koord-scheduler-config": "profiles: []"}),
+        named("ConfigMap", "koord-scheduler-config", data={"koord-scheduler-config": KIND + "profiles: []"}),
         named("ConfigMap", "other", data={"other": "["}),
     )
     found = taken(*both)

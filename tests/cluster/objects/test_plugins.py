@@ -10,6 +10,7 @@ from kubectl_koord.model.settings import SetOtherwise
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import thing
 
+KIND = "kind: KubeSchedulerConfiguration\n"
 OF_KOORDINATOR = tuple((name, points) for name, points in POINTS.items() if name not in OF_KUBERNETES)
 EVERY = ", ".join(f"{{name: {name}}}" for name, _ in OF_KOORDINATOR)
 EVERYWHERE = f"multiPoint: {{enabled: [{EVERY}]}}"
@@ -17,7 +18,7 @@ LISTED = "postFilter: {disabled: [{name: '*'}], enabled: [%s]}"
 
 
 def configured(plugins: str) -> SchedulerConfig:
-    text = f"profiles: [{{schedulerName: koord-scheduler, plugins: {{{plugins}}}}}]"
+    text = KIND + f"profiles: [{{schedulerName: koord-scheduler, plugins: {{{plugins}}}}}]"
     found, again = (scheduler.config("1.8", "asked", scheduler.parsed(one)) for one in (text, kept(text)))
     assert found == again
     return found
@@ -40,7 +41,7 @@ def configured(plugins: str) -> SchedulerConfig:
             tuple(OF_KUBERNETES.items()),
         ),
         (
-            EVERYWHERE + ", permit: {disabled: [{name: '*'}]}, reserve: {enabled: 5}, filter: 5",
+            EVERYWHERE + ", permit: {disabled: [{name: '*'}]}, reserve: {enabled: null}, filter: null",
             (("Coscheduling", ("permit",)),),
         ),
     ],
@@ -74,7 +75,7 @@ ARGUMENTS = "pluginConfig: [{name: Coscheduling, args: {enablePreemption: true}}
 @pytest.mark.parametrize(("enabled", "preempts"), [("Coscheduling", True), ("ElasticQuota", False)])
 def test_jobs_preempt_where_their_plugin_is_enabled_for_it(enabled: str, preempts: bool) -> None:  # noqa: FBT001
     plugins = LISTED % f"{{name: {enabled}}}"
-    text = f"profiles: [{{schedulerName: koord-scheduler, plugins: {{{plugins}}}, {ARGUMENTS}}}]"
+    text = KIND + f"profiles: [{{schedulerName: koord-scheduler, plugins: {{{plugins}}}, {ARGUMENTS}}}]"
     assert scheduler.config("1.8", "asked", scheduler.parsed(text)).preemption is preempts
 
 
@@ -95,7 +96,7 @@ def test_a_quota_is_asked_where_its_plugin_is_enabled_for_it() -> None:
 def test_profiles_that_are_configured_otherwise_than_the_first_are_told(
     second: str, differing: tuple[str, ...]
 ) -> None:
-    text = f"profiles: [{{schedulerName: koord-scheduler}}, {{schedulerName: own{second}}}]"
+    text = KIND + f"profiles: [{{schedulerName: koord-scheduler}}, {{schedulerName: own{second}}}]"
     for written in (text, kept(text)):
         found = scheduler.config("1.8", "asked", scheduler.parsed(written))
         assert (found.profiles, found.differing) == (("koord-scheduler", "own"), differing)
@@ -119,14 +120,16 @@ ADDED = "{addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
         ("NodeAffinity", "{addedAffinity: 5}", Plugins()),
         (
             "NodeResourcesFit",
-            "{ignoredResources: [example.com/a, 5], ignoredResourceGroups: [example.org]}",
+            "{ignoredResources: [example.com/a], ignoredResourceGroups: [example.org]}",
             Plugins(ignored=("example.com/a",), ignored_groups=("example.org",)),
         ),
         ("NodeResourcesFit", "{ignoredResources: 5}", Plugins()),
     ],
 )
 def test_arguments_of_kubernetes_plugins_are_read_and_recorded(plugin: str, arguments: str, expected: Plugins) -> None:
-    text = f"profiles: [{{schedulerName: koord-scheduler, pluginConfig: [{{name: {plugin}, args: {arguments}}}]}}]"
+    text = (
+        KIND + f"profiles: [{{schedulerName: koord-scheduler, pluginConfig: [{{name: {plugin}, args: {arguments}}}]}}]"
+    )
     for written in (text, kept(text)):
         assert scheduler.config("1.8", "asked", scheduler.parsed(written)).plugins == expected
 
@@ -139,7 +142,7 @@ def test_arguments_of_kubernetes_plugins_are_read_and_recorded(plugin: str, argu
         ("[{urlPrefix: http://x/, prioritizeVerb: order}, 5]", ()),
         ("[{urlPrefix: http://x/, filterVerb: secret}]", (Extender(filters=True),)),
         (
-            "[{preemptVerb: p, managedResources: [{name: example.com/a}, 5]}]",
+            "[{preemptVerb: p, managedResources: [{name: example.com/a}]}]",
             (Extender(preempts=True, resources=("example.com/a",)),),
         ),
     ],
@@ -148,7 +151,7 @@ def test_extenders_that_have_a_say_are_told_and_not_where_they_are(
     extenders: str, expected: tuple[Extender, ...]
 ) -> None:
     for profiles in ("", ", profiles: [{schedulerName: koord-scheduler}]"):
-        text = f"{{extenders: {extenders}{profiles}}}"
+        text = f"{{kind: KubeSchedulerConfiguration, extenders: {extenders}{profiles}}}"
         assert "secret" not in kept(text)
         for written in (text, kept(text)):
             assert scheduler.config("1.8", "asked", scheduler.parsed(written)).extenders == expected
@@ -185,9 +188,9 @@ def test_gates_of_a_command_line_are_recorded_whichever_way_they_are_written(wor
 
 def test_settings_that_decide_or_are_not_known_are_told_and_recorded_without_what_they_say() -> None:
     text = (
-        "{profiles: [{schedulerName: koord-scheduler, pluginConfig: ["
+        "{kind: KubeSchedulerConfiguration, profiles: [{schedulerName: koord-scheduler, pluginConfig: ["
         "{name: Reservation, args: {enablePreemption: true, token: secret, Odd_Name: secret}},"
-        "{name: Coscheduling, args: {enablePreemption: true}}, {name: Mine, args: {password: secret}}, 5,"
+        "{name: Coscheduling, args: {enablePreemption: true}}, {name: Mine, args: {password: secret}},"
         "{name: PodTopologySpread, args: {defaultConstraints: [{topologyKey: secret}]}}]}]}"
     )
     expected = (

@@ -143,7 +143,7 @@ def test_the_cluster_configures_quotas_in_the_config_map_and_in_the_flags_of_the
     deployment = thing("Deployment", "koord-scheduler", spec={"template": {"spec": {"containers": [container]}}})
     plugin = {"name": "ElasticQuota", "args": {"enableCheckParentQuota": True}}
     profile = {"schedulerName": "koord-scheduler", "pluginConfig": [plugin]}
-    written = {"koord-scheduler-config": json.dumps({"profiles": [profile]})}
+    written = {"koord-scheduler-config": json.dumps({"kind": "KubeSchedulerConfiguration", "profiles": [profile]})}
 
     assert read(deployment).config.quotas == QuotaSettings(trees=True)
     both = read(deployment, thing("ConfigMap", "koord-scheduler-config", data=written))

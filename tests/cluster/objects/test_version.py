@@ -15,6 +15,8 @@ from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import collect, thing
 
+KIND = "kind: KubeSchedulerConfiguration\n"
+
 
 @pytest.mark.parametrize(
     ("image", "found"),
@@ -95,6 +97,7 @@ def configured(text: str | None) -> SchedulerConfig:
 
 ASSUMED = SchedulerConfig("1.8", "asked", unshareable_gpus=(("huawei", "Ascend-310P3-300I-DUO"),))
 FULL = """\
+kind: KubeSchedulerConfiguration
 profiles:
 - schedulerName: koord-scheduler
   pluginConfig:
@@ -106,8 +109,8 @@ profiles:
     args: {usageThresholds: {memory: 90, cpu: 70, gpu: 1}, aggregated: {}}
   - name: DeviceShare
     args:
-      scoringStrategy: {type: MostAllocated, resources: [{name: koordinator.sh/rdma, weight: 2}, {name: a}, odd]}
-      gpuShareUnsupportedModels: [{vendor: huawei, model: 310P}, odd]
+      scoringStrategy: {type: MostAllocated, resources: [{name: koordinator.sh/rdma, weight: 2}, {name: a}]}
+      gpuShareUnsupportedModels: [{vendor: huawei, model: 310P}]
       disableDeviceNUMATopologyAlignment: true
   - name: NodeNUMAResource
     args:
@@ -139,7 +142,10 @@ def test_the_config_map_tells_how_the_scheduler_is_configured() -> None:
 
 
 def test_a_snapshot_keeps_all_that_is_read_of_the_configuration() -> None:
-    for text in (FULL, "profiles: [{pluginConfig: [{name: NodeNUMAResource, args: {defaultCPUBindPolicy: odd}}]}]"):
+    for text in (
+        FULL,
+        KIND + "profiles: [{pluginConfig: [{name: NodeNUMAResource, args: {defaultCPUBindPolicy: odd}}]}]",
+    ):
         assert configured(kept(text)) == configured(text)
     assert configured(FULL).numa != NUMASettings()
 
@@ -155,6 +161,7 @@ def test_what_the_configuration_leaves_out_is_off() -> None:
 
 
 LOAD = """
+kind: KubeSchedulerConfiguration
 profiles:
 - schedulerName: koord-scheduler
   pluginConfig:
@@ -248,7 +255,7 @@ def test_odd_plugin_settings_count_as_none(plugins: str) -> None:
 def test_only_the_schedulers_own_config_map_counts() -> None:
     data = {"koord-scheduler-config": FULL}
     other, own = (thing("ConfigMap", name, data=data) for name in ("other", "koord-scheduler-config"))
-    foreign = thing("ConfigMap", "other", data={"config.yaml": f"kind: KubeSchedulerConfiguration\n{FULL}"})
+    foreign = thing("ConfigMap", "other", data={"config.yaml": FULL})
     found = [collect(one).snapshot(moment="", source="file").config.assumed for one in (foreign, other, own)]
     assert found == [True, False, False]
 
@@ -298,7 +305,7 @@ def test_the_schedulers_flags_may_switch_the_election_off(name: str, container: 
 def test_without_its_flag_the_scheduler_manages_no_topology(arguments: list[str], manages: bool) -> None:  # noqa: FBT001
     container = {"image": "koord-scheduler", "args": arguments}
     deployment = thing("Deployment", "koord-scheduler", spec={"template": {"spec": {"containers": [container]}}})
-    text = "profiles: [{schedulerName: koord-scheduler}]"
+    text = KIND + "profiles: [{schedulerName: koord-scheduler}]"
     written = thing("ConfigMap", "koord-scheduler-config", data={"koord-scheduler-config": text})
     for objects in ((deployment,), (deployment, written)):
         assert collect(*objects).snapshot(moment="", source="file").config.manages_topology is manages
@@ -326,7 +333,7 @@ def test_without_its_flag_the_scheduler_manages_no_topology(arguments: list[str]
 def test_how_resource_claims_are_treated_is_told(plugins: str, flag: str, expected: ClaimSettings) -> None:
     container = {"image": "koord-scheduler", "args": [f"--feature-gates={flag}"] if flag else []}
     deployment = thing("Deployment", "koord-scheduler", spec={"template": {"spec": {"containers": [container]}}})
-    text = f"profiles:\n- schedulerName: koord-scheduler\n  plugins: {plugins}\n"
+    text = KIND + f"profiles:\n- schedulerName: koord-scheduler\n  plugins: {plugins}\n"
     written = thing("ConfigMap", "koord-scheduler-config", data={"koord-scheduler-config": text})
     assert collect(deployment, written).snapshot(moment="", source="file").config.claims == expected
 
@@ -351,6 +358,7 @@ def test_the_profile_tells_where_reservations_are_not_enabled(plugins: str, lack
     assert found.plugins.lacks("Reservation") == lacks
 
 
+OLDER = "; the image is older than 1.7, the first whose rules are known"
 NEWER = "; the image may be newer than what answers are compared with, 1.7.0, 1.8.0 and main as of July 2026"
 
 
@@ -370,7 +378,7 @@ NEWER = "; the image may be newer than what answers are compared with, 1.7.0, 1.
         ("koord-scheduler:v1.8.0", ""),
         ("koord-scheduler:v1.8.0@sha256:0f", ""),
         ("koord-scheduler:v1.7.0", ""),
-        ("koord-scheduler:v1.6.1", ""),
+        ("koord-scheduler:v1.6.1", OLDER),
         ("registry:5000/koord-scheduler", ""),
         ("koord-scheduler:latest", ""),
         ("", ""),

@@ -5,7 +5,7 @@ Its name and namespace may be any: the label and the image tell which part of Ko
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
@@ -23,6 +23,7 @@ class Mount(Struct, gc=False, rename="camel"):
 
     name: str = ""
     mount_path: str = ""
+    sub_path: str = ""
 
 
 class ImageContainer(Struct, gc=False, rename="camel"):
@@ -35,10 +36,30 @@ class ImageContainer(Struct, gc=False, rename="camel"):
     volume_mounts: list[Mount] | None = None
 
 
+class KeyPath(Struct, gc=False):
+    """A key of a ConfigMap, and the file that has it."""
+
+    key: str = ""
+    path: str = ""
+
+
 class ConfigSource(Struct, gc=False):
     """The ConfigMap of a volume."""
 
     name: str = ""
+    items: list[KeyPath] | None = None
+
+
+class Source(Struct, gc=False, rename="camel"):
+    """projected.sources[]."""
+
+    config_map: ConfigSource | None = None
+
+
+class Projected(Struct, gc=False):
+    """A volume of several sources."""
+
+    sources: list[Source] | None = None
 
 
 class ConfigVolume(Struct, gc=False, rename="camel"):
@@ -46,6 +67,22 @@ class ConfigVolume(Struct, gc=False, rename="camel"):
 
     name: str = ""
     config_map: ConfigSource | None = None
+    projected: Projected | None = None
+    host_path: dict[str, Any] | None = None
+    secret: dict[str, Any] | None = None
+
+    @property
+    def config_maps(self) -> list[ConfigSource]:
+        """The ConfigMaps that it has files of."""
+        parts = (one.config_map for one in (self.projected.sources or () if self.projected else ()))
+        return [one for one in (self.config_map, *parts) if one is not None]
+
+    @property
+    def kind(self) -> str:
+        """What it is, as far as that is told."""
+        if self.host_path is not None:
+            return " ".join(filter(None, ("hostPath", str(self.host_path.get("path") or ""))))
+        return "Secret" if self.secret is not None else "other"
 
 
 class ImageSpec(Struct, gc=False):
@@ -94,10 +131,11 @@ class Deployment(Struct, gc=False):
 
 
 class Config(NamedTuple):
-    """A configuration's place: the ConfigMap, and the key in it."""
+    """A configuration's place: the ConfigMap, and the key in it; without a name the `volume` that is none of one."""
 
     name: str
     key: str
+    volume: str = ""
 
 
 def is_part(deployment: Deployment, part: str) -> bool:
@@ -143,14 +181,31 @@ def words_of(deployment: Deployment, part: str) -> Iterator[str]:
 
 def config_of(deployment: Deployment) -> Config | None:
     """Return where the file of --config is from, None where no volume tells."""
-    names = {one.name: one.config_map.name for one in deployment.spec.template.spec.volumes or () if one.config_map}
+    volumes = {one.name: one for one in deployment.spec.template.spec.volumes or ()}
     path = flag_value([*words(deployment)], _CONFIG)
-    for container in deployment.containers:
-        for mount in container.volume_mounts or ():
-            folder = mount.mount_path.rstrip("/") + "/"
-            if mount.name in names and path.startswith(folder):
-                return Config(names[mount.name], path.removeprefix(folder))
+    mounts = [one for container in deployment.containers for one in container.volume_mounts or ()]
+    for mount in sorted(mounts, key=lambda one: -len(one.mount_path)):
+        file = _file_of(mount, path)
+        if file and mount.name in volumes:
+            return _config_in(volumes[mount.name], file)
     return None
+
+
+def _file_of(mount: Mount, path: str) -> str:
+    """Return which file of its volume a mount shows at a path, empty where it shows none there."""
+    folder = mount.mount_path.rstrip("/") + "/"
+    if path and path == mount.mount_path:
+        return mount.sub_path
+    return "/".join(filter(None, (mount.sub_path, path.removeprefix(folder)))) if path.startswith(folder) else ""
+
+
+def _config_in(volume: ConfigVolume, file: str) -> Config:
+    """Return the ConfigMap and key of a file; a ConfigMap without items has each key as a file."""
+    for one in volume.config_maps:
+        items = {item.path: item.key for item in one.items or ()}
+        if file in items or not items:
+            return Config(one.name, items.get(file, file))
+    return Config("", file, volume.kind)
 
 
 def flag_value(written: Sequence[str], flag: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_koord.model.plugins import OF_KUBERNETES, POINTS, DefaultPreemption, Extender, Plugins
+from kubectl_koord.model.plugins import OF_KUBERNETES, ORDERING, POINTS, DefaultPreemption, Extender, Plugins
 
 PREEMPTION = "DefaultPreemption"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -11,6 +11,10 @@ _AFFINITY, _FIT = "NodeAffinity", "NodeResourcesFit"
 _PREEMPTING = ("Coscheduling", "ElasticQuota")
 _BY_DEFAULT = frozenset((*OF_KUBERNETES, PREEMPTION))
 _EVERY = "*"
+DECIDING = ("multiPoint", "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "reserve", "permit")
+"""The points at which a plugin may keep pods from nodes, or choose victims."""
+KNOWN = frozenset((*POINTS, *_BY_DEFAULT, *ORDERING))
+"""The plugins of kube-scheduler and Koordinator."""
 
 
 def plugins_of(profile: dict[str, Any]) -> Plugins:
@@ -25,6 +29,14 @@ def plugins_of(profile: dict[str, Any]) -> Plugins:
         texts(fit.get("ignoredResources")),
         texts(fit.get("ignoredResourceGroups")),
     )
+
+
+def unknown_of(profile: dict[str, Any]) -> Iterator[str]:
+    """Yield the plugins that a profile enables where they may decide, and that nobody here knows."""
+    found = profile.get("plugins")
+    plugins = found if isinstance(found, dict) else {}
+    enabled = dict.fromkeys(name for point in DECIDING for name in names(plugins, point, "enabled"))
+    return (name for name in enabled if name not in KNOWN)
 
 
 def extenders_of(found: dict[str, Any]) -> tuple[Extender, ...]:

@@ -12,13 +12,13 @@ from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.cluster.objects.fields import load_aware
 from kubectl_koord.cluster.objects.fields.deployments import flag_value
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
-from kubectl_koord.cluster.objects.fields.plugins import arguments_of, extenders_of, names, plugins_of
+from kubectl_koord.cluster.objects.fields.plugins import arguments_of, extenders_of, names, plugins_of, unknown_of
 from kubectl_koord.cluster.objects.fields.quota_settings import settings
 from kubectl_koord.model import objects
 from kubectl_koord.model.hardware.devices import DEVICE_SCORING
 from kubectl_koord.model.hardware.numa import NUMASettings
 from kubectl_koord.model.hardware.scoring import Scoring
-from kubectl_koord.model.installation import COMPARED, is_newer, manages_topology, of_main
+from kubectl_koord.model.installation import COMPARED, is_newer, is_older, manages_topology, of_main
 from kubectl_koord.model.plugins import GATES
 from kubectl_koord.model.resource_claims import GATES as OF_CLAIMS
 from kubectl_koord.model.resource_claims import ClaimSettings
@@ -105,6 +105,8 @@ def version(chosen: str, image: str, of_crds: str | None, flags: Iterable[str] =
 
     """
     newer = f"; the image may be newer than what answers are compared with, {COMPARED}" if is_newer(image) else ""
+    if is_older(image):
+        newer = "; the image is older than 1.7, the first whose rules are known"
     if chosen:
         return chosen, f"as requested{newer}"
     by_image = from_image(image)
@@ -209,6 +211,7 @@ def _of_profile(profile: dict[str, Any], base: SchedulerConfig, gates: dict[str,
 
 
 def _arguments_set(version: str, profile: dict[str, Any]) -> Iterator[SetOtherwise]:
+    yield from (SetOtherwise("plugin", name, known=False) for name in unknown_of(profile))
     for one in _items(profile, "pluginConfig"):
         if isinstance(one, dict) and isinstance(one.get("args"), dict):
             yield from arguments_set(version, str(one.get("name")), one["args"])

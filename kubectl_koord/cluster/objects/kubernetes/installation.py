@@ -83,8 +83,13 @@ def _enabled(plugins: Mapping[str, Any], point: str) -> tuple[str, ...]:
     off = {*_names(here, "disabled")}
     never = off | {*_names(everywhere, "disabled")}
     usual = [name for name in _DEFAULTS.get(point, ()) if not never & {name, "*"}]
-    wide = [name for name in _names(everywhere, "enabled") if not off & {name, "*"}]
+    wide = [name for name in _names(everywhere, "enabled") if not off & {name, "*"} and _has(name, point)]
     return tuple(dict.fromkeys((*usual, *wide, *_names(here, "enabled"))))
+
+
+def _has(name: str, point: str) -> bool:
+    """Tell whether a plugin may run at a point: `multiPoint` skips those that it lacks, such as queueSort of most."""
+    return point != "queueSort" or name == "PrioritySort"
 
 
 def _arguments(profile: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
