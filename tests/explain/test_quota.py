@@ -305,7 +305,7 @@ def test_a_maximum_is_nobodys_doing_and_neither_is_a_minimum() -> None:
 def test_preempt_names_the_quota_that_refuses_whatever_is_freed() -> None:
     report = preempt_of(quota(BASE, "a", 0, 5).with_gang("job", 2, 4, labels=of_quota("a")))
     assert (report.verdict, report.refusing_quota) == ("no", "a")
-    assert next_step(report) == "Preemption frees nodes, and quota a refuses the gang: see why it is pending."
+    assert next_step(report) == "See why the gang is pending, and what else helps."
     assert preempt_of(BASE.with_gang("job", 2, 4)).refusing_quota == ""
 
 
