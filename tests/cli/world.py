@@ -72,7 +72,7 @@ def pod(
 def scheduler(image: str = "koord-scheduler:v1.8.0") -> list[Object]:
     """Return what tells the scheduler's version and configuration."""
     settings = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-    profiles = "kind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: koord-scheduler\n"
+    profiles = "profiles:\n- schedulerName: koord-scheduler\n"
     profiles += "  pluginConfig:\n  - name: Coscheduling\n"
     arguments = "    args: {enablePreemption: true, awareNetworkTopology: true}\n"
     return [
