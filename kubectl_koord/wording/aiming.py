@@ -34,9 +34,9 @@ HERE = Aim()
 def aimed(command: str, aim: Aim) -> str:
     """Return a command line for a shell with the words that choose the cluster, in each of its simple commands.
 
-    They stand behind `kubectl`, or behind `kubectl koord`: kubectl takes no flag before the name of a plugin. What is
-    quoted, and what is no command but an argument, stays as it is. What changes or follows the cluster gets the words
-    of kubectl also where it is a command of ours: no file can be changed, and none goes on.
+    They stand behind `kubectl`, and at the end of a command of ours, as a person types them. What is quoted, and what
+    is no command but an argument, stays as it is. What changes or follows the cluster gets the words of kubectl also
+    where it is a command of ours: no file can be changed, and none goes on.
     """
     found: list[str] = []
     simple: list[str] = []
@@ -54,9 +54,15 @@ def _simple(parts: Sequence[str], aim: Aim) -> list[str]:
     words = [part for part in parts if not part.isspace()]
     if words[:1] != ["kubectl"]:
         return list(parts)
-    program, chosen = ("koord", _of_ours(words[2:], aim)) if words[1:2] == ["koord"] else ("kubectl", aim.kubectl)
-    behind = parts.index(program) + 1
-    return [*parts[:behind], *(f" {shlex.quote(word)}" for word in chosen), *parts[behind:]]
+    is_ours = words[1:2] == ["koord"]
+    chosen = [f" {shlex.quote(word)}" for word in (_of_ours(words[2:], aim) if is_ours else aim.kubectl)]
+    behind = parts.index("kubectl") + 1
+    if is_ours:
+        redirects = (place for place, part in enumerate(parts) if part.startswith((">", "<")))
+        behind = next(redirects, len(parts))
+        while parts[behind - 1].isspace():
+            behind -= 1
+    return [*parts[:behind], *chosen, *parts[behind:]]
 
 
 def _of_ours(words: Sequence[str], aim: Aim) -> tuple[str, ...]:

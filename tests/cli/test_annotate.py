@@ -108,7 +108,7 @@ def test_the_change_and_its_effect_are_one_screen(koord: Run, server: ApiServer)
         "  before: no spine has room for its 2 pods; the best has 1.\n"
         "  after: no spine has room for its 2 pods; the best has 1.\n"
         "\n"
-        "Evaluated as Koordinator 1.8 (from the image tag)\n"
+        "Evaluated as Koordinator 1.8 (from the image tag). Context test, cluster test\n"
     )
 
 

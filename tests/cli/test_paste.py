@@ -90,9 +90,9 @@ def test_commands_go_where_the_question_went_and_say_nothing_of_secrets(koord: R
         assert "Context test, cluster test" in page
         assert "s3cret" not in page
     listing = koord("why-pending", "-A", *flags, "--koordinator-version=1.8").out
-    assert f"Details: kubectl koord {words} --koordinator-version=1.8 why-pending GANG" in listing
+    assert f"Details: kubectl koord why-pending GANG {words} --koordinator-version=1.8" in listing
     page = koord("explain", "insufficient-slots", "--context", "it's").out
-    assert """  kubectl koord '--context=it'"'"'s' topo --for GANG -n NAMESPACE""" in page
+    assert """  kubectl koord topo --for GANG -n NAMESPACE '--context=it'"'"'s'""" in page
 
 
 def test_commands_about_a_file_name_it_and_those_for_its_cluster_say_so(koord: Run, cluster: str) -> None:
@@ -105,7 +105,7 @@ def test_commands_about_a_file_name_it_and_those_for_its_cluster_say_so(koord: R
     (command,) = [way["command"] for way in answer["unblock"] + answer["nextSteps"] if way["command"]]
     assert command.startswith("kubectl patch podgroup few -n default ")
     page = koord("preempt", "few", "--dry-run", "--snapshot", cluster).out
-    assert f"kubectl koord --snapshot={cluster} why-pending default/few" in page
+    assert f"kubectl koord why-pending default/few --snapshot={cluster}" in page
     assert "Commands of kubectl" not in page
 
 

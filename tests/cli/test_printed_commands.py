@@ -30,7 +30,7 @@ FEW, MANY = 5, {"gang": 40}
 """How many clusters of a family are asked about in each run; next steps are those of gangs."""
 _NO_PROMISE = {"touch-podgroup", "wait-for-preemption", "wait-for-terminating"}
 """What the scheduler does by itself later on."""
-_SHOWN = re.compile(r"^ *(?:Details: )?(kubectl koord --demo .*)$", re.MULTILINE)
+_SHOWN = re.compile(r"^ *(?:Details: )?(kubectl koord .* --demo)$", re.MULTILINE)
 
 
 def spread(cases: list[Case], most: int) -> list[Case]:

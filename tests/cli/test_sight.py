@@ -74,7 +74,7 @@ VERBS = (
     Verb(
         ("fit", "--pods", "1", "--request", "cpu=1"),
         (0, "yes"),
-        (*ATTEMPT, *MAY_REFUSE, *OF_SCHEDULER, "PriorityClass", "LimitRange"),
+        (*ATTEMPT, *MAY_REFUSE, *OF_HEAVY, *OF_SCHEDULER, "PriorityClass", "LimitRange"),
     ),
     Verb(
         ("fit", "--like", "job"),

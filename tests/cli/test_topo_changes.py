@@ -182,7 +182,10 @@ def test_a_label_that_changes_between_the_plan_and_the_sending_is_left_alone(
     [
         (("topo", "init", "--diff", "--apply"), "error: --diff and --apply cannot be used together"),
         (("topo", "init", "-o", "wide"), "error: topo init prints -o yaml or json"),
-        (("topo", "init"), "error: no node has labels that tell its place in the network"),
+        (
+            ("topo", "init"),
+            "error: no node has labels of a provider that tell its place in the network: name yours, from the top:",
+        ),
         (("topo", "init", "--apply", "--yes"), "error: a snapshot cannot be changed; use --dry-run=client"),
         (("topo", "label"), "error: Missing option"),
         (("topo", "label", "-f", "/nowhere", "--dry-run"), "error: the path '/nowhere' cannot be read: No such file"),

@@ -25,12 +25,12 @@ def test_the_commands_of_a_page_are_aimed_and_the_note_stands_below_the_last_of_
         Command("kubectl --context=c get x"),
         Bullets((Bullet("a", "kubectl --context=c patch x"), Bullet("b"))),
         Line("Mind.", "dim", indent=2),
-        Command("kubectl koord --demo why-pending x", label="Details: "),
+        Command("kubectl koord why-pending x --demo", label="Details: "),
     ]
 
 
 def test_a_page_without_kubectls_commands_needs_no_note() -> None:
-    assert aimed.page([Command("kubectl koord topo")], AIM) == [Command("kubectl koord --demo topo")]
+    assert aimed.page([Command("kubectl koord topo")], AIM) == [Command("kubectl koord topo --demo")]
 
 
 def test_the_current_context_needs_no_word() -> None:
@@ -44,7 +44,7 @@ def test_programs_get_the_same_commands_and_the_note_in_what_the_answer_rests_on
     assert found == structs.replace(
         report,
         unblock=(structs.replace(PATCH, command="kubectl --context=c patch x"),),
-        next_steps=(structs.replace(LOOK, command="kubectl koord --demo preempt x --dry-run"),),
+        next_steps=(structs.replace(LOOK, command="kubectl koord preempt x --dry-run --demo"),),
         basis=structs.replace(report.basis, commands_for="Mind."),
     )
     only_ours = structs.replace(report, unblock=(LOOK,), next_steps=())
@@ -58,7 +58,7 @@ def test_so_do_those_of_jobs_that_are_not_submitted_yet() -> None:
     assert isinstance(found, FitReport)
     assert [way.command for way in (*found.gangs[0].unblock, *found.gangs[0].next_steps)] == [
         "kubectl --context=c patch x",
-        "kubectl koord --demo preempt x --dry-run",
+        "kubectl koord preempt x --dry-run --demo",
     ]
     assert found.basis.commands_for == "Mind."
 
@@ -68,7 +68,7 @@ def test_the_commands_of_the_manual_are_aimed_whether_printed_or_handed_on() -> 
     assert isinstance(page, Explanation)
     found = aimed.report(page, AIM)
     assert isinstance(found, Explanation)
-    assert found.see[0] == "kubectl koord --demo topo --for GANG -n NAMESPACE"
+    assert found.see[0] == "kubectl koord topo --for GANG -n NAMESPACE --demo"
     html = show.to_hand_on(page, "html", aim=AIM)
     assert found.see[0] in html
 

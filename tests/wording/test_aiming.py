@@ -9,18 +9,18 @@ from kubectl_koord.wording.remedies import commands
 
 PROD = Aim(("--context=my prod", "--as=root"), ("--context=my prod", "--as=root", "--koordinator-version=1.7"))
 KUBECTL = "kubectl '--context=my prod' --as=root"
-KOORD = "kubectl koord '--context=my prod' --as=root --koordinator-version=1.7"
+CHOSEN = "'--context=my prod' --as=root --koordinator-version=1.7"
 
 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
         ("kubectl patch podgroup x -n y", f"{KUBECTL} patch podgroup x -n y"),
-        ("kubectl koord why-pending a/b", f"{KOORD} why-pending a/b"),
+        ("kubectl koord why-pending a/b", f"kubectl koord why-pending a/b {CHOSEN}"),
         ("kubectl koord explain quota", "kubectl koord explain quota"),
-        ("kubectl koord", KOORD),
-        ("kubectl koord annotate podgroup a --mode Strict", "kubectl koord {} annotate podgroup a --mode Strict"),
-        ("kubectl koord annotate podgroup a --dry-run", f"{KOORD} annotate podgroup a --dry-run"),
+        ("kubectl koord > x 2>&1", f"kubectl koord {CHOSEN} > x 2>&1"),
+        ("kubectl koord annotate podgroup a --mode Strict", "kubectl koord annotate podgroup a --mode Strict {}"),
+        ("kubectl koord annotate podgroup a --dry-run", f"kubectl koord annotate podgroup a --dry-run {CHOSEN}"),
         ("printf 'a' | kubectl apply -f -", f"printf 'a' | {KUBECTL} apply -f -"),
         ("kubectl cordon a && kubectl uncordon a; kubectl get pods", "{0} cordon a && {0} uncordon a; {0} get pods"),
         ("kubectl delete pod kubectl koord", f"{KUBECTL} delete pod kubectl koord"),

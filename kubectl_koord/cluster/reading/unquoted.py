@@ -20,6 +20,8 @@ def told(problem: Exception, value: Any) -> str:  # noqa: ANN401 - any value
         return str(problem)
     key, is_there = wrong
     if isinstance(is_there, (list, dict)):
+        if "annotations." not in key:
+            return str(problem)
         return f"write the value of {key} as text, in quotes: '{json.dumps(is_there)}'"
     return f"write it in quotes: the value of {key} is {_NAMES[found[1]]} without them"
 

@@ -28,11 +28,6 @@ def test_a_type_and_a_name_are_one_or_two_words(koord: Run, cluster: str, words:
     assert done.out == "default/job"
 
 
-def test_two_names_are_refused(koord: Run, cluster: str) -> None:
-    done = koord("why-pending", "few", "tiny", "--snapshot", cluster)
-    assert (done.code, done.err) == (2, "error: one name at a time, not 2: few, tiny\n")
-
-
 def test_without_headers_there_are_rows_alone(koord: Run, cluster: str) -> None:
     rows = koord("why-pending", "--snapshot", cluster, "--no-headers").out.splitlines()
     assert [row.split()[0] for row in rows] == listed(koord, cluster)
