@@ -203,6 +203,8 @@ profiles:
 """
 
 CONFIG = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
 profiles:
 - schedulerName: koord-scheduler
   plugins:
@@ -211,7 +213,7 @@ profiles:
     multiPoint: {enabled: [{name: ElasticQuota}]}
   pluginConfig:
   - name: Coscheduling
-    args: {enablePreemption: true, awareNetworkTopology: true, defaultTimeout: -5s, surprise: 1, password: {a: b}}
+    args: {enablePreemption: true, awareNetworkTopology: true, defaultTimeout: -5s}
 """
 
 
