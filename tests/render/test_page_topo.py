@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from kubectl_koord.render.show import TopoOptions, text
-from kubectl_koord.reports.common import DomainName
+from kubectl_koord.reports.common import DomainName, Notice
 from tests.render.samples import ASCII_TERMINAL, NO_TOPO, PIPE, TERMINAL, TOPO, TOPO_FOR
 
 
@@ -137,11 +137,18 @@ def test_a_tree_that_cannot_be_built_says_why() -> None:
     expected = """\
 The topology tree cannot be built: there is no ClusterNetworkTopology named default.
 
+What to do next
+  1. See which topology the labels of the nodes tell
+     kubectl koord topo init
+
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
 Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(NO_TOPO, style=PIPE) == expected
+    broken = replace(NO_TOPO, warnings=(Notice("layer-cycle", "layer A is its own ancestor."),))
+    assert "  kubectl koord topo init --diff" in text(broken, style=PIPE)
+    assert "What to do next" not in text(replace(NO_TOPO, warnings=()), style=PIPE)
 
 
 def test_a_domain_that_is_its_own_parent_is_not_drawn() -> None:

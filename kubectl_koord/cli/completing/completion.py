@@ -201,7 +201,8 @@ def _words(line: TypedLine, word: str) -> tuple[list[str], str]:
         return [], FILES
     if expected[0] in _OF_PROGRAM:
         return _starting(word, _OF_PROGRAM[expected[0]](line.verb)), NO_FILES
-    return _named(line, expected[0], word), NO_FILES
+    typed = frozenset(line.words) if row and row.repeats else frozenset()
+    return [name for name in _named(line, expected[0], word) if name not in typed], NO_FILES
 
 
 def _targets(verb: str) -> list[str]:

@@ -3,16 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from kubectl_koord.render.document import Block, EmptyLine, Line
+from kubectl_koord.render.document import Block, Bullet, Bullets, EmptyLine, Line
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.pages.capacity.domain_tree import ROOT, DomainTree, drawn, together
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.capacity.topology import Amount, OutsideNode, TopologyReport
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.wording.pages.capacity import topo as sentences
+from kubectl_koord.wording.pages.common import NEXT_STEPS
 
 _NODE_LAYER = "NodeTopologyLayer"
-_NO_TREE = {"no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"}
+_NOT_THERE = {"no-topology", "topology-other-name"}
+_NO_TREE = _NOT_THERE | {"broken-layer-chain", "layer-cycle"}
 
 
 def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, nodes: bool = False) -> list[Block]:
@@ -33,10 +35,20 @@ def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, no
     if report.domains:
         page += [EmptyLine(), *_tree(report, shown.lines, depth, nodes=nodes)]
         page += [block for line in _out_of_use(report) for block in (EmptyLine(), line)]
+    page += _next_steps(report)
     page += warning_lines(_other_warnings(report))
     if report.outside:
         page += [EmptyLine(), *_outside(report.outside)]
     return [*page, EmptyLine(), basis_line(report.basis)]
+
+
+def _next_steps(report: TopologyReport) -> list[Block]:
+    """Return what proposes a topology, where there is none to build a tree from."""
+    reason = _reason(report) if report.verdict == "no" else None
+    if reason is None or reason.code not in _NO_TREE:
+        return []
+    step = Bullet(sentences.PROPOSE, sentences.propose(is_there=reason.code not in _NOT_THERE))
+    return [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets((step,))]
 
 
 def _other_warnings(report: TopologyReport) -> list[Notice]:

@@ -4,7 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.capacity.topology import Amount, DomainRow
-from kubectl_koord.wording.words import amount_of, amounts, count, domain_name, layer_noun, listed, ranked, unit
+from kubectl_koord.wording.words import (
+    amount_of,
+    amounts,
+    command,
+    count,
+    domain_name,
+    layer_noun,
+    listed,
+    ranked,
+    unit,
+)
 
 NOTHING_FREE = "nothing free"
 BELOW_A_THIRD = "less than a third free"
@@ -15,6 +25,12 @@ ENOUGH_SLOTS = "enough slots for the gang"
 TOO_FEW_SLOTS = "slots for some of its pods"
 NO_SLOT = "no slot for its pods"
 ROWS_SHARED = "Some domains share a row: --all shows each."
+PROPOSE = "See which topology the labels of the nodes tell"
+
+
+def propose(*, is_there: bool) -> str:
+    """Return what proposes a topology; beside one that is there, how it differs."""
+    return command("topo", "init", *(("--diff",) if is_there else ()))
 
 
 def no_tree(why: str | None) -> str:
