@@ -1,7 +1,8 @@
 """What koord-scheduler logs of pods while it is told to: score tables, refusals of nodes, dumps of a diagnosis.
 
 Formats of 1.7, 1.8 and main (frameworkext/debug.go, framework_extender.go, job_nominated_pods.go,
-schedule_diagnosis.go); what `kubectl logs` puts before a line does not matter.
+schedule_diagnosis.go), and of kube-scheduler, which by itself logs pods that fit nowhere (schedule_one.go);
+what `kubectl logs` puts before a line does not matter.
 """
 
 import re
@@ -32,6 +33,11 @@ _IS_REFUSAL = re.compile(r"Failed to (?:filter|FilterWithReservation|FilterNomin
 _DUMP = "dump diagnosis for "
 _DUMPED = re.compile(
     r"dump diagnosis for (?:[^{]{0,2000}?, targetPod: )?([^/\s]{1,300})/([^/\s]{1,300})/[^/\s:]*: \$?(\{.*\})\s*$"
+)
+
+_UNFIT = "Unable to schedule pod; no fit; waiting"
+_IS_UNFIT = re.compile(
+    r'"Unable to schedule pod; no fit; waiting" pod="([^/\s"]{1,300}/[^/\s"]{1,300})" err="((?:[^"\\]|\\.){1,20000})"'
 )
 
 
@@ -86,11 +92,19 @@ class Diagnosis(Struct, frozen=True):
     said: tuple[str, ...]
 
 
+class Unfit(Struct, frozen=True):
+    """A pod that fitted nowhere in an attempt, and the error that its condition tells, too."""
+
+    at: str
+    pod: str
+    said: str
+
+
 class Broken(Struct, frozen=True):
     """A line that should be one of these and is not."""
 
 
-Found: TypeAlias = ScoreLine | ScoreRow | RefusedNode | Diagnosis | Broken
+Found: TypeAlias = ScoreLine | ScoreRow | RefusedNode | Diagnosis | Unfit | Broken
 
 
 class _Failed(Struct, rename="camel"):
@@ -150,10 +164,14 @@ def filters(lines: Iterable[str]) -> Iterator[Found]:
 
 
 def diagnoses(lines: Iterable[str]) -> Iterator[Found]:
-    """Yield what is dumped of each attempt."""
+    """Yield what is dumped of each attempt, and the error of each that found no node."""
     for line in lines:
         if _DUMP in line:
             yield _diagnosis(line) or Broken()
+        elif _UNFIT in line:
+            match = _IS_UNFIT.search(line)
+            said = match and re.sub(r"\\(.)", r"\1", match[2])[:_LONGEST]
+            yield Unfit(_time(line), match[1], said) if match and said else Broken()
 
 
 READERS: Mapping[str, Callable[[Iterable[str]], Iterator[Found]]] = {

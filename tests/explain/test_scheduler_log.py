@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.explain.operation.scheduler import log as module
 from kubectl_koord.explain.operation.scheduler.log import log
@@ -80,3 +81,25 @@ def test_a_diagnosis_names_the_nodes_that_failed() -> None:
     dump = json.dumps({"questionedKey": "default/a", "scheduleDiagnosis": {"nodeFailedDetails": details}})
     (item,) = log("diagnosis", [f"dump diagnosis for default/a/u: {dump}"]).items
     assert item.refused == (RefusedByPlugin("Fit", "full", ("n1",), 1, preempt=True),)
+
+
+def unfit(second: int, said: str) -> str:
+    return (
+        f"I1122 10:00:0{second}.000001       1 schedule_one.go:1045] "
+        f'"Unable to schedule pod; no fit; waiting" pod="default/a" err="{said}"'
+    )
+
+
+def dumped(second: int) -> str:
+    dump = json.dumps({"questionedKey": "default/job", "isRootCausePod": True, "preFilterMessage": "dumped"})
+    stamp = f"I1122 10:00:0{second}.000002       1 x.go:1] "
+    return f"{stamp}dump diagnosis for default/job, targetPod: default/a/u: ${dump}"
+
+
+def test_the_error_of_the_last_attempt_counts_where_that_attempt_is_not_dumped() -> None:
+    first, second = unfit(1, "0/1 nodes are available"), unfit(2, "0/2 nodes are available")
+    of_second = LoggedPod("default/a", "1122 10:00:02", 2, said=("0/2 nodes are available",))
+    assert log("diagnosis", [first, second]).items == (of_second,)
+    assert log("diagnosis", [dumped(1), second]).items == (structs.replace(of_second, gang="default/job"),)
+    with_dump = log("diagnosis", [first, dumped(2), second]).items
+    assert [(item.at, item.times, item.said) for item in with_dump] == [("1122 10:00:02", 2, ("dumped",))]

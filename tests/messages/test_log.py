@@ -11,6 +11,7 @@ from kubectl_koord.messages.log import (
     RefusedNode,
     ScoreLine,
     ScoreRow,
+    Unfit,
     diagnoses,
     filters,
     scores,
@@ -173,3 +174,17 @@ def test_an_empty_diagnosis_says_nothing() -> None:
 )
 def test_a_diagnosis_that_cannot_be_read_is_broken(line: str) -> None:
     assert list(diagnoses([line])) == [Broken()]
+
+
+UNFIT = f'{STAMP}schedule_one.go:1045] "Unable to schedule pod; no fit; waiting" '
+
+
+def test_a_pod_that_fits_nowhere_is_read_with_the_error_of_the_attempt() -> None:
+    error = r'err="0/5 nodes are available: 5 node(s) had untolerated taint {a: \"b\"}."'
+    said = '0/5 nodes are available: 5 node(s) had untolerated taint {a: "b"}.'
+    assert list(diagnoses([f'{UNFIT}pod="default/w-0" {error}', "x"])) == [Unfit("1122 10:00:01", "default/w-0", said)]
+
+
+@pytest.mark.parametrize("rest", ["", 'pod="w-0" err="x"', 'pod="default/w-0" err=""', 'pod="default/w-0" err="x'])
+def test_a_line_of_no_fit_that_cannot_be_read_is_broken(rest: str) -> None:
+    assert list(diagnoses([UNFIT + rest])) == [Broken()]

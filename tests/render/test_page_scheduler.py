@@ -148,7 +148,8 @@ def test_a_log_that_says_nothing_tells_which_flags_make_it() -> None:
     assert log_page(part="filters", broken=2) == (
         "No refusals in the log (9 lines read).\n"
         "2 lines could not be read and were skipped.\n"
-        "The scheduler logs it where its flags tell it to: --debug-scores=N, --debug-filters, --debug-diagnosis.\n"
+        "The scheduler logs it where its flags tell it to: --debug-scores=N, --debug-filters, --debug-diagnosis;"
+        " errors of pods that fit nowhere from -v=2 on.\n"
     )
 
 

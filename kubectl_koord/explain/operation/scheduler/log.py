@@ -8,7 +8,7 @@ from typing import assert_never
 
 from msgspec import structs
 
-from kubectl_koord.messages.log import READERS, Broken, Diagnosis, Found, RefusedNode, ScoreLine, ScoreRow
+from kubectl_koord.messages.log import READERS, Broken, Diagnosis, Found, RefusedNode, ScoreLine, ScoreRow, Unfit
 from kubectl_koord.reports.operation.scheduler import LoggedPod, LogPart, RefusedByPlugin, SchedulerLogReport, Scored
 
 MOST_PODS = 500
@@ -73,6 +73,8 @@ class _Reading:
                     refused=tuple(failed),
                     said=one.said,
                 )
+            case Unfit():
+                self._unfit(one)
             case _:
                 assert_never(one)
 
@@ -102,6 +104,22 @@ class _Reading:
         if item is not None and len(item.scores) < MOST_ROWS:
             scored = Scored(row.node, row.total, row.plugins)
             self._pods[row.pod] = structs.replace(item, scores=(*item.scores, scored))
+
+    def _unfit(self, one: Unfit) -> None:
+        """Note the error of an attempt, unless that attempt is dumped: a pod is not tried twice within a second."""
+        before = self._pods.get(one.pod)
+        if before is None or not one.at or before.at != one.at:
+            nothing = LoggedPod(one.pod, one.at, 0)
+            self._pod(
+                one.pod,
+                one.at,
+                before.gang if before else "",
+                root_cause=nothing.root_cause,
+                waiting=nothing.waiting,
+                slots=nothing.slots,
+                refused=(),
+                said=(one.said,),
+            )
 
     def _refusal(self, one: RefusedNode) -> None:
         self._pod(one.pod, one.at)

@@ -15,7 +15,10 @@ from kubectl_koord.wording.words import count, listed
 
 SIDES = "In brackets: what follows from the objects, where the scheduler has something else."
 EXPLAIN = "What a code means: kubectl koord explain CODE"
-DEBUG = "The scheduler logs it where its flags tell it to: --debug-scores=N, --debug-filters, --debug-diagnosis."
+DEBUG = (
+    "The scheduler logs it where its flags tell it to: --debug-scores=N, --debug-filters, --debug-diagnosis; errors of"
+    " pods that fit nowhere from -v=2 on."
+)
 _NOUNS: dict[Part, str] = {
     "gangs": "gang",
     "gang": "gang",
