@@ -12,7 +12,7 @@ import msgspec
 from kubectl_koord.cluster.api.replies import message_of, status_of
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.kind import only_named
-from kubectl_koord.cluster.kinds import LEASE
+from kubectl_koord.cluster.kinds import LEASE, POD
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.installation import HOME
@@ -39,6 +39,7 @@ _OF_NAME = only_named(HOME.lease)
 _OK, _FORBIDDEN, _NOT_FOUND, _UNAVAILABLE = 200, 403, 404, 503
 _NAME = re.compile(r"[a-z0-9A-Z](?:[-a-z0-9A-Z_]|\.(?!\.))*")
 _NONE_OF_IT = re.compile(r"(?:cannot find |.*\bnot found)")
+_PORTS = re.compile(r"(?:^|\s)--?port[= ]([0-9]{1,5})(?!\S)")
 _UNSEEN = "error: could not see what the scheduler knows"
 
 
@@ -48,6 +49,19 @@ class _Message(msgspec.Struct):
 
 class _Items(msgspec.Struct):
     items: list[msgspec.Raw] = []
+
+
+class _Container(msgspec.Struct):
+    command: list[str] = []
+    args: list[str] = []
+
+
+class _PodSpec(msgspec.Struct):
+    containers: list[_Container] = []
+
+
+class _Pod(msgspec.Struct):
+    spec: _PodSpec
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -64,7 +78,8 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
         transport: the way to the API server.
         endpoint: what to ask for.
         name: of the gang (`namespace/name`), quota or node, where there is one.
-        port: on which the scheduler answers plain HTTP.
+        port: on which the scheduler answers plain HTTP. Where it does not on the usual one, the port that its pod
+            states (`--port`) is asked.
         home: the namespace that it runs in, empty where that is to be found out.
 
     Raises:
@@ -75,15 +90,35 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
     if not all(map(_NAME.fullmatch, segments)):
         raise KoordError(f"error: {name!r} is not a name that an object can have")
     namespace, pod = leader(transport, home)
-    asked = f"http:{pod}:{port}"
-    path = f"/api/v1/namespaces/{namespace}/pods/{asked}/proxy/apis/v1/{PATHS[endpoint].format(name)}"
+    path = _path(namespace, pod, port, endpoint, name)
     status, body = _get(transport, path)
+    if status >= _UNAVAILABLE and port == PORT and not _own_message(body):
+        stated = _stated_port(transport, namespace, pod)
+        if stated not in {0, PORT}:
+            path = _path(namespace, pod, stated, endpoint, name)
+            status, body = _get(transport, path)
     if status == _OK:
         return Answer(pod, body)
     own = _own_message(body)
     if status == _NOT_FOUND and _NONE_OF_IT.match(own):
         return Answer(pod, None)
     raise KoordError(f"{_UNSEEN}: {_why(status, body, path, (namespace, pod), own)}")
+
+
+def _path(namespace: str, pod: str, port: int, endpoint: Endpoint, name: str) -> str:
+    asked = f"/api/v1/namespaces/{namespace}/pods/http:{pod}:{port}"
+    return f"{asked}/proxy/apis/v1/{PATHS[endpoint].format(name)}"
+
+
+def _stated_port(transport: Transport, namespace: str, pod: str) -> int:
+    """Return the last `--port` of the pod's containers, the usual one where none is stated or may be read."""
+    first = _first(*_get(transport, f"{POD.path(namespace)}?{only_named(pod)}"))
+    try:
+        containers = msgspec.json.decode(first or b"", type=_Pod).spec.containers
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return PORT
+    words = " ".join(word for one in containers for word in (*one.command, *one.args))
+    return int((_PORTS.findall(words) or [PORT])[-1])
 
 
 def leader(transport: Transport, home: str = "") -> tuple[str, str]:

@@ -107,6 +107,32 @@ def test_what_keeps_it_from_being_seen_is_one_clear_line(
     assert "\n" not in message
 
 
+@pytest.mark.parametrize(
+    ("container", "port"),
+    [
+        ({"args": ["--secure-port=1", "--port=10300"]}, 10300),
+        ({"command": ["koord-scheduler", "--port=1", "--port", "10300"]}, 10300),
+        ({"args": ["--port=0"]}, None),
+        ({"args": ["--secure-port=10300"]}, None),
+        ({"args": [1]}, None),
+    ],
+)
+def test_a_scheduler_that_does_not_answer_is_asked_on_the_port_that_its_pod_states(
+    led: ApiServer, reach: Reach, container: dict[str, Any], port: int | None
+) -> None:
+    led.rules.append(Rule(GANGS, status=503, reason="ServiceUnavailable", message="dial tcp: connection refused"))
+    led.rules.append(Rule(GANGS.replace("10251", "10300"), raw=b"{}"))
+    metadata = {"namespace": "koordinator-system", "name": "koord-scheduler-0"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+    led.rules.append(Rule("/api/v1/namespaces/koordinator-system/pods", raw=json.dumps({"items": [pod]}).encode()))
+    if port is None:
+        assert "connection refused (it listens where --port tells it to" in failing(reach)
+    else:
+        assert ask(reach(), "gangs") == Answer("koord-scheduler-0", b"{}")
+    asked = [one.path for one in led.log if "/proxy" in one.path]
+    assert asked == [GANGS, *([GANGS.replace("10251", str(port))] if port else [])]
+
+
 def test_what_the_scheduler_does_not_know_is_an_answer(led: ApiServer, reach: Reach) -> None:
     path = f"{POD}/apis/v1/plugins/Coscheduling/gang/default/x"
     led.rules.append(Rule(path, **raw(404, {"message": "cannot find gang default/x"})))
