@@ -94,7 +94,8 @@ def lent(quota: str, share: Share) -> str:
 
 def borrowed(quota: str, share: Share) -> str:
     """Return what a quota uses above its minimum, and from whose minimums that may come."""
-    of = f" (from {listed(share.quotas)})" if share.quotas else ""
+    part = f"up to {spelled_amount(share.resource, share.of_it)} of it " if share.of_it else ""
+    of = f" ({part}from {listed(share.quotas)})" if share.quotas else ""
     return f"{quota} uses {spelled_amount(share.resource, share.amount)} above its minimum{of}."
 
 

@@ -262,13 +262,13 @@ _SCALARS = st.one_of(
     st.booleans(),
     st.integers(),
     st.floats(),
-    st.text(max_size=8),
+    st.text(max_size=8).filter(lambda value: SECRET not in value),
     st.sampled_from(
         ["", "\0", "https://[", "http://a:b", "https://u:S3CRET@h:99999", "/", "S3CRET\n", "é", "a/\0b", "0x", "=="]
     ),
 )
 _ODD = st.recursive(
-    _SCALARS.filter(lambda value: value != SECRET),  # a host or a file of that name is no secret
+    _SCALARS,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
     max_leaves=5,
 )

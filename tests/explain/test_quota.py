@@ -66,7 +66,7 @@ def test_the_first_line_says_what_is_held_back() -> None:
 def test_who_lends_and_who_borrows_is_told_of_each_quota() -> None:
     drawing = team().with_running("z", on="n2", cpu=5, labels=of_quota("a"))
     a, b = quotas(drawing).quotas[1:3]
-    assert a.borrowed == (Share("cpu", "7", ("b",)),)
+    assert a.borrowed == (Share("cpu", "7", ("b",), of_it="3"),)
     assert b.lent == (Share("cpu", "3", ("a",)),)
 
 

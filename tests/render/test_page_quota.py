@@ -84,6 +84,13 @@ Evaluated as Koordinator 1.8 (from the image tag)
     assert shown(QUOTA) == expected
 
 
+def test_what_lenders_cannot_give_is_not_said_to_be_theirs() -> None:
+    team = next(quota for quota in QUOTA.quotas if quota.borrowed)
+    share = replace(team.borrowed[0], of_it="2")
+    page = shown(replace(QUOTA, quotas=(replace(team, borrowed=(share,)),)))
+    assert "team-a uses 5 GPU above its minimum (up to 2 GPU of it from team-b)." in page
+
+
 def test_of_many_the_first_are_shown_and_how_many_more_there_are() -> None:
     page = text(
         replace(

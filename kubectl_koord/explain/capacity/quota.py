@@ -114,8 +114,14 @@ def _shares(state: QuotaState) -> Mapping[str, _Shares]:
                 if name in one.lent
             )
             borrowed = tuple(
-                Share(resource, quantity.spell(resource, one.borrowed[name]), tuple(one.lent))
+                Share(
+                    resource,
+                    quantity.spell(resource, one.borrowed[name]),
+                    tuple(one.lent),
+                    of_it=quantity.spell(resource, given) if 0 < given < one.borrowed[name] else "",
+                )
                 for resource, one in here.items()
+                for given in (sum(one.lent.values()),)
                 if name in one.borrowed
             )
             if lent or borrowed:

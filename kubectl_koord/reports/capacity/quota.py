@@ -16,13 +16,15 @@ Severity: TypeAlias = Literal["error", "warning", "info"]
 class Share(Struct, frozen=True, rename="camel"):
     """What a quota has of others, or others of it, of one resource: how much, and which of them.
 
-    `exact` is false where it is the most that it can be: several leave more than is taken.
+    `exact` is false where it is the most that it can be: several leave more than is taken. `of_it` is how much of the
+    amount these quotas can give, empty for all of it.
     """
 
     resource: str
     amount: str
     quotas: tuple[str, ...]
     exact: bool = True
+    of_it: str = ""
 
 
 class Hold(Struct, frozen=True, rename="camel"):
