@@ -69,4 +69,4 @@ def test_hostile_text_for_a_code_is_shown_escaped(koord: Run) -> None:
 
 def test_the_page_of_a_cause_says_how_to_learn_more(koord: Run, cluster: str) -> None:
     page = koord("why-pending", "few", "--snapshot", cluster).out.splitlines()
-    assert page[1] == "Details: kubectl koord explain too-few-pods"
+    assert page[2] == "Details: kubectl koord explain too-few-pods"

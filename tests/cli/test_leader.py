@@ -62,7 +62,7 @@ def test_without_leader_election_the_lease_says_nothing(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kubectl: str, config: str
 ) -> None:
     assert kubectl
-    settings = f"{config}\nprofiles: [{{schedulerName: koord-scheduler}}]"
+    settings = f"kind: KubeSchedulerConfiguration\n{config}\nprofiles: [{{schedulerName: koord-scheduler}}]"
     with serving(lease("2026-01-01T00:00:00Z"), ConfigMap={"koord-scheduler-config": settings}) as api:
         monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
         _, report = asked(koord)

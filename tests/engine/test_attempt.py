@@ -165,6 +165,14 @@ def test_members_that_repel_each_other_are_tried_one_by_one() -> None:
     assert failed.rejections == {"n1": AntiAffinityViolated(), "n2": AntiAffinityViolated()}
 
 
+def test_members_that_repel_each_other_are_tried_beside_a_nominated_pod() -> None:
+    apart = PodTerm("network/block", having(app="web"))
+    drawing = cluster("s0: b0[n1 n2]").with_pod("other", cpu=8, priority=9, nominated="n1")
+    drawing = drawing.with_gang("job", 2, 1, labels=(("app", "web"),), pod_anti_affinity=(apart,))
+    failed = attempt_of(drawing)
+    assert failed.rejections == {"n1": Insufficient((("cpu", 1000, 0),)), "n2": AntiAffinityViolated()}
+
+
 def test_a_lone_pod_is_a_job_of_its_own() -> None:
     drawing = cluster("s0: b0[n1]").with_pod("lone", cpu=4)
     assert short(attempt_of(drawing, "lone").placement) == {"lone": "n1"}

@@ -707,7 +707,7 @@ def test_a_warning_has_the_worst_case_of_what_may_follow_before_the_victims_are_
     assert [[victim.pod for victim in one.victims] for one in report.may_follow] == [["default/b-0", "default/b-1"]]
     shown = text(report, style=PIPE)
     assert "Perhaps, while these terminate: preempts 2 more pods" in shown
-    assert "; perhaps, while these terminate, preempts default/b-0, default/b-1" in shown
+    assert "; perhaps, while these terminate, preempts default/b-0 and default/b-1" in shown
 
 
 def test_it_names_nodes_where_an_attempt_chooses_no_domain() -> None:

@@ -309,6 +309,10 @@ def test_names_of_the_same_cards_count_them_all(name: str) -> None:
             DRAWN.with_gang("job", 1, 3, minimum=2),
             "it has 1 of the 2 pods it needs.",
         ),
+        (
+            DRAWN.with_gang("job", 2, 3, must_gather=SPINE, claims=("data",)),
+            "volume claim default/data does not exist.",
+        ),
         (DRAWN.with_gang("job", 2, 3).with_gap("Node"), "Node could not be read: you may not read it"),
         (DRAWN.with_group("job", 1).with_running("job-0", on="n3", gang="default/job"), ""),
     ],

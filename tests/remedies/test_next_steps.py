@@ -9,8 +9,11 @@ import yaml
 from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.pods import Condition
+from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.edits import CreatePodGroup, DeletePod
+from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.simulation.simulation import simulate
 from tests.build import LAYERS, SPINE, Drawing, cluster, why_of
 
 FREE = cluster("s0: b0[n1 n2]")
@@ -221,3 +224,9 @@ def test_pods_of_a_satisfied_group_are_counted_for_themselves() -> None:
     cause = why_of(drawing).cause
     assert cause is not None
     assert cause.message == "1 of its 2 pending pods fits (8 CPU each)."
+
+
+def test_a_resource_that_nodes_offer_needs_no_other_name() -> None:
+    drawing = FREE.with_gang("job", 1, 100)
+    simulation = simulate(drawing, drawing.subject("job"))
+    assert next_steps.for_cause(simulation, Cause("resource-not-offered", "")) == ()

@@ -130,13 +130,13 @@ def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prep
     return Offer(names, counts, lambda name: fewer.get(name) or offer[name], _refused(offer, fewer), refusing=refusing)
 
 
-def _refused(offer: Offer, placed: Mapping[str, NodeSlots]) -> Callable[[], Iterable[Refused]] | None:
+def _refused(offer: Offer, placed: Mapping[str, NodeSlots]) -> Callable[[], Iterable[Refused]]:
     """Return what tells why nodes take none of the pods that are placed one by one, as the filters or Reserve say."""
-    by_filters = offer.refused
-    if by_filters is None:
-        return None
     unbooked = [node.rejection for node in placed.values() if not node.slots and node.rejection is not None]
-    return lambda: (*by_filters(), *(Refused(reason, 1) for reason in unbooked))
+    return lambda: (
+        *(offer.refused() if offer.refused else (Refused(reason, 1) for reason in offer.refusals.values())),
+        *(Refused(reason, 1) for reason in unbooked),
+    )
 
 
 def _never(job: Job) -> tuple[PendingPod, ...]:

@@ -330,7 +330,7 @@ def test_an_operator_that_makes_the_podgroup_fills_in_the_scheduler_too(
 ) -> None:
     spec: dict[str, Any] = {"spec": {"containers": [], "schedulerName": named}}
     job = workload("kubeflow.org/v1", "PyTorchJob", kubeflow("pytorchReplicaSpecs", {}, Master={"template": spec}))
-    config = {"koord-scheduler-config": "profiles: [{schedulerName: own}]"}
+    config = {"koord-scheduler-config": "{kind: KubeSchedulerConfiguration, profiles: [{schedulerName: own}]}"}
     there = {**existing("ConfigMap", "koord-scheduler-config", data=config)}
     there["metadata"]["namespace"] = "koordinator-system"
     assert [pod.scheduler for pod in submit(job, there)[0].pending] == [expected]

@@ -430,8 +430,6 @@ def data_or_file(part: Cluster | User, name: str) -> bytes:
             return base64.b64decode("".join(data.split()), validate=True)
         return Path(file).read_bytes() if file else b""
     except OSError as problem:
-        if ":/" in file:  # an address, maybe with a password
-            raise invalid(name, "is no path") from None
         shown = file if file.isprintable() else _quoted(file)
         raise KoordError(f"error: unable to read {name} {shown}: {problem.strerror}") from None
     except ValueError:

@@ -45,7 +45,7 @@ def readable_range(written: LimitRange) -> LimitRange:
     return written
 
 
-class QuotaSpec(Struct, gc=False, rename="camel"):
+class NamespaceQuotaSpec(Struct, gc=False, rename="camel"):
     """spec of a ResourceQuota."""
 
     hard: Amounts | None = None
@@ -53,7 +53,7 @@ class QuotaSpec(Struct, gc=False, rename="camel"):
     scope_selector: dict[str, Any] | None = None
 
 
-class QuotaStatus(Struct, gc=False):
+class NamespaceQuotaStatus(Struct, gc=False):
     """status of a ResourceQuota."""
 
     hard: Amounts | None = None
@@ -64,8 +64,8 @@ class ResourceQuota(Struct, gc=False):
     """One ResourceQuota."""
 
     metadata: Meta
-    spec: QuotaSpec = field(default_factory=QuotaSpec)
-    status: QuotaStatus = field(default_factory=QuotaStatus)
+    spec: NamespaceQuotaSpec = field(default_factory=NamespaceQuotaSpec)
+    status: NamespaceQuotaStatus = field(default_factory=NamespaceQuotaStatus)
 
 
 def readable_quota(written: ResourceQuota) -> ResourceQuota:
