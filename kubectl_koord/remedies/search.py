@@ -13,6 +13,7 @@ from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.remedies.proof import SearchBudget, is_placed, jobs_ahead, next_attempt_of
 from kubectl_koord.remedies.slot_count import SlotCount, placed_members
 from kubectl_koord.reports.edits import (
@@ -228,20 +229,21 @@ class Search:
     def beyond(self, edits: Sequence[Edit], failed: Outcome) -> "Search":
         """Return the search that goes on from a changed cluster, out of the same budget."""
         simulation = changed(self.simulation, edits)
-        return Search(simulation, failed, self.budget, self._guessed(simulation, edits))
+        return Search(simulation, failed, self.budget, self._guessed(simulation))
 
-    def _guessed(self, simulation: Simulation, edits: Sequence[Edit]) -> JobsAhead | None:
-        """Return what jobs ahead are likely to take once these edits are made: on other nodes that is to be found out.
+    def _guessed(self, simulation: Simulation) -> JobsAhead:
+        """Return what jobs ahead are likely to take in a changed cluster of the same nodes: what they take in this one.
 
-        It guides the search; what it finds is proven with what they really take.
+        It guides the search; what that finds is proven with what they really take.
         """
-        if simulation.view is self.simulation.view:
-            return self.jobs_ahead
-        if not all(isinstance(edit, SetQuota) for edit in edits):
-            return None
-        first, *_ = self.jobs_ahead.ways
-        then = structs.replace(first, view=first.view.with_quotas(simulation.view.quotas))
-        return structs.replace(self.jobs_ahead, ways=(then,))
+        now, ahead = self.simulation.view, self.jobs_ahead
+        if simulation.view is now:
+            return ahead
+        there = {name: now.occupants(name) for name in now.names()}
+        after = {name: held for name in there if (held := ahead.view.occupants(name)) is not there[name]}
+        came = {name: [pod for pod in held if isinstance(pod, PendingPod)] for name, held in after.items()}
+        first = structs.replace(ahead.ways[0], view=simulation.view.with_pods(came))
+        return structs.replace(ahead, ways=(first,))
 
     def placed_after(self, edits: Sequence[Edit]) -> tuple[View, tuple[str, ...]] | None:
         """Return the cluster with the subject in its place, after the jobs that go first, and its nodes.

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from kubectl_koord.engine.attempts.attempt import may_abort
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.subjects import GangSubject, Subject, never_tried
@@ -18,29 +19,52 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values.memo import Identity, recently
 from kubectl_koord.simulation import sizes
-from kubectl_koord.simulation.simulation import Scenario, Simulation, open_outcomes, seats
+from kubectl_koord.simulation.simulation import Scenario, Simulation, likeliest_outcome, seats
 
 MOST_COPIES = 256
 """How many copies are tried; a job that fits as often as that is not followed further."""
 _MOST_AT_ONCE, _MOST_IN_TURN = 1 << 12, 1 << 10
 """How many pods are tried to find out how large a gang may be: in one attempt, and in one for each size."""
+_MOST_STEPS, _NODES_A_STEP, _BESIDE_OTHERS = 1 << 10, 500, 4
+"""How many steps counting may take: a copy takes one for each kind of its pods, more where there are many nodes, and so
+many times as many where filters look at who is there."""
 _EVERYWHERE = frozenset(("cpu", "memory", "ephemeral-storage"))
 
 
-def how_many(simulation: Simulation, view: View) -> int:
+class Counted(NamedTuple):
+    """How much finds a place at most, or more where that is as much as was tried."""
+
+    number: int
+    counted_to: int
+
+
+def how_many(simulation: Simulation, view: View) -> Counted:
     """Return how many copies of the subject find a place one after the other in a variant of the cluster."""
     at_once = _at_once(view, Identity(simulation))
     if at_once is not None:
-        return min(at_once // len(simulation.subject.pending), MOST_COPIES)
+        return Counted(min(at_once // len(simulation.subject.pending), MOST_COPIES), MOST_COPIES)
     waiting: tuple[PendingPod, ...] = ()
+    budget, steps = Budget(_MOST_STEPS), _steps_of_copy(simulation, view)
     for number in range(MOST_COPIES):
+        if number and not budget.take(steps):
+            return Counted(number, number)
         copy = renamed(simulation.subject, number)
         waiting += copy.pending
         after = _after(simulation, copy, view, waiting)
         if after is None:
-            return number
+            return Counted(number, MOST_COPIES)
         view = after
-    return MOST_COPIES
+    return Counted(MOST_COPIES, MOST_COPIES)
+
+
+def _steps_of_copy(simulation: Simulation, view: View) -> int:
+    pods = simulation.subject.pending
+    each = (1 if simulation.prepared(pods[0], view).counts_only_room else _BESIDE_OTHERS) * len(_kinds(pods))
+    return each * (1 + len(view.names()) // _NODES_A_STEP)
+
+
+def _kinds(pods: Iterable[PendingPod]) -> Counter[PodRequirements]:
+    return Counter(pod.requirements for pod in pods)
 
 
 @recently(1)
@@ -61,7 +85,7 @@ def _at_once(view: View, asked: Identity[Simulation]) -> int | None:
         return None
     pods = max(len(subject.pending) * MOST_COPIES, _MOST_AT_ONCE)
     every = Scenario(simulation.snapshot, view, simulation.tree).simulation(sized(subject, pods))
-    outcome = open_outcomes(every, preemption=False)[0]
+    outcome = likeliest_outcome(every)
     return pods if outcome.placed_at_once else sum(map(len, outcome.first.waiting.values()))
 
 
@@ -91,14 +115,7 @@ def _asks_alike(pod: PendingPod, first: PendingPod) -> bool:
     return own == (first.requirements, first.namespace, first.labels, ())
 
 
-class Largest(NamedTuple):
-    """How many pods find a place at most, or more where that is as many as were tried."""
-
-    pods: int
-    counted_to: int
-
-
-def largest(simulation: Simulation, view: View) -> Largest:
+def largest(simulation: Simulation, view: View) -> Counted:
     """Return the most pods with which the subject finds a place, all of them needed at once; 0 where none is enough.
 
     The number of the pods that there are most of changes, the others stay. The number returned was tried and fits; the
@@ -106,21 +123,23 @@ def largest(simulation: Simulation, view: View) -> Largest:
     """
     at_once = _at_once(view, Identity(simulation))
     if at_once is not None:
-        return Largest(min(at_once, _MOST_AT_ONCE), _MOST_AT_ONCE)
+        return Counted(min(at_once, _MOST_AT_ONCE), _MOST_AT_ONCE)
     pods = simulation.subject.pending
     most, least, step = max(_MOST_IN_TURN, len(pods)), len(_others(pods)), lcm(*simulation.multiples.values())
 
     none = least // step
+    budget, steps = Budget(_MOST_STEPS), _steps_of_copy(simulation, view)
 
     def fits(more: int) -> bool:
-        return _fits(simulation, (none + more) * step, view)
+        return budget.take(steps) and _fits(simulation, (none + more) * step, view)
 
     alike = _most_alike(simulation, view)
     if alike is None:
         found = sizes.largest_from_below(most // step - none, fits)
     else:
         found = sizes.largest_from_above(min(least + alike, most) // step - none, fits)
-    return Largest((none + found) * step if found else 0, most // step * step)
+    number = (none + found) * step if found else 0
+    return Counted(number, number if budget.is_cut else most // step * step)
 
 
 def _most_alike(simulation: Simulation, view: View) -> int | None:
@@ -160,7 +179,7 @@ def sized(subject: GangSubject, pods: int) -> GangSubject:
 def _others(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
     """Return the pods that are not of the kind that there are most of; of several such, of that which asks for most."""
     pods = tuple(pods)
-    numbers = Counter(pod.requirements for pod in pods)
+    numbers = _kinds(pods)
     most = max(numbers, key=lambda one: (numbers[one], _size(one)))
     return tuple(pod for pod in pods if pod.requirements != most)
 
@@ -188,5 +207,5 @@ def _after(simulation: Simulation, subject: Subject, view: View, waiting: tuple[
         others = (pod for pod in snapshot.pending if pod.key not in own)
         snapshot = structs.replace(snapshot, pending=(*others, *waiting))
     found = Scenario(snapshot, view, simulation.tree).simulation(subject)
-    outcome = open_outcomes(found, preemption=False)[0]
+    outcome = likeliest_outcome(found)
     return view.with_pods(seats(found, outcome)) if outcome.placed_at_once else None

@@ -285,11 +285,28 @@ def _with_gang(simulation: Simulation, edit: SetTopology | SetMinimum | CreatePo
 
 def _with_pods(simulation: Simulation, keys: set[str], change: Callable[[PendingPod], PendingPod | None]) -> Simulation:
     """Return the simulation with some pending pods of the subject changed, or gone where there is None."""
-    snapshot = simulation.snapshot
-    snapshot = structs.replace(snapshot, pending=_changed(snapshot.pending, keys, change))
-    after = _with_own_pods(simulation, keys, change)
+    snapshot, once = simulation.snapshot, _once(change)
+    snapshot = structs.replace(snapshot, pending=_changed(snapshot.pending, keys, once))
+    after = _with_own_pods(simulation, keys, once)
     is_unseen = see_no_difference(simulation, after.subject)
     return structs.replace(after, snapshot=snapshot, unchanged=simulation.seen_by_others if is_unseen else None)
+
+
+def _once(change: Callable[[PendingPod], PendingPod | None]) -> Callable[[PendingPod], PendingPod | None]:
+    """Return the same change, made once of each pod however often it is listed; pods go on sharing what they ask."""
+    known: dict[int, PendingPod | None] = {}
+    shared: dict[int, PodRequirements] = {}
+
+    def changed_once(pod: PendingPod) -> PendingPod | None:
+        if id(pod) not in known:
+            after = change(pod)
+            if after is not None:
+                asked = shared.setdefault(id(pod.requirements), after.requirements)
+                after = structs.replace(after, requirements=asked) if asked == after.requirements else after
+            known[id(pod)] = after
+        return known[id(pod)]
+
+    return changed_once
 
 
 def _with_own_pods(

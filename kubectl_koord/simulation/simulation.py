@@ -176,6 +176,16 @@ def open_outcomes(
     return _distinct(_told(kept, budget, sum(map(len, landed.values()))))
 
 
+def likeliest_outcome(simulation: Simulation) -> Outcome:
+    """Return the first of the outcomes that are left open without preemption; those behind it are not computed."""
+    every = every_outcome(simulation, preemption=False)
+    first = next(every)
+    goes_on = rules(simulation.snapshot.config.version).retries_failed_plans
+    if not goes_on or _is_bound_one_by_one(simulation.subject) or _has_effect(first):
+        return first
+    return next((one for one in every if one.landing == first.landing and _has_effect(one)), first)
+
+
 def _told(every: Sequence[Outcome], budget: Budget, followed: int) -> Sequence[Outcome]:
     """Return outcomes that say how many were followed, where some were left out."""
     return [structs.replace(outcome, followed=followed) for outcome in every] if budget.is_cut else every
@@ -191,10 +201,14 @@ def _is_bound_one_by_one(subject: Subject) -> bool:
 
 
 def _with_effect(every: list[Outcome], *, idle_too: bool) -> list[Outcome]:
-    effective = [one for one in every if one.placed_at_once or one.rounds or _goes_on(one.first)]
+    effective = [one for one in every if _has_effect(one)]
     if idle_too and not any(outcome.placed_at_once for outcome in every):
         return every
     return effective or every
+
+
+def _has_effect(outcome: Outcome) -> bool:
+    return outcome.placed_at_once or bool(outcome.rounds) or _goes_on(outcome.first)
 
 
 def _goes_on(first: Attempt) -> bool:

@@ -18,7 +18,7 @@ from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport
 from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.simulation import copies
-from kubectl_koord.simulation.simulation import Simulation, cluster_of, open_outcomes
+from kubectl_koord.simulation.simulation import Simulation, cluster_of, likeliest_outcome, open_outcomes, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import Submitted, of_profile, with_copy
 from tests.build import BLOCK, SPINE, Drawing, cluster, cpus, rules, short
@@ -331,6 +331,33 @@ def test_copies_that_are_counted_at_once_are_as_many_as_one_after_the_other(
     assert (in_turn.how_many, in_turn.largest) == (found.how_many, found.largest)
     monkeypatch.setattr(copies, "MOST_COPIES", 1)
     assert only(asked(drawn, count=True)).how_many == min(found.how_many or 0, 1)
+
+
+def test_a_count_that_takes_too_many_steps_ends_with_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = cluster(TREE).with_gang("job", 2, cpu=2, must_gather=SPINE)
+    whole = only(asked(drawn, count=True))
+    monkeypatch.setattr(copies, "_MOST_STEPS", 2)
+    report = asked(drawn, count=True)
+    cut = only(report)
+    assert (cut.how_many, cut.counted_to, cut.largest, cut.largest_counted_to) == (3, 3, 2, 2)
+    assert ((whole.how_many or 0) > 3, (whole.largest or 0) > 2) == (True, True)
+    assert "3 or more such gangs fit; the largest has 2 pods or more.\n" in page(report)
+
+
+def likeliest_may_differ() -> Iterator[Drawing]:
+    """Yield clusters with a gang of which the first trigger finds no place, or none does, in each version."""
+    unequal = cluster("s0: b0[n1:8]").with_pod("job-0", gang="job", cpu=9).with_pod("job-1", gang="job", cpu=1)
+    for version in ("1.7", "1.8", "main"):
+        for drawn in (unequal, cluster(TREE).with_gang("job", 2, cpu=8), cluster(TREE).with_gang("job", 9, cpu=8)):
+            yield drawn.configured(version=version)
+
+
+@pytest.mark.parametrize("drawn", list(likeliest_may_differ()), ids=range(9))
+def test_the_likeliest_outcome_is_the_first_of_all(drawn: Drawing) -> None:
+    simulation = simulate(drawn, drawn.subject("job"))
+    first = open_outcomes(simulation, preemption=False)[0]
+    found = likeliest_outcome(simulation)
+    assert (found.trigger, found.placed_at_once) == (first.trigger, first.placed_at_once)
 
 
 def test_copies_count_against_quotas_and_keep_each_other_away() -> None:

@@ -1,6 +1,7 @@
 """A question in a changed cluster is the question in that cluster, drawn by hand."""
 
 import pytest
+from msgspec.structs import replace
 
 from kubectl_koord.engine.gang_settings import GatherRule
 from kubectl_koord.engine.subjects import GangSubject
@@ -160,3 +161,13 @@ def test_a_lone_pod_has_no_gang_to_change() -> None:
 def test_no_edit_leaves_all_as_it_is() -> None:
     simulation = simulate(GANG, GANG.subject("job"))
     assert changed(simulation, []) == simulation
+
+
+def test_pods_that_ask_for_the_same_share_it_once_changed() -> None:
+    drawn = cluster("s0: b0[n1]").with_gang("job", 3, cpu=8)
+    alike = drawn.pending[0].requirements
+    drawn = replace(drawn, pending=tuple(replace(pod, requirements=alike) for pod in drawn.pending))
+    pods = tuple(pod.key for pod in drawn.pending)
+    simulation = changed(simulate(drawn, drawn.subject("job")), [SetRequest(pods, "cpu", "2")])
+    assert len({id(pod.requirements) for pod in simulation.subject.pending}) == 1
+    assert all(a is b for a, b in zip(simulation.subject.pending, simulation.snapshot.pending, strict=True))

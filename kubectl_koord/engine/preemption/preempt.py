@@ -185,25 +185,41 @@ def _pod_by_pod(
     Upstream drops the copy of the node on which it put the member before: no member is counted
     against another. A node that refused one member is not tried again for the next.
     """
-    feasible = list(considered)
-    chosen = ""
     assignments: dict[str, str] = {}
     by_node: dict[str, list[PendingPod]] = {}
+    for pods, feasible in _feasible(emptied, Identity(failed), considered):
+        if not feasible:
+            return Preemption(eligible=True, reason="not-helpful")
+        by_cost = costs()
+        chosen = min(feasible, key=lambda name: (by_cost.get(name, 0), name))
+        assignments.update((pod.key, chosen) for pod in pods)
+        by_node.setdefault(chosen, []).extend(pods)
+    states = {name: emptied.state(name).copy() for name in by_node}
+    return _outcome(job, failed, assignments, by_node, states, possible, None)
+
+
+@recently(_MOST_KEPT)
+def _feasible(
+    emptied: View, failed: Identity[Attempt], considered: NodeNames
+) -> Sequence[tuple[Sequence[PendingPod], Sequence[str]]]:
+    """Return the members with the nodes that are left for them, those together that come to the same node.
+
+    All orders in which the cache may list victims share it.
+    """
+    feasible: Sequence[str] = [*considered]
+    found: list[tuple[list[PendingPod], Sequence[str]]] = []
     tried: set[object] = set()
-    for pod in failed.left:
+    for pod in failed.value.left:
         kind = placed_alike(pod)
         if kind not in tried:  # the nodes that are left have taken one like it
             tried.add(kind)
-            taking = offer_slots(emptied, emptied.names(), (pod,), failed.prepared).counts
+            taking = offer_slots(emptied, emptied.names(), (pod,), failed.value.prepared).counts.by_name
             feasible = [name for name in feasible if name in taking]
-            if not feasible:
-                return Preemption(eligible=True, reason="not-helpful")
-            by_cost = costs()
-            chosen = min(feasible, key=lambda name: (by_cost.get(name, 0), name))
-        assignments[pod.key] = chosen
-        by_node.setdefault(chosen, []).append(pod)
-    states = {name: emptied.state(name).copy() for name in by_node}
-    return _outcome(job, failed, assignments, by_node, states, possible, None)
+            found.append(([], feasible))
+        found[-1][0].append(pod)
+        if not feasible:
+            break
+    return found
 
 
 def _outcome(

@@ -214,8 +214,8 @@ def _gang(
         domains=report.domains,
         victims=_victims(room) if preempted and room is not None else (),
         cause=report.cause,
-        how_many=many,
-        largest=largest.pods if largest else None,
+        how_many=many.number if many else None,
+        largest=largest.number if largest else None,
         gang_group=report.gang_group,
         min_member=report.min_member,
         must_gather=report.must_gather,
@@ -228,7 +228,7 @@ def _gang(
         ways_not_tried=report.ways_not_tried,
         broken_gangs=room.broken_gangs if preempted and room is not None else (),
         alternatives=report.alternatives,
-        counted_to=copies.MOST_COPIES if count else 0,
+        counted_to=many.counted_to if many else copies.MOST_COPIES if count else 0,
         largest_counted_to=largest.counted_to if largest else 0,
         other_scheduler=scheduler,
         shapes=report.shapes,
@@ -245,7 +245,9 @@ def _fits(report: WhyReport, *, preempted: bool) -> Fits:
     return "never" if report.cause is not None and report.cause.code in _NEVER else "not-now"
 
 
-def _counted(cluster: Scenario, subject: Subject, report: WhyReport) -> tuple[int | None, copies.Largest | None]:
+def _counted(
+    cluster: Scenario, subject: Subject, report: WhyReport
+) -> tuple[copies.Counted | None, copies.Counted | None]:
     """Return how many such gangs fit and how large one may be, where the engine decides that."""
     if report.verdict == "unknown" or (report.cause is not None and report.cause.code in _NEVER - {"never-fits"}):
         return None, None
