@@ -44,10 +44,24 @@ def annotate(members: Sequence[Gang], *options: str) -> str:
 
 
 def touch(simulation: Simulation, message: str) -> WayOut:
-    """Return the step that makes the scheduler look at the gang again: any change of its PodGroup."""
+    """Return the step that makes the scheduler count the pods of a gang again: any change of its PodGroup."""
     key, snapshot = simulation.subject.key, simulation.snapshot
     command = commands.touch(key, snapshot.moment) if key in snapshot.pod_groups else ""
     return WayOut("touch-podgroup", message, command)
+
+
+def wake(simulation: Simulation) -> WayOut | None:
+    """Return the step that makes the scheduler try again a gang that is complete; None where no PodGroup defines it.
+
+    An update of a PodGroup activates a pod of its gang where the gang had too few before it (`onPodGroupUpdate`).
+    Nothing else of the gang that may be changed wakes it in every version.
+    """
+    subject, snapshot = simulation.subject, simulation.snapshot
+    for gang in subject.gangs.values():
+        if gang is not None and gang.pending and gang.minimum and gang.key in snapshot.pod_groups:
+            above = max(gang.minimum, gang.children) + 1
+            return WayOut("wake-gang", sentences.WAKE, commands.wake(gang.key, gang.minimum, above))
+    return None
 
 
 def owners_of(pods: Iterable[PendingPod]) -> list[str]:

@@ -11,7 +11,6 @@ from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.answers import pending as sentences
-from kubectl_koord.wording.remedies.next_steps import TOUCH_TO_RETRY
 
 _SOON = timedelta(minutes=1)  # a pod that young may simply not have been tried yet
 _FLUSHED_WITHIN = timedelta(minutes=5, seconds=30)
@@ -22,7 +21,7 @@ def waits(simulation: Simulation) -> Cause | None:
     """Return the cause of a subject that would be placed now though the scheduler said no earlier; else None.
 
     Coscheduling registers no cluster events: a pod that only it has refused comes back with the
-    periodic flush of the queue, or when its gang changes. Other plugins register some, which not every change is.
+    periodic flush of the queue, or when a pod comes. Other plugins register some, which not every change is.
     """
     refused = [pod.key for pod in simulation.subject.pending if pod.condition is not None and pod.condition.message]
     if not refused:
@@ -43,10 +42,9 @@ def _latest(simulation: Simulation) -> str:
 
 
 def steps(simulation: Simulation) -> tuple[WayOut, ...]:
-    """Return what makes the scheduler try again: any change of the PodGroup, where there is one."""
-    if simulation.subject.key not in simulation.snapshot.pod_groups:
-        return ()
-    return (next_steps.touch(simulation, TOUCH_TO_RETRY),)
+    """Return what makes the scheduler try again, where there is a PodGroup to do it by."""
+    wakes = next_steps.wake(simulation)
+    return () if wakes is None else (wakes,)
 
 
 def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:

@@ -130,6 +130,7 @@ ReasonCode: TypeAlias = Literal["not-needed"] | Refusal
 
 ActionCode: TypeAlias = Literal[
     "touch-podgroup",
+    "wake-gang",
     "set-scheduler-name",
     "see-scheduler",
     "see-finalizers",

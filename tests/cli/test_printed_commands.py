@@ -28,7 +28,7 @@ CASES = ROOT / "tests" / "cases"
 FAMILIES = sorted(path.name.partition(".")[0] for path in CASES.glob("*.jsonl.gz"))
 FEW, MANY = 5, {"gang": 40}
 """How many clusters of a family are asked about in each run; next steps are those of gangs."""
-_NO_PROMISE = {"touch-podgroup", "wait-for-preemption", "wait-for-terminating"}
+_NO_PROMISE = {"touch-podgroup", "wake-gang", "wait-for-preemption", "wait-for-terminating"}
 """What the scheduler does by itself later on."""
 _SHOWN = re.compile(r"^ *(?:Details: )?(kubectl koord .* --demo)$", re.MULTILINE)
 

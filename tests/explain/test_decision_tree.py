@@ -372,14 +372,14 @@ ROWS = (
         "yes",
         "waiting-for-retry",
         (
-            "it would be placed now, but the scheduler has not retried yet: only a change of its PodGroup or a new pod"
-            " wakes it, and it is tried again at the latest 5 min 30 s after its last attempt, here by"
+            "it would be placed now, but the scheduler has not retried yet: freed room need not wake it,"
+            " and it is tried again at the latest 5 min 30 s after its last attempt, here by"
             " 2026-11-20T10:00:30Z."
         ),
         ("default/job-0", "default/job-1"),
         (),
         (),
-        ("touch-podgroup",),
+        ("wake-gang",),
     ),
     Row(
         "22 a plain gang is woken by what changes",
@@ -391,7 +391,7 @@ ROWS = (
             " again at the latest 5 min 30 s after its last attempt, here by 2026-11-20T10:00:30Z."
         ),
         ("default/job-0", "default/job-1"),
-        ways=("touch-podgroup",),
+        ways=("wake-gang",),
     ),
     no(
         "all at once, in order",

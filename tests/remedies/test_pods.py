@@ -46,7 +46,10 @@ def moving(name: str, nodes: str, successor: str = "pod -l app=web") -> str:
     return f"kubectl cordon {nodes} && {evicting(name)} && {gone} && {waits}; kubectl uncordon {nodes}"
 
 
-TOUCH = " && kubectl annotate podgroup job -n default touched-at=2026-11-20T100000Z --overwrite"
+TOUCH = (
+    ' && kubectl patch podgroup job -n default --type merge -p \'{"spec":{"minMember":3}}\''
+    ' && kubectl patch podgroup job -n default --type merge -p \'{"spec":{"minMember":2}}\''
+)
 
 
 def freed(drawing: Drawing) -> list[tuple[str, ...]]:

@@ -31,8 +31,11 @@ def test_the_latest_time_is_that_of_the_last_attempt_that_is_known(drawing: Draw
     assert message(drawing).endswith(end)
 
 
-def test_a_pod_without_a_gang_has_no_podgroup_to_touch() -> None:
+def test_a_complete_gang_is_woken_by_a_lack_of_pods_that_ends_and_a_lone_pod_by_nothing_of_its_own() -> None:
     lone = cluster("s: b[n1]").with_pod("p").with_message("p", "0/1 nodes are available.")
     assert message(lone, "p").endswith(", here by 2026-11-20T10:00:30Z.")
     assert why_of(lone, "p").unblock == ()
-    assert [way.action for way in why_of(REFUSED).unblock] == ["touch-podgroup"]
+    patch = "kubectl patch podgroup job -n default --type merge -p "
+    assert [(way.action, way.command) for way in why_of(REFUSED).unblock] == [
+        ("wake-gang", patch + """'{"spec":{"minMember":2}}' && """ + patch + """'{"spec":{"minMember":1}}'"""),
+    ]

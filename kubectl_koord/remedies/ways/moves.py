@@ -52,7 +52,7 @@ def _command(search: Search, running: RunningPod, pod: FreedPod, nodes: Iterable
     """Return what makes a controller create the pod anew on none of these nodes, where the gang is to go.
 
     They are cordoned until the new pod is bound, but those that are so already; then a gang that freed room does not
-    wake is touched. Empty for a pod that nothing creates anew, of which the successor could not be told, or that is not
+    wake is woken. Empty for a pod that nothing creates anew, of which the successor could not be told, or that is not
     to be evicted by a command.
     """
     evict = eviction([pod]) if pod.owner else ""
@@ -62,8 +62,8 @@ def _command(search: Search, running: RunningPod, pod: FreedPod, nodes: Iterable
     if evict and kept_free:
         successor = "" if has_name else ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
         evict = commands.move(pod.pod, evict, kept_free, successor) if has_name or successor else ""
-    touched = next_steps.touch(search.simulation, "").command if evict and search.simulation.has_topology else ""
-    return commands.in_turn(filter(None, (evict, touched)))
+    wakes = next_steps.wake(search.simulation) if evict and search.simulation.has_topology else None
+    return commands.in_turn(filter(None, (evict, wakes.command if wakes else "")))
 
 
 def _blocking(search: Search) -> Iterator[tuple[RunningPod, Shortage]]:

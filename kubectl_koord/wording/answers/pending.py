@@ -313,7 +313,7 @@ def not_created(cause: str, controller: str, said: str, age: str) -> str:
 
 def not_retried(latest: str, *, has_topology: bool) -> str:
     """Return when the scheduler will try again a subject that would be placed now: by this time, where it is known."""
-    wakes = "only a change of its PodGroup or a new pod wakes it" if has_topology else "not every change wakes it"
+    wakes = "freed room need not wake it" if has_topology else "not every change wakes it"
     by = f", here by {latest}" if latest else ""
     return (
         f"it would be placed now, but the scheduler has not retried yet: {wakes}, and it is tried again at the latest"

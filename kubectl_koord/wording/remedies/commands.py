@@ -52,6 +52,12 @@ def touch(pod_group: str, moment: str) -> str:
     return paste("kubectl", "annotate", "podgroup", *_named(pod_group), f"touched-at={stamp}", "--overwrite")
 
 
+def wake(pod_group: str, minimum: int, above: int) -> str:
+    """Return what sets minMember of a PodGroup above what it has, and back."""
+    patches = (json.dumps({"spec": {"minMember": each}}, separators=(",", ":")) for each in (above, minimum))
+    return in_turn(patch_pod_group(pod_group, patch) for patch in patches)
+
+
 def annotate(pod_group: str, options: Sequence[str]) -> str:
     """Return the call of this program that sets annotations of a PodGroup."""
     return paste("kubectl", "koord", "annotate", "podgroup", *_named(pod_group), *options, "--overwrite")

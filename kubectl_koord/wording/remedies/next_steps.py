@@ -6,8 +6,8 @@ from kubectl_koord.model.installation import TREE_MANAGER
 from kubectl_koord.model.pods import SCHEDULER_LABEL
 from kubectl_koord.wording.words import count, listed
 
-TOUCH_TO_RETRY = (
-    "Touch the PodGroup, so that the scheduler retries; if that does not wake it, a new pod does: delete one of its"
+WAKE = (
+    "Set minMember above the number of its pods and back, so that the scheduler retries; or delete one of its"
     " pending pods that its controller makes anew"
 )
 TOUCH_TO_COUNT = "Still pending after a minute? Touch the PodGroup, so that the scheduler counts the bound pods again"
