@@ -103,3 +103,5 @@ def test_the_error_of_the_last_attempt_counts_where_that_attempt_is_not_dumped()
     assert log("diagnosis", [dumped(1), second]).items == (structs.replace(of_second, gang="default/job"),)
     with_dump = log("diagnosis", [first, dumped(2), second]).items
     assert [(item.at, item.times, item.said) for item in with_dump] == [("1122 10:00:02", 2, ("dumped",))]
+    dump_later = log("diagnosis", [first, second, dumped(2)]).items
+    assert [(item.at, item.times, item.said) for item in dump_later] == [("1122 10:00:02", 2, ("dumped",))]

@@ -59,6 +59,7 @@ class _Reading:
             case RefusedNode():
                 self._refusal(one)
             case Diagnosis():
+                self._count_once(one)
                 failed = (
                     RefusedByPlugin(each.plugin, each.reason, each.nodes, each.count, each.preempt)
                     for each in one.failed
@@ -104,6 +105,12 @@ class _Reading:
         if item is not None and len(item.scores) < MOST_ROWS:
             scored = Scored(row.node, row.total, row.plugins)
             self._pods[row.pod] = structs.replace(item, scores=(*item.scores, scored))
+
+    def _count_once(self, one: Diagnosis) -> None:
+        """Take back the count of an attempt whose error was read before its dump, which may be written later."""
+        before = self._pods.get(one.pod)
+        if before is not None and one.at and before.at == one.at and before.root_cause is None:
+            self._pods[one.pod] = structs.replace(before, times=before.times - 1)
 
     def _unfit(self, one: Unfit) -> None:
         """Note the error of an attempt, unless that attempt is dumped: a pod is not tried twice within a second."""
