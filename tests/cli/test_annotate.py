@@ -184,6 +184,8 @@ def test_a_failure_halfway_says_how_far_it_came(koord: Run, server: ApiServer) -
     server.rules.append(Rule("/api/v1/namespaces/default/pods/job-1", 403, "Forbidden", "not yours", "PATCH"))
     said = refused(koord("annotate", "pods", "job", "--index", "--yes"))
     assert said == "Error from server (Forbidden): not yours (1 of 2 changed before that)\n"
+    said = refused(koord("annotate", "pods", "job", "--index", "--dry-run=server"))
+    assert said == "Error from server (Forbidden): not yours\n"
 
 
 @pytest.mark.parametrize(

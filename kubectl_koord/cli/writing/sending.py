@@ -43,7 +43,8 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, *, a
         except KoordError as error:
             if all_or_none and len(planned.changes) > 1 and planned.dry_run == "none":
                 raise _rolled_back(sending, planned.changes, done, error) from None
-            so_far = f" ({len(done)} of {len(planned.changes)} changed before that)" if done else ""
+            is_done = done and planned.dry_run == "none"
+            so_far = f" ({len(done)} of {len(planned.changes)} changed before that)" if is_done else ""
             raise KoordError(f"{error.message}{so_far}") from None
     leaving.say(_last_words(planned, len(planned.changes), is_sending=False))
 
