@@ -26,9 +26,9 @@ def show(pager: str, text: bytes) -> bool:
     Ctrl-C is for the pager meanwhile.
     """
     environment = _LESS | dict(os.environ)
-    child = subprocess.Popen(["/bin/sh", "-c", pager], stdin=subprocess.PIPE, env=environment)  # noqa: S603
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # the child would inherit that it is ignored
     try:
+        child = subprocess.Popen(["/bin/sh", "-c", pager], stdin=subprocess.PIPE, env=environment)  # noqa: S603
         child.communicate(text)
     finally:
         signal.signal(signal.SIGINT, before)
