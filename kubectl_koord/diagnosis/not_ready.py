@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Notice
+from kubectl_koord.simulation.edits import NOT_READY
 from kubectl_koord.wording.answers.topology import places_on_not_ready
 
-_KEEP_AWAY = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
 _HARD = {"NoSchedule", "NoExecute"}
 
 
@@ -22,7 +22,7 @@ def where_open(snapshot: Snapshot, names: Iterable[str]) -> Iterator[Notice]:
 
 
 def _is_open(node: Node) -> bool:
-    is_tainted = any(taint.key in _KEEP_AWAY and taint.effect in _HARD for taint in node.taints)
+    is_tainted = any(taint.key in NOT_READY and taint.effect in _HARD for taint in node.taints)
     return not (node.ready or node.unschedulable or is_tainted)
 
 

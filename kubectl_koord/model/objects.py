@@ -1,5 +1,7 @@
 """The other objects that decide: nodes, PodGroups, the topology, budgets."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from kubectl_koord.model.hardware.devices import NodeDevices
@@ -66,6 +68,10 @@ class Layer(Struct, frozen=True, gc=False):
     name: str
     parent: str = ""
     label_keys: tuple[str, ...] = ()
+
+    def value(self, labels: Mapping[str, str]) -> str:
+        """Return which domain of the layer a node with these labels is in, empty for none."""
+        return next(filter(None, (labels.get(key) for key in self.label_keys)), "")
 
 
 class DomainStatus(Struct, frozen=True, gc=False):

@@ -76,6 +76,17 @@ def listed(items: Sequence[str], last: str = "and") -> str:
     return f" {last} ".join(filter(None, [", ".join(items[:-1]), items[-1]])) if items else ""
 
 
+def few(names: Sequence[str], most: int = 3) -> str:
+    """Return the first of these names, and how many more there are."""
+    rest = len(names) - most
+    return listed([*names[:most], *([f"{rest} more"] if rest > 0 else [])])
+
+
+def verb(number: int, one: str, several: str) -> str:
+    """Return the form of a verb for so many."""
+    return one if number == 1 else several
+
+
 @lru_cache(_MOST_NAMES)
 def resource_name(resource: str) -> str:
     """Return the short name of a resource: `CPU`, `GPU` for what counts GPUs, `NPU`, `RDMA`, else the name itself."""

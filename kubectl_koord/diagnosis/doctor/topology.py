@@ -63,15 +63,11 @@ def _without(snapshot: Snapshot, tree: NoTree) -> Iterator[Finding]:
         yield found(tree.fault.code, "error", _KIND, names, message)
 
 
-def _value(layer: Layer, labels: Mapping[str, str]) -> str:
-    return next(filter(None, (labels.get(key) for key in layer.label_keys)), "")
-
-
 def _reversed(layers: list[Layer], nodes: Mapping[str, Node], tree: Tree) -> Iterator[Finding]:
     """Yield pairs of layers of which the upper nests in the lower: each of its domains is in one of the lower."""
     within = [dict(nodes[name].labels) for name in tree.leaf]
     for upper, lower in pairwise(layers):
-        pairs = {(_value(upper, labels), _value(lower, labels)) for labels in within if _value(lower, labels)}
+        pairs = {(upper.value(labels), lower.value(labels)) for labels in within if lower.value(labels)}
         uppers, lowers = {above for above, _ in pairs}, {below for _, below in pairs}
         if len(pairs) == len(uppers) > len(lowers) > 1:
             message = sentences.reversed_layers(upper.name, lower.name, len(uppers), len(lowers))

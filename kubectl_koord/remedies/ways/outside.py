@@ -42,7 +42,7 @@ class _Labels:
         labels = dict(self._snapshot.nodes[node].labels)
         lacking, told = [], True
         for layer in self.layers:
-            value = _value(layer, labels)
+            value = layer.value(labels)
             wanted = domain.get(layer.name, "")
             if value and wanted and value != wanted:
                 return None
@@ -67,15 +67,11 @@ class _Labels:
         """Return the domain of a layer above that which a label of a lower layer names, empty for none."""
         lower = self.layers[self.layers.index(layer) + 1 :]
         for one in lower:
-            index = self._above[one.name].get(_value(one, labels))
+            index = self._above[one.name].get(one.value(labels))
             if index is not None:
                 above = (self._tree.domains[at] for at in self._tree.ancestors(index))
                 return next((domain.name for domain in above if domain.layer == layer.name), "")
         return ""
-
-
-def _value(layer: Layer, labels: Mapping[str, str]) -> str:
-    return next(filter(None, (labels.get(key) for key in layer.label_keys)), "")
 
 
 def label_nodes(search: Search) -> Iterator[WayOut]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.wording.reservations import ONLY_RESERVATIONS
-from kubectl_koord.wording.words import count, listed, the_subject
+from kubectl_koord.wording.words import count, few, listed, the_subject
 
 EACH_POD_ALONE = (
     "the gang ran before, so each of its pods preempts on its own; they differ, and no object shows which comes first"
@@ -13,7 +13,6 @@ BY_DEFAULT_PREEMPTION = (
     "kube-scheduler's DefaultPreemption is enabled at postFilter, and whom that preempts is not evaluated"
 )
 WITHIN_QUOTA_ALONE = "job preemption is off, so each of its pods preempts in its quota alone; this is not evaluated"
-_MOST_NAMED = 3
 NO_PENDING_PODS = "it has no pending pods"
 NOT_PENDING = "it is not pending"
 WAITS = "victims of an earlier attempt are still terminating"
@@ -42,7 +41,7 @@ def tried_first(pod: str) -> str:
 
 def taking(case: str, nodes: Sequence[str]) -> str:
     """Return a case with the nodes on which room is made."""
-    return f"{case} and makes room on {_few(nodes)}"
+    return f"{case} and makes room on {few(nodes)}"
 
 
 def ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
@@ -69,12 +68,7 @@ def wasted(quota: str, *, lone_pod: bool, retried: bool) -> str:
 def daemons_come_back(pods: Sequence[str]) -> str:
     """Return that pods of DaemonSets are victims, and what becomes of their room."""
     are, come = ("belongs to a DaemonSet", "it comes") if len(pods) == 1 else ("belong to DaemonSets", "they come")
-    return f"{_few(pods)} {are}: {come} back on the same node at once, and may take the freed room again."
-
-
-def _few(pods: Sequence[str]) -> str:
-    rest = len(pods) - _MOST_NAMED
-    return listed([*pods[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])])
+    return f"{few(pods)} {are}: {come} back on the same node at once, and may take the freed room again."
 
 
 def cannot_tell(name: str, why: str) -> str:
@@ -135,7 +129,7 @@ def disabled(name: str, plugin: str) -> str:
 def may_follow(victims: int, places: Sequence[str]) -> str:
     """Return how many pods more may be preempted before the first victims are gone, and in which domains or nodes."""
     return (
-        f"while the first victims terminate, up to {count(victims, 'more pod')} may be preempted on {_few(places)}: "
+        f"while the first victims terminate, up to {count(victims, 'more pod')} may be preempted on {few(places)}: "
         "the scheduler tries again, and no object shows which pod it tries first or in which order it counts victims."
     )
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from kubectl_koord.model.others.descheduler import Descheduler, DeschedulerProfile, Namespaces
-from kubectl_koord.wording.doctor.naming import some, verb
-from kubectl_koord.wording.words import count, listed
+from kubectl_koord.wording.doctor.naming import some
+from kubectl_koord.wording.words import count, listed, verb
 
 UNREADABLE = "the configuration of koord-descheduler cannot be read: it may evict pods, or not start at all."
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from kubectl_koord.wording.doctor.naming import some, verb
-from kubectl_koord.wording.words import amounts, count, resource_name
+from kubectl_koord.wording.doctor.naming import some
+from kubectl_koord.wording.words import amounts, count, resource_name, verb
 
 
 def empty(nodes: Sequence[str]) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from kubectl_koord.model.installation import COMPARED
-from kubectl_koord.wording.doctor.naming import some, verb
-from kubectl_koord.wording.words import count, listed
+from kubectl_koord.wording.doctor.naming import some
+from kubectl_koord.wording.words import count, listed, verb
 
 
 def missing(name: str, namespace: str) -> str:

@@ -20,8 +20,3 @@ def some(names: Sequence[str]) -> str:
     if len(names) <= _FEW + 1:
         return listed(names)
     return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
-
-
-def verb(number: int, one: str, several: str) -> str:
-    """Return the form of a verb for so many."""
-    return one if number == 1 else several

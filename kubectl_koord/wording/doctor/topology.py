@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from kubectl_koord.wording.doctor.naming import some, verb
-from kubectl_koord.wording.words import count
+from kubectl_koord.wording.doctor.naming import some
+from kubectl_koord.wording.words import count, verb
 
 
 def outside(nodes: Sequence[str], labels: Sequence[str]) -> str:

@@ -1,12 +1,10 @@
 """Why there is no room that room alone does not tell, in English."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from kubectl_koord.engine.reasons import nodes
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
-from kubectl_koord.wording.words import amount_of, count, listed, resource_name
-
-_MOST_NAMED = 3
+from kubectl_koord.wording.words import amount_of, count, few, listed, resource_name, verb
 
 
 def free_but_scattered(resource: str, free: int, most: int) -> str:
@@ -42,11 +40,11 @@ def not_offered(
     similar: Sequence[str],
 ) -> str:
     """Return that no node offers a resource, which nodes should, what is not running there, and what may be meant."""
-    should = [f"{few(with_none)} {_verb(with_none, 'reports', 'report')} 0 of it"] if with_none else []
+    should = [f"{few(with_none)} {verb(len(with_none), 'reports', 'report')} 0 of it"] if with_none else []
     if listed_by_device:
-        has = _verb(listed_by_device, "has", "have")
+        has = verb(len(listed_by_device), "has", "have")
         should.append(
-            f"{few(listed_by_device)} {has} such devices by {_verb(listed_by_device, 'its', 'their')} Device object"
+            f"{few(listed_by_device)} {has} such devices by {verb(len(listed_by_device), 'its', 'their')} Device object"
         )
     for label in dict.fromkeys(label for _, label in labelled):
         names = [name for name, one in labelled if one == label]
@@ -63,7 +61,7 @@ def not_offered(
 
 def not_listed(resource: str, offering: Sequence[str], idle: Sequence[str]) -> str:
     """Return that no Device object lists a device, though nodes offer a resource, and what is not running there."""
-    offer = f", though {few(offering)} {_verb(offering, 'offers', 'offer')} {resource}" if offering else ""
+    offer = f", though {few(offering)} {verb(len(offering), 'offers', 'offer')} {resource}" if offering else ""
     runs = (
         f"; no koordlet runs on {few(idle)}"
         if idle
@@ -77,14 +75,3 @@ def not_listed(resource: str, offering: Sequence[str], idle: Sequence[str]) -> s
 def _nothing_runs(resource: str, idle: Sequence[str]) -> str:
     what = "no koordlet" if resource.startswith("koordinator.sh/") else "no pod of a device plugin"
     return f"{what} runs on {few(idle)}"
-
-
-def few(names: Iterable[str]) -> str:
-    """Return the first of these names, and how many more there are."""
-    every = list(names)
-    rest = len(every) - _MOST_NAMED
-    return listed([*every[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])])
-
-
-def _verb(names: Sequence[str], one: str, several: str) -> str:
-    return one if len(names) == 1 else several

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_koord.model.installation import TREE_MANAGER
 from kubectl_koord.model.pods import SCHEDULER_LABEL
-from kubectl_koord.wording.words import count, listed
+from kubectl_koord.wording.words import count, few, listed
 
 WAKE = (
     "Set minMember above the number of its pods and back, so that the scheduler retries; or delete one of its"
@@ -44,8 +44,7 @@ def scale_down(fields: Iterable[tuple[str, str, int]]) -> str:
 
 def leave_out_pods(pods: Sequence[str]) -> str:
     """Return which pods are not to be there, those that nothing creates anew; empty for none."""
-    named = [*pods[:_MOST_NAMED], *([f"{len(pods) - _MOST_NAMED} more"] if len(pods) > _MOST_NAMED else [])]
-    return f"leave out {listed(named)}" if pods else ""
+    return f"leave out {few(pods, _MOST_NAMED)}" if pods else ""
 
 
 def recreate(pods: int) -> str:

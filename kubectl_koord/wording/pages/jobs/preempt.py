@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kubectl_koord.reports.disruption import BudgetHit
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, RoundTime
 from kubectl_koord.wording.pages.common import told
-from kubectl_koord.wording.words import count, listed, name_within, the_subject
+from kubectl_koord.wording.words import count, few, name_within, the_subject
 
 BROKEN_GANGS = "Running gangs that would fall below their minimum"
 NOTHING_DELETED = "computed only: no pod was deleted"
@@ -111,16 +111,11 @@ def _killed(each: PreemptAlternative, report: PreemptReport) -> str:
     new, gone = [pod for pod in killed if pod not in above], [pod for pod in above if pod not in killed]
     others = len(killed) - len(new)
     if not others:
-        return f"preempts {_few(killed)}"
-    instead = f" in place of {_few(gone)}" if gone else ""
+        return f"preempts {few(killed, _MOST_NAMED)}"
+    instead = f" in place of {few(gone, _MOST_NAMED)}" if gone else ""
     if not new:
-        return f"preempts {others} of the pods above, not {_few(gone)}"
-    return f"preempts {_few(new)}{instead}, and {others} of those above"
-
-
-def _few(pods: Sequence[str]) -> str:
-    rest = len(pods) - _MOST_NAMED
-    return listed([*pods[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])])
+        return f"preempts {others} of the pods above, not {few(gone, _MOST_NAMED)}"
+    return f"preempts {few(new, _MOST_NAMED)}{instead}, and {others} of those above"
 
 
 def _runs_in_part(each: PreemptReport | PreemptAlternative) -> bool:
@@ -132,9 +127,9 @@ def _later(each: PreemptAlternative) -> Iterator[str]:
     for index, attempt in enumerate(each.rounds[1:], 2):
         if attempt.victims:
             when = f" ({_WHEN[attempt.when].removeprefix(', ')})" if _WHEN[attempt.when] else ""
-            yield f"; attempt {index}{when} preempts {_few([victim.pod for victim in attempt.victims])}"
+            yield f"; attempt {index}{when} preempts {few([victim.pod for victim in attempt.victims], _MOST_NAMED)}"
     for attempt in each.may_follow:
-        yield f"; perhaps{_WHEN[attempt.when]}, preempts {_few([victim.pod for victim in attempt.victims])}"
+        yield f"; perhaps{_WHEN[attempt.when]}, preempts {few([victim.pod for victim in attempt.victims], _MOST_NAMED)}"
 
 
 def _nominated(each: PreemptAlternative, report: PreemptReport) -> str:
