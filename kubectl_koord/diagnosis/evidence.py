@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import getitem
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
@@ -42,6 +43,16 @@ _MOST_TABLES = 64
 _MOST_ASKED = 1000  # nodes that are asked by themselves
 _MOST_COUNTED = 1024
 """How often slots of a node are counted without some of its pods, in all domains together."""
+
+
+class _InTheWay(NamedTuple):
+    """What is in the way in a domain: a sentence, or one for each node; and which jobs go there first, if any."""
+
+    by_node: tuple[str, ...]
+    ahead: str = ""
+
+
+_NOTHING = _InTheWay(())
 
 
 class _Room(Struct, frozen=True):
@@ -129,11 +140,12 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
     }
     found = []
     for index, bare in zip(plan.start, rows, strict=True):
-        every = blocked.get(index, ())
+        every, ahead = blocked.get(index, _NOTHING)
         main = every[: _MOST_NODES if len(every) <= _FEW_NODES else 1]
         more = len(every) - len(main)
-        row = structs.replace(bare, in_the_way=words.main_obstacles(main, more), obstacles=every if more else ())
-        found.append(structs.replace(row, what_if=what_ifs.get(index)))
+        all_of_it = (*every, ahead) if ahead else every
+        row = structs.replace(bare, in_the_way=words.main_obstacles(main, more, ahead))
+        found.append(structs.replace(row, what_if=what_ifs.get(index), obstacles=all_of_it if more else ()))
     return tuple(found)
 
 
@@ -240,7 +252,7 @@ def slots_among(view: View, names: Sequence[str], pods: Sequence[PendingPod], pr
 
 def _in_the_way(
     simulation: Simulation, first: Attempt, plan: PlacementPlan, index: int, rooms: tuple[_Room, ...], pods: InTheWay
-) -> tuple[str, ...]:
+) -> _InTheWay:
     """Return what is in the way: a sentence, or one for each node that could take more.
 
     Where the end of running pods is enough, these are the nodes with the fewest of them, else all.
@@ -250,19 +262,19 @@ def _in_the_way(
     if most.domains[index] < plan.desired:
         at_most, raw = most.domains[index], sum(most.nodes[name] for name in below)
         refused = empty.domains[index] < at_most
-        return (words.never_fits(at_most, plan.desired, len(below), raw, refused=refused),)
+        return _InTheWay((words.never_fits(at_most, plan.desired, len(below), raw, refused=refused),))
     lifted = empty.domains[index] < plan.desired
     free, now = (most.nodes if lifted else empty.nodes).by_name, plan.nodes.counts.by_name
     lost = ((now.get(name, 0) - free.get(name, 0), name) for name in below)
     blocked = [name for missing, name in sorted(lost) if missing < 0]
     if not blocked:
-        return (words.cannot_be_split(simulation.multiples),)
+        return _InTheWay((words.cannot_be_split(simulation.multiples),))
     if lifted:
         without_pods = _empty_offer(simulation, first)
         bare = [name for name in blocked if empty.nodes[name] < most.nodes[name]]
         even_empty = [Refused(reason, 1) for name in bare if (reason := without_pods[name].rejection) is not None]
         full = [Refused(first.worded[name], 1) for name in blocked if empty.nodes[name] >= most.nodes[name]]
-        return (words.lost_nodes((*even_empty, *full)),)
+        return _InTheWay((words.lost_nodes((*even_empty, *full)),))
     missing = max(1, plan.desired - sum(now.get(name, 0) for name in below))
 
     def holds(more: Mapping[str, int]) -> bool:
@@ -270,9 +282,14 @@ def _in_the_way(
         return not slots or slots[index] >= plan.desired
 
     chosen = pods.fewest(blocked, plan.nodes.counts, missing, holds)
-    if chosen:
-        return tuple(_on_node(simulation.view, one.node, first, one.pods) for one in chosen)
-    return tuple(_on_node(simulation.view, name, first, _going(simulation.view, name)) for name in blocked)
+    held: dict[str, Sequence[Occupant]] = {one.node: one.pods for one in chosen}
+    held = held or {name: _going(simulation.view, name) for name in blocked}
+    found = {name: _on_node(simulation.view, name, first, there) for name, there in held.items()}
+    nodes: dict[str, list[str]] = {}  # by job that goes there first
+    for name, (_, ahead) in found.items():
+        for job in ahead:
+            nodes.setdefault(job, []).append(name)
+    return _InTheWay(tuple(taken for taken, _ in found.values() if taken), words.goes_first(nodes))
 
 
 def _going(view: View, name: str) -> tuple[Occupant, ...]:
@@ -282,24 +299,30 @@ def _going(view: View, name: str) -> tuple[Occupant, ...]:
     )
 
 
-def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) -> str:
-    """Return who of some on a node takes its room, or why it refuses pods whatever pods are on it."""
+def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) -> tuple[str, Iterable[str]]:
+    """Return who of some on a node takes its room, or why it refuses pods whatever pods are on it.
+
+    What is said of it is empty where only jobs go there first, which come beside it.
+    """
     reason, trigger = first.worded.get(name), first.prepared.trigger
     nominated = first.prepared.nominated_before(trigger, name)
     if reason is None or reason.unresolvable or isinstance(reason, Cordoned) or not (held or nominated):
-        return words.node_refuses(name, reason)
+        return words.node_refuses(name, reason), ()
     need = frozenset(scarce(trigger.requirements.requests, reason))
     running = [one for one in held if not isinstance(one, PendingPod)]
     now = {pod.key for pod in view.snapshot.nominated}
     ahead = [one for one in held if isinstance(one, PendingPod)] + [pod for pod in nominated if pod.key not in now]
     nominated = [pod for pod in nominated if pod.key in now]
-    using = (_using(view, running, need), _taking(nominated, need), _taking(ahead, need))
-    return words.node_taken(name, need, *(using if any(using) else (running, _taking(nominated), _taking(ahead))))
+    using, waiting, first_there = _using(view, running, need), _taking(nominated, need), _taking(ahead, need)
+    if not (using or waiting or first_there):
+        using, waiting, first_there = running, nominated, ahead
+    jobs = dict.fromkeys(pod.gang or pod.key for pod in first_there)
+    return words.node_taken(name, need, using, [pod.key for pod in waiting]), jobs
 
 
-def _taking(pods: Iterable[PendingPod], need: Collection[str] | None = None) -> list[str]:
-    """Return those of some pods that wait which request what is needed; all where that is None."""
-    return [pod.key for pod in pods if need is None or any(name in need for name, _ in pod.requirements.requests)]
+def _taking(pods: Iterable[PendingPod], need: Collection[str]) -> list[PendingPod]:
+    """Return those of some pods that wait which request what is needed."""
+    return [pod for pod in pods if any(name in need for name, _ in pod.requirements.requests)]
 
 
 def _using(

@@ -13,6 +13,7 @@ from kubectl_koord.model.traces import Event
 from kubectl_koord.reports.codes import OF_GAP
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.jobs.pending import SaidText, SchedulerSays, SlotRow, WhyReport
+from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording import scheduler
 
 _OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")
@@ -43,8 +44,17 @@ def scheduler_says(
         last_seen=max([root.since, *(event.last_seen for event in attempts)], key=instant) if attempts else None,
         reads=scheduler.understood(root.parsed),
         now=_now(root.parsed.slots, rows, now.verdict, wanted=len(pending), agrees=holds),
-        retry=_retry(root.parsed.root) if holds is False else "",
+        retry=_retry(root.parsed.root, now.simulation) if holds is False else "",
     )
+
+
+def members_bring_it_back(simulation: Simulation) -> bool:
+    """Tell whether a gang that was refused is mostly tried again within seconds, whatever changes.
+
+    A round takes all members but the first past the queue (`runNextPodPlugin`). From 1.8 on, whose kube-scheduler does
+    not know such pods to be in flight, a refused one waits for its backoff alone, and begins another round.
+    """
+    return simulation.snapshot.config.version != "1.7" and len(simulation.subject.pending) > 1
 
 
 def with_texts(report: WhyReport, pending: Sequence[PendingPod]) -> WhyReport:
@@ -86,8 +96,10 @@ def _now(
     return scheduler.most_slots_now(best, wanted)
 
 
-def _retry(root: ParsedMessage) -> str:
+def _retry(root: ParsedMessage, simulation: Simulation) -> str:
     """Return when the scheduler tries again: what Coscheduling alone refused is not woken by freed room."""
+    if root.topology is not None and members_bring_it_back(simulation):
+        return scheduler.RETRIES_OFTEN
     if root.topology is not None or (root.phrase is not None and root.phrase.code.startswith(_OF_COSCHEDULING)):
         return scheduler.RETRIES_SELDOM
     is_of_nodes = bool(root.counts) and root.phrase is None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from kubectl_koord.diagnosis.scheduler_says import members_bring_it_back
 from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.model.values.moments import between, later
 from kubectl_koord.remedies import next_steps
@@ -22,11 +23,13 @@ def waits(simulation: Simulation) -> Cause | None:
 
     Coscheduling registers no cluster events: a pod that only it has refused comes back with the
     periodic flush of the queue, or when a pod comes. Other plugins register some, which not every change is.
+    Of a gang other members may bring it back.
     """
     refused = [pod.key for pod in simulation.subject.pending if pod.condition is not None and pod.condition.message]
     if not refused:
         return None
-    message = sentences.not_retried(_latest(simulation), has_topology=simulation.has_topology)
+    by_members = members_bring_it_back(simulation)
+    message = sentences.not_retried(_latest(simulation), by_members=by_members, has_topology=simulation.has_topology)
     return Cause("waiting-for-retry", message, tuple(refused))
 
 

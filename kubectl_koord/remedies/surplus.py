@@ -10,6 +10,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.edits import DeletePod
+from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, all_place, next_attempt
@@ -41,6 +42,14 @@ def without(simulation: Simulation) -> tuple[WayOut, ...]:
         return ()
     message = drop_surplus(len(staying), len(surplus), next_steps.dropped(surplus))
     return (WayOut("drop-surplus", message, edits=edits),)
+
+
+def wanted(simulation: Simulation) -> Iterator[Cause]:
+    """Yield that only pods beyond the minimum find no place, where that is so."""
+    for way in without(simulation):
+        gone = tuple(edit.pod for edit in way.edits if isinstance(edit, DeletePod))
+        pods = len(simulation.subject.pending)
+        yield Cause("surplus-pods", sentences.wanted_beyond(pods - len(gone), pods), gone)
 
 
 def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:

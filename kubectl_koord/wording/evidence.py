@@ -5,13 +5,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.model.pods import ReservedRoom, RunningPod
 from kubectl_koord.wording.refusals.nodes import obstacle, obstacles
-from kubectl_koord.wording.words import amounts, count, listed
+from kubectl_koord.wording.words import amounts, count, few, listed
+
+_MOST_NAMED, _MOST_JOBS = 4, 2
 
 
-def main_obstacles(main: Sequence[str], more: int) -> str:
-    """Return what is in the way on some nodes, and on how many more something is."""
+def main_obstacles(main: Sequence[str], more: int, ahead: str = "") -> str:
+    """Return what is in the way on some nodes, on how many more something is, and who goes first."""
     rest = f" and {count(more, 'more node')}" if more else ""
-    return ", ".join(main) + rest
+    return ", ".join(filter(None, [", ".join(main) + rest, ahead]))
+
+
+def goes_first(nodes: Mapping[str, Sequence[str]]) -> str:
+    """Return which jobs go first, and on which nodes each: `ns/a goes first on n1 and n2`."""
+    each = [f"{job} goes first on {few(on, _MOST_NAMED)}" for job, on in nodes.items()]
+    rest = len(each) - _MOST_JOBS
+    return listed([*each[:_MOST_JOBS], *([count(rest, "more job")] if rest > 0 else [])])
 
 
 def multiples(numbers: Mapping[str, int]) -> str:
@@ -49,16 +58,14 @@ def node_taken(
     need: Collection[str],
     using: Sequence[RunningPod | ReservedRoom],
     nominated: Sequence[str],
-    ahead: Sequence[str],
 ) -> str:
-    """Return who takes what is needed: pods on a node, those nominated to it, those of jobs that go there first.
+    """Return who takes what is needed, pods on a node and those nominated to it; empty where nobody does.
 
     `n1: a and b (4 GPU each, priority 5 to 9) and nominated for ns/c`.
     """
     found = [_largest_first(using, need)] if using else []
     found += [f"nominated for {listed(nominated)}"] if nominated else []
-    found += [f"{listed(ahead)} {'goes' if len(ahead) == 1 else 'go'} first"] if ahead else []
-    return f"{name}: {listed(found)}"
+    return f"{name}: {listed(found)}" if found else ""
 
 
 def _largest_first(using: Sequence[RunningPod | ReservedRoom], need: Collection[str]) -> str:

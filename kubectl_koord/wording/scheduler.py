@@ -11,8 +11,12 @@ from kubectl_koord.wording.ages import age_at
 from kubectl_koord.wording.words import count, listed, resource_name, sentence
 
 # Coscheduling registers no cluster events: nothing that happens to nodes or other pods wakes what it alone refused.
-RETRIES_SELDOM = "it retries within about 5 minutes, or when a pod joins or the PodGroup changes"
-RETRIES_SOON = "it retries when resources are freed or the cluster changes, after 5 minutes at the latest"
+# An update of a PodGroup wakes its gang where it ends a lack of pods, and not otherwise.
+RETRIES_SELDOM = (
+    "it retries within 5 min 30 s, or at once when a pod is added or minMember goes above its pods and back"
+)
+RETRIES_OFTEN = "it mostly retries within seconds, after 5 min 30 s at the latest"
+RETRIES_SOON = "it retries when resources are freed or the cluster changes, after 5 min 30 s at the latest"
 UNCHANGED = "it is unchanged"
 PLACED_NOW: Mapping[Verdict, str] = {
     "yes": "it would be placed",

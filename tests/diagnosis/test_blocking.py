@@ -102,4 +102,4 @@ def test_where_more_is_counted_than_allowed_all_nodes_are_named(monkeypatch: pyt
 def test_who_goes_first_stays_where_it_goes() -> None:
     drawing = cluster("s0: b0[n1]").with_running("low", on="n1", cpu=4, terminating=True)
     drawing = drawing.with_pod("other", cpu=4, nominated="n1", priority=9)
-    assert way(drawing, pods=1, priority=5) == "n1: low (4 CPU, priority 0) and default/other goes first"
+    assert way(drawing, pods=1, priority=5) == "n1: low (4 CPU, priority 0), default/other goes first on n1"

@@ -370,10 +370,7 @@ def test_a_job_that_preempts_first_holds_its_nodes_and_its_victims_are_its_own()
     shown = "default/rival has higher priority and goes first: slots, nodes and victims are shown as it leaves them."
     assert Notice("contended", shown) in report.warnings
     assert [row.in_the_way for row in why_of(drawing).domains] == [
-        (
-            "a0: low-a0 (8 CPU, priority 0) and default/rival-0 goes first,"
-            " a1: low-a1 (8 CPU, priority 0) and default/rival-1 goes first"
-        ),
+        ("a0: low-a0 (8 CPU, priority 0), a1: low-a1 (8 CPU, priority 0), default/rival goes first on a0 and a1"),
         "b0: low-b0 (8 CPU, priority 0), b1: low-b1 (8 CPU, priority 0)",
     ]
 

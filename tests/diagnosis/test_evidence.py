@@ -137,7 +137,7 @@ def test_the_funnel_of_a_plain_gang_is_counted_before_its_own_members_take_their
 
 def test_pods_nominated_to_a_node_are_named_beside_those_on_it() -> None:
     drawing = THREE.with_pod("other", cpu=8, nominated="n1", priority=9).with_pod("tiny", nominated="n2", priority=9)
-    assert way(drawing, priority=5) == "n1: default/other goes first, n2: default/tiny goes first"
+    assert way(drawing, priority=5) == "default/other goes first on n1 and default/tiny goes first on n2"
     held = drawing.change_pods("other", "tiny", gates=("g",))
     assert way(held, priority=5) == "n1: nominated for default/other, n2: nominated for default/tiny"
     drawing = drawing.with_running("low", on="n1", cpu=8, terminating=True)
@@ -153,9 +153,31 @@ def test_a_nominated_pod_that_takes_nothing_of_what_is_short_is_not_named() -> N
 
 def test_members_of_a_job_that_goes_first_are_named_where_they_go() -> None:
     drawing = cluster("s0: b0[n1 n2 n3]").with_gang("high", 2, 8, must_gather=SPINE, priority=9)
-    assert way(drawing, 2) == "n1: default/high-0 goes first, n2: default/high-1 goes first"
+    assert way(drawing, 2) == "default/high goes first on n1 and n2"
     drawing = cluster("s0: b0[n1:16]").with_gang("high", 2, 8, must_gather=SPINE, priority=9)
-    assert way(drawing, 2) == "n1: default/high-0 and default/high-1 go first"
+    assert way(drawing, 2) == "default/high goes first on n1"
+    wide = cluster("s0: b0[n1 n2 n3 n4 n5 n6]").with_gang("high", 6, 8, must_gather=SPINE, priority=9)
+    assert way(wide, 2) == "default/high goes first on n1, n2, n3, n4 and 2 more"
+
+
+def test_of_many_jobs_that_go_first_two_are_named() -> None:
+    drawing = THREE
+    for number in (1, 2, 3):
+        drawing = drawing.with_pod(f"high-{number}", cpu=8, nominated=f"n{number}", priority=9)
+    assert way(drawing, pods=4, priority=5) == (
+        "default/high-1 goes first on n1, default/high-2 goes first on n2 and 1 more job"
+    )
+
+
+def test_who_goes_first_is_told_once_beside_the_first_of_several_nodes() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3 n4 n5 n6]").with_gang("high", 6, 4, must_gather=SPINE, priority=9)
+    for number in range(1, 7):
+        drawing = drawing.with_running(f"low-{number}", on=f"n{number}", cpu=4)
+    (row,) = why_of(drawing.with_gang("job", 6, 8, must_gather=SPINE)).domains
+    ahead = "default/high goes first on n1, n2, n3, n4 and 2 more"
+    assert row.in_the_way == f"n1: low-1 (4 CPU, priority 0) and 5 more nodes, {ahead}"
+    each = (f"n{number}: low-{number} (4 CPU, priority 0)" for number in range(1, 7))
+    assert row.obstacles == (*each, ahead)
 
 
 def test_who_is_nominated_or_goes_first_stays_in_every_what_if_but_in_an_empty_cluster() -> None:

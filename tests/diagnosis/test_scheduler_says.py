@@ -8,8 +8,9 @@ from kubectl_koord.reports.jobs.pending import SaidText, SchedulerSays
 from tests.build import SPINE, Drawing, cluster, why_of
 
 SINCE, SEEN = "2026-11-20T09:55:00Z", "2026-11-20T09:59:00.5Z"
-SELDOM = "it retries within about 5 minutes, or when a pod joins or the PodGroup changes"
-SOON = "it retries when resources are freed or the cluster changes, after 5 minutes at the latest"
+SELDOM = "it retries within 5 min 30 s, or at once when a pod is added or minMember goes above its pods and back"
+OFTEN = "it mostly retries within seconds, after 5 min 30 s at the latest"
+SOON = "it retries when resources are freed or the cluster changes, after 5 min 30 s at the latest"
 TWO = cluster("s0: b0[n1 n2 n3]; s1: b1[n4 n5 n6 n7]")
 JOB = TWO.with_gang("job", 4, 8, must_gather=SPINE)
 STUCK = TWO.with_running("x", "n7", 8).with_gang("job", 4, 8, must_gather=SPINE)
@@ -36,16 +37,23 @@ def test_slots_that_have_grown_are_told_beside_those_of_then_with_the_next_try()
         last_seen=SEEN,
         reads="the scheduler counted 3 of 4 slots in s1",
         now="it is 4 of 4",
-        retry=SELDOM,
+        retry=OFTEN,
     )
+
+
+def test_before_18_and_alone_a_pod_that_coscheduling_refused_waits_for_the_flush() -> None:
+    message = plan(2, 3)
+    lone = TWO.with_gang("job", 1, 8, must_gather=SPINE)
+    for drawing, retry in ((JOB.version("1.7"), SELDOM), (JOB.version("main"), OFTEN), (lone, SELDOM)):
+        assert says(drawing.with_message("job-0", message)).retry == retry
 
 
 @pytest.mark.parametrize(
     ("message", "agrees", "now", "retry"),
     [
         (plan(3, 3), True, "it is unchanged", ""),
-        (plan(4, 1), False, "it is 3 of 4", SELDOM),
-        (plan(2, 3), False, "the most is 3 of 4 in s0", SELDOM),
+        (plan(4, 1), False, "it is 3 of 4", OFTEN),
+        (plan(2, 3), False, "the most is 3 of 4 in s0", OFTEN),
         ("0/7 nodes are available: 7 Insufficient cpu.", None, "it would still not be placed", ""),
     ],
 )

@@ -367,8 +367,22 @@ ROWS = (
         steps=("set-match-policy",),
     ),
     Row(
-        "22 refused earlier, placed now",
+        "22 refused earlier, placed now, and from 1.8 on mostly soon",
         refused(gang(must_gather=SPINE)),
+        "yes",
+        "waiting-for-retry",
+        (
+            "it would be placed now, but the scheduler has not retried yet: mostly it is tried again within seconds,"
+            " and at the latest 5 min 30 s after its last attempt, here by 2026-11-20T10:00:30Z."
+        ),
+        ("default/job-0", "default/job-1"),
+        (),
+        (),
+        ("wake-gang",),
+    ),
+    Row(
+        "22 refused earlier, placed now",
+        refused(gang(must_gather=SPINE)).version("1.7"),
         "yes",
         "waiting-for-retry",
         (
@@ -383,7 +397,7 @@ ROWS = (
     ),
     Row(
         "22 a plain gang is woken by what changes",
-        refused(gang()),
+        refused(gang()).version("1.7"),
         "yes",
         "waiting-for-retry",
         (

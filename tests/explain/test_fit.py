@@ -214,7 +214,8 @@ def test_what_else_is_wrong_is_told() -> None:
     drawn = cluster(TREE).with_gang("job", 2, gates=("g",), minimum=5)
     report = asked(drawn)
     assert only(report).also_wrong
-    assert f"Other problems: {', '.join(only(report).also_wrong)}." in page(report)
+    told = "; ".join(f"{one.message.rstrip('.')} ({one.code})" for one in only(report).also)
+    assert f"Other problems: {told}." in page(report)
 
 
 def test_what_is_never_tried_is_not_counted() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.reports.codes import CauseCode
+from kubectl_koord.reports.jobs.pending import Cause
 from tests.conformance import CASES, PLAIN, VERSIONS, Case, read_cases, snapshot_of, subject_of
 
 Expected = dict[str, tuple[str, CauseCode | None]]
@@ -110,4 +111,6 @@ def test_room_for_the_minimum_alone_is_told() -> None:
     snapshot = snapshot_of(cases()["topology-min-below-pods-fails"].cluster, "1.8")
     report = why(snapshot, subject_of(snapshot))
     assert report.also_wrong == ("surplus-pods",)
+    message = "3 of its 5 pods would fit and be enough, but the scheduler wants room for all at once."
+    assert report.also == (Cause("surplus-pods", message, ("default/worker-3", "default/worker-4")),)
     assert "Run with 4 pods instead of 5 (leave out default/worker-4)" in [way.message for way in report.unblock]

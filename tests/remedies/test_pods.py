@@ -24,6 +24,7 @@ from tests.build import SPINE, Drawing, card, cluster, cpus, devices, having, ho
 from tests.build import freed as pod_freed
 
 BARE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
+HIGHER = "a higher priority than this job (5): a last resort"
 TWO = BARE.with_gang("job", 2, 8, must_gather=SPINE, priority=5, never_preempts=True)
 
 
@@ -85,8 +86,10 @@ def test_a_farther_place_may_be_cheaper() -> None:
 
 def test_pods_of_any_priority_go_where_those_of_lower_are_too_few() -> None:
     drawing = TWO.with_running("high", on="n1", cpu=8, priority=7).with_running("low", on="n3", cpu=8, priority=5)
-    low = "Evict 1 pod in spine s1: default/low on n3 (8 CPU, priority 5)"
-    high = "Evict 1 pod in spine s0: default/high on n1 (8 CPU, priority 7)"
+    low = "Evict 1 pod in spine s1: default/low on n3 (8 CPU, priority 5); it has the same priority as this job (5)"
+    low += ": a last resort"
+    high = "Evict 1 pod in spine s0: default/high on n1 (8 CPU, priority 7); it has a higher priority than this job (5)"
+    high += ": a last resort"
     assert [way.message for way in ways(drawing)] == [low, high]
 
 
@@ -215,9 +218,15 @@ def test_a_node_that_was_cordoned_before_stays_cordoned_after_a_move() -> None:
         (
             (7, 4),
             ("ReplicaSet/r", "Job/j"),
-            "; Job/j recreates pods; ReplicaSet/r recreates pods: scale it down",
+            f"; 1 of them has {HIGHER}; Job/j recreates pods; ReplicaSet/r recreates pods: scale it down",
         ),
-        ((7, 5), ("ReplicaSet/r", "Job/j"), "; Job/j and ReplicaSet/r recreate pods: scale them down"),
+        (
+            (7, 5),
+            ("ReplicaSet/r", "Job/j"),
+            f"; 1 of them has {HIGHER}; Job/j and ReplicaSet/r recreate pods: scale them down",
+        ),
+        ((7, 6), ("", ""), f"; they have {HIGHER}"),
+        ((5, 4), ("", ""), "; 1 of them has the same priority as this job (5): a last resort"),
     ],
 )
 def test_who_creates_freed_pods_anew_is_told_and_to_be_scaled_down_where_they_would_take_the_place_again(
@@ -233,7 +242,7 @@ def test_who_creates_freed_pods_anew_is_told_and_to_be_scaled_down_where_they_wo
 def test_one_freed_pod_that_is_created_anew_is_told_so() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=5, never_preempts=True)
     (way,) = ways(drawing.with_running("a", on="n1", cpu=4, priority=2000, owner="ReplicaSet/rs"))
-    free = "Evict 1 pod: default/a on n1 (4 CPU, priority 2000)"
+    free = f"Evict 1 pod: default/a on n1 (4 CPU, priority 2000); it has {HIGHER}"
     assert way.message == f"{free}; ReplicaSet/rs recreates it: scale it down"
 
 
@@ -498,7 +507,8 @@ def test_of_a_plan_that_cannot_be_carried_out_the_pod_that_holds_the_card_is_nam
     assert report.cause is not None
     assert report.cause.code == "plan-not-executable"
     evicted = [way.message for way in report.unblock if way.action == "free-pods"]
-    assert evicted == ["Evict 1 pod in spine s0: default/half-0 on n1 (50% of GPU 0, priority 9)"]
+    higher = "; it has a higher priority than this job (0): a last resort"
+    assert evicted == ["Evict 1 pod in spine s0: default/half-0 on n1 (50% of GPU 0, priority 9)" + higher]
 
 
 def test_of_a_claim_for_one_pod_only_the_pod_that_uses_it_is_named() -> None:
@@ -507,7 +517,7 @@ def test_of_a_claim_for_one_pod_only_the_pod_that_uses_it_is_named() -> None:
     for number in range(30):
         drawing = drawing.with_running(f"idle-{number}", on="n2", cpu=0)
     (way,) = ways(drawing.with_pod("job", claims=("data",), priority=5, never_preempts=True))
-    assert way.message == "Evict 1 pod: default/user on n1 (claim default/data, priority 9)"
+    assert way.message == "Evict 1 pod: default/user on n1 (claim default/data, priority 9)" + f"; it has {HIGHER}"
 
 
 def test_what_a_pod_holds_in_words() -> None:

@@ -134,6 +134,7 @@ WHY = WhyReport(
     placement=None,
     cause=Cause("insufficient-slots", "no spine has room for its 4 pods; the best has 3.", ("default/job-0",)),
     also_wrong=("quota",),
+    also=(Cause("quota", "q is full."),),
     unblock=(
         WayOut(
             "wait-for-preemption",

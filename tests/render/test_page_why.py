@@ -13,7 +13,7 @@ def test_a_pending_gang_on_a_terminal() -> None:
 default/job is pending: no spine has room for its 4 pods; the best has 3.
 Affected pods: job-0.
 It starts only together with default/ps (same gang group).
-Other problems: quota.
+Other problems: q is full (quota).
 Details: kubectl koord explain insufficient-slots
 
   SPINE     SLOTS   MISSING   IN THE WAY
@@ -65,7 +65,7 @@ def test_a_pending_gang_in_a_pipe() -> None:
 default/job is pending: no spine has room for its 4 pods; the best has 3.
 Affected pods: job-0.
 It starts only together with default/ps (same gang group).
-Other problems: quota.
+Other problems: q is full (quota).
 Details: kubectl koord explain insufficient-slots
 
   SPINE     SLOTS   MISSING   IN THE WAY
@@ -164,10 +164,11 @@ def test_of_many_domains_only_those_that_could_gain_most_are_shown_in_other_stat
 
 
 def test_what_else_is_wrong_is_told() -> None:
-    also = "Other problems: no-topology, quota.\n"
+    also = "Other problems: none is there (no-topology); q is full (quota).\n"
 
-    both = text(replace(WHY, also_wrong=("no-topology", "quota")), style=PIPE)
-    neither = text(replace(WHY, also_wrong=()), style=PIPE)
+    two = (Cause("no-topology", "none is there."), Cause("quota", "q is full."))
+    both = text(replace(WHY, also_wrong=("no-topology", "quota"), also=two), style=PIPE)
+    neither = text(replace(WHY, also_wrong=(), also=()), style=PIPE)
 
     assert (also in both, "Other problems" in neither) == (True, False)
 
@@ -264,5 +265,5 @@ def test_below_the_verdict_stands_what_is_asked_for_by_whom_and_since_when() -> 
 
 def test_other_problems_are_told_with_their_numbers_where_there_are_some() -> None:
     also = (Cause("quota", "quota q has no room: 4 of 4 CPU used, 2 requested."),)
-    page = text(replace(WHY, also_wrong=("surplus-pods", "quota"), also=also), style=PIPE)
-    assert "\nOther problems: surplus-pods; quota q has no room: 4 of 4 CPU used, 2 requested (quota).\n" in page
+    page = text(replace(WHY, also_wrong=("satisfied-by-earlier-pods", "quota"), also=also), style=PIPE)
+    assert "\nOther problems: quota q has no room: 4 of 4 CPU used, 2 requested (quota).\n" in page

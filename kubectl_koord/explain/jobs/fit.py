@@ -232,6 +232,7 @@ def _gang(
         largest_counted_to=largest.counted_to if largest else 0,
         other_scheduler=scheduler,
         shapes=report.shapes,
+        also=report.also,
     )
 
 

@@ -114,7 +114,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
     placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" and is_one else None
     is_stuck = verdict == "no" or isinstance(cause, PlanFailure)
     is_of_quota = verdict != "no" or (cause is not None and cause.code == "quota")
-    also = () if is_of_quota else tuple(_quota(simulation, found.unevaluated))
+    of_quota = () if is_of_quota else _quota(simulation, found.unevaluated)
+    also = (*surplus.wanted(simulation), *of_quota) if verdict == "no" else ()
     steps = next_steps.for_cause(simulation, cause) if cause is not None and is_stuck and not brief else ()
     ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief and not steps else ways_out.Found(())
     if verdict == "yes" and cause is not None and not brief:
@@ -138,7 +139,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
         brief=brief,
         placement=placed,
         alternatives=others,
-        also_wrong=tuple(_also_wrong(simulation, also)) if verdict == "no" else (),
+        also_wrong=tuple(_also_wrong(subject, also)) if verdict == "no" else (),
         also=also,
         unblock=ways.ways,
         next_steps=steps,
@@ -156,13 +157,10 @@ def _ways_out(simulation: Simulation, failed: Outcome, cause: Cause | None) -> w
     return ways_out.proven(simulation, failed, never_fits=code == "never-fits", waits=waits)
 
 
-def _also_wrong(simulation: Simulation, also: Iterable[Cause]) -> Iterator[CauseCode]:
-    """Yield what a no has besides its root cause."""
-    subject = simulation.subject
+def _also_wrong(subject: Subject, also: Iterable[Cause]) -> Iterator[CauseCode]:
+    """Yield what a no has besides its root cause, of which some stands among the warnings."""
     if isinstance(subject, GangSubject) and is_satisfied_by_earlier_pods(subject.group):
         yield "satisfied-by-earlier-pods"
-    if surplus.without(simulation):
-        yield "surplus-pods"
     yield from (one.code for one in also)
 
 

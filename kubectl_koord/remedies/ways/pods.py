@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import evidence
+from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.costs import NOTHING, Cost, PodCosts, plus
 from kubectl_koord.remedies.running_pods import described, eviction, harmed, in_the_way, lower_priority, removable
@@ -180,6 +181,7 @@ def _free(search: Search, short: Shortage, pods: Sequence[RunningPod], kind: str
     ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     freed, broken = harmed(search, pods)
     message = sentences.evict([described(search, pod) for pod in ranked], kind, short.named)
+    message += sentences.not_below([pod.priority for pod in pods], priority(search.simulation.subject))
     message += _recreated(search, pods) + eviction_effects(freed, broken)
     command = eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
     return WayOut("free-pods", message, command, deleted(pods), freed, broken)

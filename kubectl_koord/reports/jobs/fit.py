@@ -25,7 +25,7 @@ class FitGang(Struct, frozen=True, rename="camel"):
     `largest_counted_to`: None where that was not asked for, or is not known. `alone` is set for pods without a gang.
     `other_scheduler` is the schedulerName of pods that another scheduler would place: the answer is what
     koord-scheduler would do in its place, empty without any. `shapes` are its pods by what they request, the most
-    first; `requests` is that of one.
+    first; `requests` is that of one. `also` are those of `also_wrong` that have a sentence.
     """
 
     gang: str
@@ -55,6 +55,7 @@ class FitGang(Struct, frozen=True, rename="camel"):
     largest_counted_to: int = 0
     other_scheduler: str = ""
     shapes: tuple[PodShape, ...] = ()
+    also: tuple[Cause, ...] = ()
 
 
 class FitReport(Struct, frozen=True, rename="camel"):

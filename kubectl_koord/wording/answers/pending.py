@@ -311,14 +311,23 @@ def not_created(cause: str, controller: str, said: str, age: str) -> str:
     return f"{cause} {controller} could not make more{since}: {said.removeprefix('Error creating: ').rstrip('.')}."
 
 
-def not_retried(latest: str, *, has_topology: bool) -> str:
-    """Return when the scheduler will try again a subject that would be placed now: by this time, where it is known."""
+def not_retried(latest: str, *, by_members: bool, has_topology: bool) -> str:
+    """Return when the scheduler will try again a subject that would be placed now: by this time, where it is known.
+
+    by_members: whether its own members mostly bring it back, without any change.
+    """
     wakes = "freed room need not wake it" if has_topology else "not every change wakes it"
+    again = "mostly it is tried again within seconds, and" if by_members else f"{wakes}, and it is tried again"
     by = f", here by {latest}" if latest else ""
     return (
-        f"it would be placed now, but the scheduler has not retried yet: {wakes}, and it is tried again at the latest"
+        f"it would be placed now, but the scheduler has not retried yet: {again} at the latest"
         f" 5 min 30 s after its last attempt{by}."
     )
+
+
+def wanted_beyond(enough: int, pods: int) -> str:
+    """Return that a gang would start with so many of its pods, and room is wanted for all."""
+    return f"{enough} of its {pods} pods would fit and be enough, but the scheduler wants room for all at once."
 
 
 def some_bound_later(minimum: int, pods: Collection[object]) -> str:

@@ -13,7 +13,7 @@ from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.wording.remedies.next_steps import at_pods, template_of
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from kubectl_koord.wording.words import amount_of, count, layer_noun, listed, requests, resource_name
+from kubectl_koord.wording.words import amount_of, count, layer_noun, listed, requests, resource_name, verb
 
 _MOST_NAMED = 3
 NO_NODES = "there are no nodes."
@@ -349,6 +349,17 @@ def evict(pods: Sequence[RemovedPod], kind: str, domain: Domain | None) -> str:
     """Return which pods to evict, and where; None for the whole cluster."""
     names = listed([f"{pod.key} on {pod.node} ({pod.has}, priority {pod.priority})" for pod in pods])
     return f"Evict {count(len(pods), kind)}{_in_domain(domain)}: {names}"
+
+
+def not_below(priorities: Sequence[int], own: int) -> str:
+    """Return, to follow a sentence, how many of some pods have a higher priority than one's own, or the same."""
+    higher, same = (sum(one > own for one in priorities), sum(one == own for one in priorities))
+    number, than = (higher, "a higher priority than") if higher else (same, "the same priority as")
+    if not number:
+        return ""
+    all_of_them = "it has" if number == 1 else "they have"
+    who = all_of_them if number == len(priorities) else f"{number} of them {verb(number, 'has', 'have')}"
+    return f"; {who} {than} this job ({own}): a last resort"
 
 
 def recreated(pods: int, owners: Sequence[str], taking_the_place: Sequence[str]) -> str:

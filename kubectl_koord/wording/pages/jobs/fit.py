@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
-from kubectl_koord.wording.pages.jobs.why import left_to_scoring, requested, where
+from kubectl_koord.wording.pages.jobs.why import left_to_scoring, other_problems, requested, where
 from kubectl_koord.wording.words import count, layer_noun
 
 _TOTALS: Mapping[Fits, tuple[str, str]] = {
@@ -52,8 +52,8 @@ def remarks(gang: FitGang) -> Iterator[str]:
     others = [name for name in gang.gang_group if name != gang.gang]
     if others:
         yield f"It starts only together with {', '.join(others)} (same gang group)."
-    if gang.also_wrong:
-        yield f"Other problems: {', '.join(gang.also_wrong)}."
+    if gang.also:
+        yield other_problems(gang.also)
     if gang.how_many is not None:
         yield _how_many(gang, gang.how_many)
 

@@ -1,6 +1,6 @@
 """The sentences of `why-pending GANG`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 
 from kubectl_koord.reports.jobs.pending import Cause, Funnel, PodShape, SlotRow, WhyAlternative, WhyReport
@@ -67,17 +67,16 @@ def remarks(report: WhyReport) -> Iterator[str]:
     others = [gang for gang in report.gang_group if gang != report.gang]
     if others:
         yield f"It starts only together with {', '.join(others)} (same gang group)."
-    if report.also_wrong:
-        yield other_problems(report.also_wrong, report.also)
+    if report.also:
+        yield other_problems(report.also)
     if report.funnel and report.funnel.lost and not report.domains:
         yield _funnel(report, report.funnel)
 
 
-def other_problems(codes: Sequence[str], also: Sequence[Cause]) -> str:
-    """Return what is wrong besides: in a sentence where there is one, else by its code."""
-    messages = {one.code: one.message.rstrip(".") for one in also}
-    told = [f"{messages[code]} ({code})" if code in messages else code for code in codes]
-    return f"Other problems: {'; '.join(told) if messages else ', '.join(told)}."
+def other_problems(also: Iterable[Cause]) -> str:
+    """Return what is wrong besides."""
+    told = (f"{one.message.rstrip('.')} ({one.code})" for one in also)
+    return f"Other problems: {'; '.join(told)}."
 
 
 def about(report: WhyReport) -> str:
