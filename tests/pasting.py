@@ -33,6 +33,9 @@ _KINDS = {
     "pvc": "PersistentVolumeClaim",
     "deployment": "Deployment",
     "configmap": "ConfigMap",
+    "resourcequota": "ResourceQuota",
+    "serviceaccount": "ServiceAccount",
+    "limitranges": "LimitRange",
 }
 _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _FLAGS: Mapping[str, Mapping[str, bool]] = {

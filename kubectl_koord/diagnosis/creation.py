@@ -1,6 +1,6 @@
 """Pods that a gang lacks, and what their controllers said when they could not make them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
@@ -26,14 +26,17 @@ def told(subject: Subject, snapshot: Snapshot, cause: Cause) -> Cause:
 
     It is one that owns pods of the gang that lacks some, or has its name.
     """
-    if cause.code not in _TOO_FEW:
+    event = last_said(subject.gangs.values(), snapshot) if cause.code in _TOO_FEW else None
+    if event is None:
         return cause
-    found = max(_events(subject, snapshot), key=_rank, default=None)
-    if found is None:
-        return cause
-    event = found[1]
     age = age_at(event.last_seen, snapshot.moment)
     return structs.replace(cause, message=not_created(cause.message, f"{event.kind} {event.name}", event.note, age))
+
+
+def last_said(gangs: Iterable[Gang | None], snapshot: Snapshot) -> Event | None:
+    """Return what was last said of pods that could not be made, of those of these gangs that lack pods."""
+    found = max(_events(gangs, snapshot), key=_rank, default=None)
+    return found[1] if found is not None else None
 
 
 def _rank(found: tuple[bool, Event]) -> tuple[bool, str]:
@@ -45,9 +48,9 @@ def _lacks(gang: Gang) -> bool:
     return gang.minimum is not None and gang.children < gang.minimum
 
 
-def _events(subject: Subject, snapshot: Snapshot) -> Iterator[tuple[bool, Event]]:
+def _events(gangs: Iterable[Gang | None], snapshot: Snapshot) -> Iterator[tuple[bool, Event]]:
     """Yield the events of controllers of the gangs that lack pods, and whether these own pods of theirs."""
-    for gang in subject.gangs.values():
+    for gang in gangs:
         if gang is None or not _lacks(gang):
             continue
         namespace, _, name = gang.key.partition("/")

@@ -6,13 +6,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from difflib import get_close_matches
 from itertools import islice
 
+from kubectl_koord.diagnosis import creation
 from kubectl_koord.diagnosis.obstacles import room
 from kubectl_koord.engine.admission.before_trying import knows_profiles
 from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.engine.tree import Tree
+from kubectl_koord.messages import admission
+from kubectl_koord.messages.admission import refused
 from kubectl_koord.model.pods import SCHEDULER_LABEL, PendingPod
+from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology, SupplyClaims
 from kubectl_koord.reports.jobs.pending import Cause
@@ -32,7 +36,7 @@ def for_cause(simulation: Simulation, cause: Cause) -> tuple[WayOut, ...]:
     """Return the next steps for a cause, none where there is nothing to do but to read what it says."""
     subject = simulation.subject
     if isinstance(subject, GangSubject) and cause.code in _GANG_STEPS:
-        return tuple(_GANG_STEPS[cause.code](subject.group, cause))
+        return tuple(_GANG_STEPS[cause.code](simulation, subject.group, cause))
     return tuple(_STEPS[cause.code](simulation, cause)) if cause.code in _STEPS else ()
 
 
@@ -104,7 +108,7 @@ def _ungate(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     yield WayOut("ungate", sentences.ungate(gates))
 
 
-def _pod_group(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
+def _pod_group(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     yield _create(group.own.key, len(group.pending))
 
 
@@ -115,18 +119,63 @@ def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, with_pods: 
     return WayOut("create-podgroup", message, command, (CreatePodGroup(key, minimum, groups),))
 
 
-def _min_available(_group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
+def _min_available(_simulation: Simulation, _group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     yield WayOut("set-min-available", sentences.SET_MIN_AVAILABLE)
 
 
-def _more_pods(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
-    yield from _pods_or_minimum(group.own)
+def admitted(namespace: str, said: str, owner: str, missing: int) -> WayOut:
+    """Return the step after which the API server makes so many pods that it refused in these words.
+
+    `owner` is what creates them, `Kind/name`, empty for pods that were applied.
+    """
+    of = [owner] if owner else []
+    after = sentences.made_then(owner, missing)
+    match refused(said):
+        case admission.Exceeded(quota, short) if short and (amounts := _amounts(short, missing)):
+            hard = {name: wanted for name, _, wanted in amounts}
+            message = sentences.raise_resource_quota(quota, amounts) + after
+            return WayOut("raise-resource-quota", message, commands.patch_resource_quota(f"{namespace}/{quota}", hard))
+        case admission.Missing("ServiceAccount", name):
+            message = sentences.create_service_account(name, namespace) + after
+            return WayOut("admit-pods", message, commands.create_service_account(f"{namespace}/{name}"))
+        case admission.OutOfRange():
+            command = commands.describe_all("limitranges", namespace)
+            return WayOut("admit-pods", sentences.keep_to_range(of), command)
+        case admission.Exceeded(quota) | admission.Unspecified(quota) as why:
+            what = why.what if isinstance(why, admission.Unspecified) else ""
+            command = commands.describe("resourcequota", f"{namespace}/{quota}")
+            return WayOut("admit-pods", sentences.keep_to_quota(quota, what, of), command)
+        case why:
+            kind, _, name = owner.partition("/")
+            command = commands.describe(kind.lower(), f"{namespace}/{name}") if owner else ""
+            return WayOut("admit-pods", sentences.let_be_made(why, of, namespace) + after, command)
 
 
-def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
+def _amounts(short: Iterable[tuple[str, str, str, str]], missing: int) -> list[tuple[str, str, str]]:
+    """Return what a ResourceQuota allows, and must allow for so many pods more; none where one is no quantity."""
+    found = []
+    for name, requested, used, limited in short:
+        resource = name.removeprefix("requests.").removeprefix("limits.")
+        try:
+            nano = quantity.parse(used) + missing * quantity.parse(requested)
+        except quantity.QuantityError:
+            return []
+        found.append((name, limited, quantity.spell(resource, quantity.amount(resource, nano))))
+    return found
+
+
+def _more_pods(simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
+    yield from _pods_or_minimum(simulation, group.own)
+
+
+def _pods_or_minimum(simulation: Simulation, gang: Gang) -> Iterator[WayOut]:
     alive = len(gang.pending) + len(gang.running)
     minimum = gang.minimum or 0
-    yield WayOut("add-pods", sentences.add_pods(minimum - alive))
+    event = creation.last_said((gang,), simulation.snapshot)
+    if event is None:
+        yield WayOut("add-pods", sentences.add_pods(minimum - alive))
+    else:
+        yield admitted(event.namespace, event.note, f"{event.kind}/{event.name}", minimum - alive)
     if gang.defined_by == "PodGroup" and alive:
         patch = json.dumps({"spec": {"minMember": alive}}, separators=(",", ":"))
         edits = (SetMinimum(gang.key, gang.defined_by, alive),)
@@ -134,7 +183,7 @@ def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
         yield WayOut("lower-minimum", sentences.lower_minimum(alive), command, edits)
 
 
-def _member(group: GangGroup, cause: Cause) -> Iterator[WayOut]:
+def _member(simulation: Simulation, group: GangGroup, cause: Cause) -> Iterator[WayOut]:
     """Yield what brings the gangs of the group that are missing, or the one never initialised or too small."""
     missing = [key for key in cause.pods if key in group.gangs and group.gangs[key] is None]
     if any("/" not in key for key in missing):
@@ -148,9 +197,9 @@ def _member(group: GangGroup, cause: Cause) -> Iterator[WayOut]:
         if gang.defined_by == "":
             yield _create(gang.key, len(gang.pending), group.own.group)
         elif gang.minimum is None:
-            yield from _min_available(group, cause)
+            yield from _min_available(simulation, group, cause)
         else:
-            yield from _pods_or_minimum(gang)
+            yield from _pods_or_minimum(simulation, gang)
 
 
 def _spelled_out(gang: Gang) -> Iterator[WayOut]:
@@ -170,7 +219,7 @@ def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
     return WayOut("fix-groups", message, _with_groups(gangs, kept))
 
 
-def _same_groups(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
+def _same_groups(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     wanted = sorted({*group.own.group, group.own.key})
     every = dict.fromkeys((group.own, *group.members))
     differing = [gang for gang in every if set(gang.group) != set(wanted)]
@@ -183,7 +232,7 @@ def _with_groups(gangs: Sequence[Gang], groups: Sequence[str]) -> str:
     return annotate(gangs, "--groups", ",".join(groups))
 
 
-def _match_policy(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
+def _match_policy(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     command = annotate(group.members, "--match-policy", "waiting-and-running")
     yield WayOut("set-match-policy", sentences.SET_MATCH_POLICY, command)
 
@@ -263,7 +312,7 @@ _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "resource-not-offered": _offer,
 }
 
-_GANG_STEPS: Mapping[CauseCode, Callable[[GangGroup, Cause], Iterable[WayOut]]] = {
+_GANG_STEPS: Mapping[CauseCode, Callable[[Simulation, GangGroup, Cause], Iterable[WayOut]]] = {
     "no-podgroup": _pod_group,
     "gang-not-initialised": _min_available,
     "too-few-pods": _more_pods,

@@ -135,6 +135,8 @@ ActionCode: TypeAlias = Literal[
     "see-scheduler",
     "see-finalizers",
     "ungate",
+    "raise-resource-quota",
+    "admit-pods",
     "create-podgroup",
     "set-min-available",
     "add-pods",

@@ -17,6 +17,7 @@ from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport
 from kubectl_koord.reports.jobs.pending import Cause
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation import copies
 from kubectl_koord.simulation.simulation import Simulation, cluster_of, likeliest_outcome, open_outcomes, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
@@ -531,6 +532,9 @@ def test_a_gang_of_which_too_few_pods_are_made_does_not_fit_for_what_the_server_
     (found,) = report.gangs
     assert (report.verdict, found.fits, found.unblock, found.victims) == ("no", "not-now", (), ())
     assert found.cause == Cause("not-admitted", f"the API server refuses 1 of its 2 pods: {SAID}.", ("default/job-1",))
+    raised = """kubectl patch resourcequota q -n default --type merge -p '{"spec":{"hard":{"pods":"3"}}}'"""
+    message = "Raise pods from 2 to 3 in ResourceQuota q, or free as much of it; then create the pods again"
+    assert found.next_steps == (WayOut("raise-resource-quota", message, raised),)
 
 
 def test_a_gang_that_has_enough_pods_without_those_that_are_refused_fits_with_a_warning() -> None:

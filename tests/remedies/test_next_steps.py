@@ -10,11 +10,13 @@ from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.pods import Condition
 from kubectl_koord.remedies import next_steps
+from kubectl_koord.render.show import text
 from kubectl_koord.reports.edits import CreatePodGroup, DeletePod
 from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import simulate
 from tests.build import LAYERS, SPINE, Drawing, cluster, why_of
+from tests.render.samples import PIPE
 
 FREE = cluster("s0: b0[n1 n2]")
 BOTH = '["default/job", "default/peer"]'
@@ -230,3 +232,99 @@ def test_a_resource_that_nodes_offer_needs_no_other_name() -> None:
     drawing = FREE.with_gang("job", 1, 100)
     simulation = simulate(drawing, drawing.subject("job"))
     assert next_steps.for_cause(simulation, Cause("resource-not-offered", "")) == ()
+
+
+FORBIDDEN = 'Error creating: pods "a-2" is forbidden: '
+MADE = "; PyTorchJob/a then makes 2 more pods"
+HERE = "the pod template of PyTorchJob/a"
+LOOK = "kubectl describe pytorchjob a -n default"
+
+
+@pytest.mark.parametrize(
+    ("said", "action", "message", "command"),
+    [
+        (
+            "exceeded quota: team, requested: limits.memory=1536Mi,requests.cpu=500m,"
+            " used: limits.memory=3Gi,requests.cpu=1, limited: limits.memory=4Gi,requests.cpu=1200m",
+            "raise-resource-quota",
+            "Raise limits.memory from 4Gi to 6Gi and requests.cpu from 1200m to 2 in ResourceQuota team, or free as much"
+            f" of it{MADE}",
+            "kubectl patch resourcequota team -n default --type merge -p"
+            """ '{"spec":{"hard":{"limits.memory":"6Gi","requests.cpu":"2"}}}'""",
+        ),
+        (
+            "exceeded quota: team, requested: pods=x, used: pods=2, limited: pods=2.",
+            "admit-pods",
+            f"Request less in {HERE}, or raise what ResourceQuota team allows",
+            "kubectl describe resourcequota team -n default",
+        ),
+        (
+            "failed quota: team: must specify limits.cpu for: c; limits.memory for: c",
+            "admit-pods",
+            f"Write limits.cpu for: c; limits.memory for: c in {HERE}, as ResourceQuota team counts it, or let a"
+            " LimitRange fill it in",
+            "kubectl describe resourcequota team -n default",
+        ),
+        (
+            "[maximum cpu usage per Container is 2, but limit is 4, maximum cpu usage per Pod is 2, but limit is 4]",
+            "admit-pods",
+            f"Keep to the LimitRange of the namespace in {HERE}, or change the LimitRange",
+            "kubectl describe limitranges -n default",
+        ),
+        (
+            "memory max limit to request ratio per Container is 2, but provided ratio is 4.000000",
+            "admit-pods",
+            f"Keep to the LimitRange of the namespace in {HERE}, or change the LimitRange",
+            "kubectl describe limitranges -n default",
+        ),
+        (
+            'violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false',
+            "admit-pods",
+            f"Keep to PodSecurity restricted in {HERE}, or relax label pod-security.kubernetes.io/enforce of namespace"
+            f" default{MADE}",
+            LOOK,
+        ),
+        (
+            'error looking up service account default/robot: serviceaccount "robot" not found',
+            "admit-pods",
+            f"Create ServiceAccount robot in namespace default{MADE}",
+            "kubectl create serviceaccount robot -n default",
+        ),
+        (
+            "no PriorityClass with name high was found",
+            "admit-pods",
+            f"Create PriorityClass high, or name another one in {HERE}{MADE}",
+            LOOK,
+        ),
+        (
+            'admission webhook "v.example.com" denied the request: no team label',
+            "admit-pods",
+            f"Do what admission webhook v.example.com asks for in {HERE}, or ask who runs it{MADE}",
+            LOOK,
+        ),
+        (
+            'Internal error occurred: failed calling webhook "v.example.com": connection refused',
+            "admit-pods",
+            f"Bring back the service of admission webhook v.example.com, which does not answer{MADE}",
+            LOOK,
+        ),
+        ("something new", "admit-pods", f"Correct what the API server refuses in {HERE}{MADE}", LOOK),
+    ],
+)
+def test_pods_that_the_api_server_refused_are_let_be_made_first(
+    said: str, action: str, message: str, command: str
+) -> None:
+    drawn = FREE.with_gang("job", 1, minimum=3, owner="PyTorchJob/a")
+    report = why_of(drawn.with_event("a", FORBIDDEN + said, "FailedCreate", kind="PyTorchJob"))
+    (first,) = report.next_steps
+    assert (first.action, first.message, first.command) == (action, message, command)
+    assert [way.action for way in report.unblock] == ["lower-minimum"]
+    shown = text(report, style=PIPE)
+    assert shown.index(f"1. {message}") < shown.index("2. Lower minMember to 1")
+
+
+def test_a_gang_of_a_group_that_could_not_make_its_pods_has_the_step() -> None:
+    drawn = FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, minimum=2, groups=BOTH, owner="Job/p")
+    said = "exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2"
+    found = why_of(drawn.with_event("p", FORBIDDEN + said, "FailedCreate", kind="Job"))
+    assert [step.action for step in found.next_steps][:1] == ["raise-resource-quota"]

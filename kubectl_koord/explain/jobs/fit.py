@@ -11,6 +11,7 @@ from kubectl_koord.explain.jobs.preempt import preempt
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.remedies.next_steps import admitted
 from kubectl_koord.reports.codes import ActionCode, CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.edits import SetMinimum
@@ -58,6 +59,7 @@ _OF_CLUSTER: frozenset[ActionCode] = frozenset(
         "create-topology",
         "fix-layers",
         "see-scheduler",
+        "raise-resource-quota",
     }
 )
 """Ways out of which the command is for objects that exist; those of the others are still to be made."""
@@ -115,8 +117,10 @@ def _admitted(submitted: Submitted, subject: Subject, report: WhyReport) -> WhyR
     if _is_enough(subject, frozenset(refused)):
         return structs.replace(report, warnings=(*report.warnings, Notice("not-admitted", message)))
     cause = Cause("not-admitted", message, tuple(refused))
+    owner = next(pod.owner for pod in subject.pending if pod.key == refused[0])
+    step = admitted(refused[0].partition("/")[0], submitted.refused[refused[0]], owner, len(refused))
     return structs.replace(
-        report, verdict="no", cause=cause, placement=None, domains=(), alternatives=(), unblock=(), next_steps=()
+        report, verdict="no", cause=cause, placement=None, domains=(), alternatives=(), unblock=(), next_steps=(step,)
     )
 
 

@@ -183,6 +183,22 @@ def patch_quota(key: str, patch: str) -> str:
     return paste("kubectl", "patch", "elasticquota", *_named(key), "--type", "merge", "-p", patch)
 
 
+def patch_resource_quota(key: str, hard: Mapping[str, str]) -> str:
+    """Return what sets amounts of a ResourceQuota."""
+    patch = json.dumps({"spec": {"hard": hard}}, separators=(",", ":"))
+    return paste("kubectl", "patch", "resourcequota", *_named(key), "--type", "merge", "-p", patch)
+
+
+def describe_all(kind: str, namespace: str) -> str:
+    """Return what shows all objects of a kind in a namespace."""
+    return paste("kubectl", "describe", kind, "-n", namespace)
+
+
+def create_service_account(key: str) -> str:
+    """Return what creates a ServiceAccount."""
+    return paste("kubectl", "create", "serviceaccount", *_named(key))
+
+
 def describe(kind: str, key: str) -> str:
     """Return what shows an object with its events."""
     return paste("kubectl", "describe", kind, *_named(key))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from kubectl_koord.messages.admission import Insecure, Missing, Refused, Webhook
 from kubectl_koord.model.installation import TREE_MANAGER
 from kubectl_koord.model.pods import SCHEDULER_LABEL
 from kubectl_koord.wording.words import count, few, listed
@@ -75,6 +76,52 @@ def create_pod_group(key: str, minimum: int, *, with_pods: bool) -> str:
 def add_pods(missing: int) -> str:
     """Return how many pods to create."""
     return f"Create {count(missing, 'missing pod')}: check the controller of the job"
+
+
+def made_then(owner: str, missing: int) -> str:
+    """Return what becomes of the missing pods after a step, to follow it; `owner` creates them, empty for nothing."""
+    return f"; {owner} then makes {count(missing, 'more pod')}" if owner else "; then create the pods again"
+
+
+def raise_resource_quota(quota: str, amounts: Sequence[tuple[str, str, str]]) -> str:
+    """Return which amounts of a ResourceQuota to raise: of each its name, what it is, and what it must be."""
+    told = listed([f"{name} from {limited} to {wanted}" for name, limited, wanted in amounts])
+    return f"Raise {told} in ResourceQuota {quota}, or free as much of it"
+
+
+def keep_to_quota(quota: str, what: str, owners: Sequence[str]) -> str:
+    """Return to write what a ResourceQuota counts, or to ask for less of what it allows (`what` is empty)."""
+    if not what:
+        return f"Request less in {template_of(owners)}, or raise what ResourceQuota {quota} allows"
+    return f"Write {what} in {template_of(owners)}, as ResourceQuota {quota} counts it, or let a LimitRange fill it in"
+
+
+def keep_to_range(owners: Sequence[str]) -> str:
+    """Return to keep to a LimitRange."""
+    return f"Keep to the LimitRange of the namespace in {template_of(owners)}, or change the LimitRange"
+
+
+def create_service_account(name: str, namespace: str) -> str:
+    """Return to create a ServiceAccount that pods name."""
+    return f"Create ServiceAccount {name} in namespace {namespace}"
+
+
+def let_be_made(why: Refused | None, owners: Sequence[str], namespace: str) -> str:
+    """Return what else lets the API server make pods that it refused."""
+    match why:
+        case Insecure(level):
+            return (
+                f"Keep to PodSecurity {level} in {template_of(owners)}, or relax label"
+                f" pod-security.kubernetes.io/enforce of namespace {namespace}"
+            )
+        case Missing(kind, name):
+            return f"Create {kind} {name}, or name another one in {template_of(owners)}"
+        case Webhook(name, answers=True):
+            return f"Do what admission webhook {name} asks for in {template_of(owners)}, or ask who runs it"
+        case Webhook(name):
+            return f"Bring back the service of admission webhook {name}, which does not answer"
+        case _:
+            return f"Correct what the API server refuses in {template_of(owners)}"
 
 
 def lower_minimum(minimum: int) -> str:

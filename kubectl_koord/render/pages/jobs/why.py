@@ -29,6 +29,7 @@ from kubectl_koord.wording.words import asked_for, command, domain_name, layer_n
 
 _ALWAYS_TOLD = 2  # of the what-ifs those from here on: that they change nothing is an answer, too
 _BESIDE_SLOTS = "slots-incomplete"
+_OF_THE_CAUSE = frozenset(("raise-resource-quota", "admit-pods"))  # what makes it complete, not smaller
 _TRIED_WHOLE = frozenset(("use-layer", "lower-minimum"))  # of other steps only a part can be tried
 
 
@@ -73,7 +74,9 @@ def steps(report: WhyReport | FitGang, shown: Shown) -> Iterator[Block]:
     proven = unblock if shown.lines is None else _one_of_each(unblock)
     if proven or next_steps:
         yield from (EmptyLine(), Line(sentences.next_steps(len(proven)), "bold"))
-        yield Bullets((*_proven(proven), *_unproven(next_steps, beside_proven=bool(proven))))
+        first = [way for way in next_steps if way.action in _OF_THE_CAUSE]
+        others = [way for way in next_steps if way.action not in _OF_THE_CAUSE]
+        yield Bullets((*_as_told(first), *_as_told(proven), *_unproven(others, beside_proven=bool(proven))))
         rest = len(unblock) - len(proven)
         if rest:
             yield more_line(sentences.more_ways(rest))
@@ -91,7 +94,7 @@ def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:
     return list(first.values())
 
 
-def _proven(ways: Iterable[WayOut]) -> Iterator[Bullet]:
+def _as_told(ways: Iterable[WayOut]) -> Iterator[Bullet]:
     return (Bullet(way.message, way.command) for way in ways)
 
 
