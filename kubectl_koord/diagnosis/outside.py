@@ -5,6 +5,7 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
+from kubectl_koord.diagnosis import families
 from kubectl_koord.diagnosis.labels import makers
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.placement import PlacementPlan
@@ -16,11 +17,15 @@ _ALIKE, _NEARLY = 0.75, 0.85
 
 
 class OutsideRoom(Struct, frozen=True):
-    """Nodes outside the tree that would take so many pods of a gang, and the keys of labels that any of them lacks."""
+    """Nodes outside a layer that would take so many pods of a gang, and the keys of labels that any of them lacks.
+
+    `are_alone` is whether each is a domain of its own, as it lacks no label but that of the lowest layer.
+    """
 
     nodes: tuple[str, ...]
     lacking: tuple[str, ...]
     pods: int
+    are_alone: bool = False
 
 
 class EmptyLayer(Struct, frozen=True):
@@ -32,18 +37,29 @@ class EmptyLayer(Struct, frozen=True):
     instead: tuple[str, ...]
 
 
-def room(first: Attempt) -> OutsideRoom | None:
+def room(first: Attempt, snapshot: Snapshot) -> OutsideRoom | None:
     """Return which nodes outside the tree have slots that an attempt could not use, None where none has."""
     plan = first.plan
-    outside = plan.tree.outside if plan is not None else ()
-    if plan is None or not outside:
+    if plan is None:
         return None
-    counts = plan.nodes.counts
-    found = [one for one in outside if counts[one.node]]
-    if not found:
+    counts, tree = plan.nodes.counts, plan.tree
+    found = [one for one in tree.outside if counts[one.node]]
+    alone = [] if found else [name for name in alone_in(tree, plan.requirements.must_gather) if counts[name]]
+    nodes = (*(one.node for one in found), *alone)
+    if not nodes:
         return None
     lacking = dict.fromkeys(key for one in found for key in one.missing)
-    return OutsideRoom(tuple(one.node for one in found), tuple(lacking), sum(counts[one.node] for one in found))
+    if alone:
+        lacking = dict.fromkeys(layers_of(snapshot, tree)[-1].label_keys)
+    return OutsideRoom(nodes, tuple(lacking), sum(counts[name] for name in nodes), are_alone=bool(alone))
+
+
+def alone_in(tree: Tree, layer: str) -> tuple[str, ...]:
+    """Return the nodes that are domains of their own in a layer in which others are together."""
+    domains = [tree.domains[index] for index in tree.at_layer(layer)] if layer in tree.layers else []
+    if all(domain.virtual for domain in domains) or layer == NODE_LAYER:
+        return ()
+    return tuple(domain.name for domain in domains if domain.virtual)
 
 
 def empty_layer(snapshot: Snapshot, plan: PlacementPlan) -> EmptyLayer | None:
@@ -57,7 +73,11 @@ def empty_layer(snapshot: Snapshot, plan: PlacementPlan) -> EmptyLayer | None:
     layers = layers_of(snapshot, tree)
     own = next(one for one in layers if one.name == layer)
     nodes = tuple(sorted(snapshot.nodes))
-    return EmptyLayer(layer, nodes, own.label_keys, instead_of(snapshot, layers, nodes))
+    instead = instead_of(snapshot, layers, nodes)
+    if not instead:
+        named = {key for one in layers for key in one.label_keys}
+        instead = tuple(sorted(families.candidates(families.workers(snapshot.nodes)).keys() - named))
+    return EmptyLayer(layer, nodes, own.label_keys, instead)
 
 
 def layers_of(snapshot: Snapshot, tree: Tree) -> tuple[Layer, ...]:

@@ -1,7 +1,7 @@
 """The layers of a topology that node labels tell: proposed by what providers set, or by keys that are named."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 from msgspec import Struct, structs
 
@@ -13,6 +13,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.wording.answers import layers as sentences
 
 _FROM_BELOW = ("BlockLayer", "SpineLayer", "DatacenterLayer")
+_MOST_FILLED = 4
 _ACCELERATOR, _ZONE = "AcceleratorLayer", "ZoneLayer"
 
 
@@ -88,11 +89,47 @@ def of_names(snapshot: Snapshot, named: Sequence[NamedLayer]) -> Proposal:
             raise NothingTellsError(sentences.not_within(below.name, above.name, names))
     have = [sum(node.name in level.values for node in counted) for level in levels]
     notes = [sentences.named(one.name, one.keys, number, len(counted)) for one, number in zip(named, have, strict=True)]
+    return _proposal(snapshot, _chained([(one.name, one.keys) for one in named]), notes)
+
+
+def filled(snapshot: Snapshot, live: Sequence[Layer], wanted: str) -> tuple[Layer, ...]:
+    """Return layers of a topology, from the top, where those that no node has a label of name labels that nodes have.
+
+    These divide the nodes and lie within each other; of several such chains that counts which has the most layers, then
+    keys that sound like them. Nothing but the wanted layer must be there. Empty where no labels can be meant.
+    """
+    nodes = tuple(snapshot.nodes.values())
+    own = {layer.name: families.level_of(layer.label_keys, nodes) for layer in live}
+    named = {key for layer in live for key in layer.label_keys}
+    found = [
+        families.level_of((key,), nodes)
+        for key in families.candidates(families.workers(snapshot.nodes))
+        if key not in named
+    ]
+    choices: list[tuple[FamilyLevel | None, ...]] = []
+    for layer in live[-_MOST_FILLED:]:
+        meant = [own[layer.name]] if own[layer.name].values else found
+        choices.append((*meant,) if layer.name == wanted else (*meant, None))
+    best: tuple[tuple[int, int, int], tuple[Layer, ...]] = ((0, 0, 0), ())
+    for chosen in product(*choices):
+        chain = [(layer, level) for layer, level in zip(live[-_MOST_FILLED:], chosen, strict=True) if level is not None]
+        if len({level.keys for _, level in chain}) < len(chain) or not all(
+            families.nests(lower, higher) for (_, higher), (_, lower) in pairwise(chain)
+        ):
+            continue
+        alike = sum(layer.name.removesuffix("Layer").casefold() in level.keys[0].casefold() for layer, level in chain)
+        rank = (len(chain), alike, -sum(len(set(level.values.values())) for _, level in chain))
+        if not best[1] or rank > best[0]:
+            best = (rank, _chained([(layer.name, level.keys) for layer, level in chain]))
+    return best[1]
+
+
+def _chained(named: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[Layer, ...]:
     layers, parent = [], tree.ROOT_LAYER
-    for one in named:
-        layers.append(Layer(one.name, parent, one.keys))
-        parent = one.name
-    return _proposal(snapshot, (*layers, Layer(tree.NODE_LAYER, parent)), notes)
+    for name, keys in named:
+        layers.append(Layer(name, parent, keys))
+        parent = name
+    return (*layers, Layer(tree.NODE_LAYER, parent))
 
 
 def _proposal(snapshot: Snapshot, layers: tuple[Layer, ...], notes: Sequence[str]) -> Proposal:

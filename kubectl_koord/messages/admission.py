@@ -5,23 +5,14 @@ and webhooks. A controller passes them on in its events.
 """
 
 import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 from msgspec import Struct
 
-_QUOTA = re.compile(r"exceeded quota: (\S+), requested: (\S+), used: (\S+), limited: ([^\s.]\S*?)\.?(?:\s|$)")
-_UNSPECIFIED = re.compile(r"failed quota: (\S+): must specify (.+)")
-_RANGE = re.compile(
-    r"\[?(?:(?:minimum|maximum) \S+ usage per (?:Container|Pod) is|\S+ max limit to request ratio per (?:Container|Pod))"
-)
-_SECURITY = re.compile(r'violates PodSecurity "([^":]+)')
-_ACCOUNT = re.compile(r'service ?account "?([^\s"]+?)"? (?:was )?not found', re.IGNORECASE)
-_PRIORITY = re.compile(r"no PriorityClass with name (\S+) was found")
-_WEBHOOK = re.compile(r'(?:admission webhook|failed calling webhook) "([^"]+)"')
-
 
 class Exceeded(Struct, frozen=True):
-    """A ResourceQuota that has too little left; of each resource that is short what the pod adds, is used, is allowed."""
+    """A ResourceQuota that has too little left; of each resource what the pod adds, is used, is allowed."""
 
     quota: str
     short: tuple[tuple[str, str, str, str], ...]
@@ -63,26 +54,32 @@ class Webhook(Struct, frozen=True):
 Refused: TypeAlias = Exceeded | Unspecified | OutOfRange | Insecure | Missing | Webhook
 
 
-def refused(said: str) -> Refused | None:
-    """Return what refuses a pod, None where it is not one of the known ones."""
-    if found := _QUOTA.search(said):
-        return _exceeded(*found.groups())
-    if found := _UNSPECIFIED.search(said):
-        return Unspecified(found[1], found[2].rstrip("."))
-    if found := _RANGE.search(said):
-        return OutOfRange(said[found.start() :].rstrip("."))
-    if found := _SECURITY.search(said):
-        return Insecure(found[1])
-    if found := _ACCOUNT.search(said):
-        return Missing("ServiceAccount", found[1].rpartition("/")[2])
-    if found := _PRIORITY.search(said):
-        return Missing("PriorityClass", found[1])
-    if found := _WEBHOOK.search(said):
-        return Webhook(found[1], answers="denied the request" in said)
-    return None
-
-
 def _exceeded(quota: str, *lists: str) -> Exceeded:
     requested, used, limited = (dict(pair.split("=", 1) for pair in text.split(",") if "=" in pair) for text in lists)
     names = [name for name in requested if name in used and name in limited]
     return Exceeded(quota, tuple((name, requested[name], used[name], limited[name]) for name in names))
+
+
+_PER = "per (?:Container|Pod)"
+_EXCEEDED = re.compile(r"exceeded quota: (\S+), requested: (\S+), used: (\S+), limited: (\S+?)\.?(?:\s|$)")
+_UNSPECIFIED = re.compile(r"failed quota: (\S+): must specify (.+?)\.?$")
+_RANGE = re.compile(rf"\[?(?:(?:minimum|maximum) \S+ usage {_PER}|\S+ max limit to request ratio {_PER}).*[^.]")
+_SECURITY = re.compile(r'violates PodSecurity "([^":]+)')
+_ACCOUNT = re.compile(r'service ?account "?([^\s"]+?)"? (?:was )?not found', re.IGNORECASE)
+_PRIORITY = re.compile(r"no PriorityClass with name (\S+) was found")
+_WEBHOOK = re.compile(r'(admission|failed calling) webhook "([^"]+)"')
+_READ: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Refused]], ...] = (
+    (_EXCEEDED, lambda found: _exceeded(*found.groups())),
+    (_UNSPECIFIED, lambda found: Unspecified(found[1], found[2])),
+    (_RANGE, lambda found: OutOfRange(found[0])),
+    (_SECURITY, lambda found: Insecure(found[1])),
+    (_ACCOUNT, lambda found: Missing("ServiceAccount", found[1].rpartition("/")[2])),
+    (_PRIORITY, lambda found: Missing("PriorityClass", found[1])),
+    (_WEBHOOK, lambda found: Webhook(found[2], answers=found[1] == "admission")),
+)
+
+
+def refused(said: str) -> Refused | None:
+    """Return what refuses a pod, None where it is not one of the known ones."""
+    matches = ((found, made) for pattern, made in _READ if (found := pattern.search(said)))
+    return next((made(found) for found, made in matches), None)

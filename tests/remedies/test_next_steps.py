@@ -244,13 +244,19 @@ LOOK = "kubectl describe pytorchjob a -n default"
     ("said", "action", "message", "command"),
     [
         (
-            "exceeded quota: team, requested: limits.memory=1536Mi,requests.cpu=500m,"
-            " used: limits.memory=3Gi,requests.cpu=1, limited: limits.memory=4Gi,requests.cpu=1200m",
+            (
+                "exceeded quota: team, requested: limits.memory=1536Mi,requests.cpu=500m,"
+                " used: limits.memory=3Gi,requests.cpu=1, limited: limits.memory=4Gi,requests.cpu=1200m"
+            ),
             "raise-resource-quota",
-            "Raise limits.memory from 4Gi to 6Gi and requests.cpu from 1200m to 2 in ResourceQuota team, or free as much"
-            f" of it{MADE}",
-            "kubectl patch resourcequota team -n default --type merge -p"
-            """ '{"spec":{"hard":{"limits.memory":"6Gi","requests.cpu":"2"}}}'""",
+            (
+                "Raise limits.memory from 4Gi to 6Gi and requests.cpu from 1200m to 2 in ResourceQuota team, or"
+                f" free as much of it{MADE}"
+            ),
+            (
+                "kubectl patch resourcequota team -n default --type merge -p"
+                """ '{"spec":{"hard":{"limits.memory":"6Gi","requests.cpu":"2"}}}'"""
+            ),
         ),
         (
             "exceeded quota: team, requested: pods=x, used: pods=2, limited: pods=2.",
@@ -261,8 +267,10 @@ LOOK = "kubectl describe pytorchjob a -n default"
         (
             "failed quota: team: must specify limits.cpu for: c; limits.memory for: c",
             "admit-pods",
-            f"Write limits.cpu for: c; limits.memory for: c in {HERE}, as ResourceQuota team counts it, or let a"
-            " LimitRange fill it in",
+            (
+                f"Write limits.cpu for: c; limits.memory for: c in {HERE}, as ResourceQuota team counts it, or let a"
+                " LimitRange fill it in"
+            ),
             "kubectl describe resourcequota team -n default",
         ),
         (
@@ -280,8 +288,10 @@ LOOK = "kubectl describe pytorchjob a -n default"
         (
             'violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false',
             "admit-pods",
-            f"Keep to PodSecurity restricted in {HERE}, or relax label pod-security.kubernetes.io/enforce of namespace"
-            f" default{MADE}",
+            (
+                f"Keep to PodSecurity restricted in {HERE}, or relax label pod-security.kubernetes.io/enforce of"
+                f" namespace default{MADE}"
+            ),
             LOOK,
         ),
         (

@@ -132,3 +132,52 @@ def test_what_a_node_outside_the_tree_lacks_is_its_reason_and_its_taint_is_not_n
     assert all("control-plane" not in way.message for way in report.unblock)
     within = asked(cluster("s0: b0[n1 n2]").taint("n1", "dedicated"), pods=2)
     assert said(within).endswith("excluded nodes: taint dedicated:NoSchedule (1 node).")
+
+
+def own_labels(layers: tuple[Layer, ...], keys: tuple[str, ...]) -> Drawing:
+    rows = {"n1": ("s0", "b0"), "n2": ("s0", "b0"), "n3": ("s1", "b1"), "n4": ("s1", "b1")}
+    rows |= {"n5": ("s0", "b2"), "n6": ("s0", "b2"), "n7": ("s1", "b3"), "n8": ("s1", "b3")}
+    nodes = [node(name, labels=tuple(zip(keys, values, strict=False))) for name, values in rows.items()]
+    return cluster(layers=layers).with_nodes(*nodes)
+
+
+def test_labels_of_their_own_that_divide_the_nodes_are_named_where_no_node_is_in_the_layer() -> None:
+    drawing = asked(own_labels(LAYERS, ("acme.io/spine", "acme.io/leaf")), pods=4)
+    assert said(drawing) == (
+        "no node is in any spine: 8 nodes lack the label network/spine, and have acme.io/leaf and acme.io/spine, which"
+        " no layer names."
+    )
+    edit = SetLayers((LayerKeys(SPINE, ("acme.io/spine",)), LayerKeys(BLOCK, ("acme.io/leaf",)), LayerKeys(NODE, ())))
+    message = (
+        "Let the ClusterNetworkTopology name the labels that nodes have: acme.io/spine for SpineLayer and acme.io/leaf"
+        " for BlockLayer, if they tell where nodes stand in the network (see it, then --apply)"
+    )
+    command = "kubectl koord topo init --layer SpineLayer=acme.io/spine --layer BlockLayer=acme.io/leaf --diff"
+    assert ways(drawing) == [WayOut("other-layers", message, command, (edit,))]
+
+
+def test_layers_that_nodes_have_labels_of_keep_them_and_those_that_none_can_mean_are_left_out() -> None:
+    kept = asked(own_labels(LAYERS, (SPINE_KEY, "acme.io/leaf")), pods=2, layer=BLOCK)
+    assert [way.command for way in ways(kept)] == [
+        "kubectl koord topo init --layer SpineLayer=network/spine --layer BlockLayer=acme.io/leaf --diff"
+    ]
+    one = asked(own_labels(LAYERS, ("acme.io/rack",)), pods=4)
+    assert [way.command for way in ways(one)] == ["kubectl koord topo init --layer SpineLayer=acme.io/rack --diff"]
+    assert ways(asked(own_labels(LAYERS, ()), pods=4)) == []
+    crossed = own_labels(LAYERS, (SPINE_KEY,))
+    for name, leaf in {"n1": "x", "n2": "y", "n3": "x", "n4": "y", "n5": "x", "n6": "y", "n7": "x", "n8": "y"}.items():
+        crossed = crossed.label(name, **{"acme.io/leaf": leaf})
+    assert [way.command for way in ways(asked(crossed, pods=4, layer=BLOCK))] == [
+        "kubectl koord topo init --layer BlockLayer=acme.io/leaf --diff"
+    ]
+
+
+def test_a_node_that_is_a_block_of_its_own_as_it_lacks_the_lowest_label_is_named() -> None:
+    drawing = asked(cluster("s0: b0[n1 n2]; s0: -[n3]"), layer=BLOCK)
+    assert said(drawing).endswith("Node n3 would take 1, but is a block of its own: it lacks the label network/block.")
+    (way,) = ways(drawing)
+    assert way.message == "Label n3 network/block=b0, if that is where it stands in the network"
+    several = asked(cluster("s0: b0[n1 n2]; s0: -[n3 n4]"), pods=4, layer=BLOCK)
+    assert said(several).endswith(
+        "2 nodes (n3 and n4) would take 2, but are blocks of their own: they lack the label network/block."
+    )

@@ -196,11 +196,14 @@ def _too_large(simulation: Simulation, first: Attempt) -> Cause:
 
 
 def _beside_tree(message: str, simulation: Simulation, first: Attempt) -> str:
-    """Return a message with the room that nodes outside the tree have, if any."""
-    found = outside.room(first)
+    """Return a message with the room that nodes outside the tree have, or that are domains of their own, if any."""
+    found = outside.room(first, simulation.snapshot)
     if found is None:
         return message
-    return f"{message} {sentences.beside_tree(found.nodes, found.lacking, found.pods, simulation.must_gather)}"
+    told = sentences.beside_tree(
+        found.nodes, found.lacking, found.pods, simulation.must_gather, are_alone=found.are_alone
+    )
+    return f"{message} {told}"
 
 
 def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause | Unsaid:

@@ -1,11 +1,13 @@
 """Remedies for nodes outside the topology tree: the labels that they lack, or layers that name those that they have."""
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import outside
-from kubectl_koord.diagnosis.proposal import NothingTellsError, proposed
+from kubectl_koord.diagnosis.proposal import NothingTellsError, filled, proposed
+from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, Tree
 from kubectl_koord.model.objects import Layer
 from kubectl_koord.model.snapshot import Snapshot
@@ -91,7 +93,7 @@ def _told(search: Search) -> tuple[WayOut, ...]:
 
 def _labelled(search: Search, *, guessed: bool) -> Iterator[WayOut]:
     plan = search.first.plan
-    nodes = [one.node for one in plan.tree.outside[:_MOST_NODES]] if plan is not None else []
+    nodes = _strays(plan) if plan is not None else []
     if plan is None or not nodes or not search.may_help("label-nodes"):
         return
     labels = _Labels(search.simulation.snapshot, plan.tree)
@@ -111,6 +113,12 @@ def _labelled(search: Search, *, guessed: bool) -> Iterator[WayOut]:
     alone = [place for node in nodes if (place := labels.place(node, {})) and place.told]
     if alone and not guessed and search.works([LabelNode(one.node, one.labels) for one in alone]):
         yield _labelling(alone)
+
+
+def _strays(plan: PlacementPlan) -> list[str]:
+    """Return the nodes outside the tree, and those that are domains of their own as they lack a label."""
+    alone = outside.alone_in(plan.tree, plan.requirements.must_gather)
+    return [*(one.node for one in plan.tree.outside), *alone][:_MOST_NODES]
 
 
 def _values(tree: Tree, short: Shortage) -> Mapping[str, str]:
@@ -142,15 +150,28 @@ def _labelling(places: Sequence[_Place]) -> WayOut:
 def name_labels(search: Search) -> Iterator[WayOut]:
     """Yield the topology that the labels of the nodes tell, where that is another than the live one and is enough."""
     plan, snapshot = search.first.plan, search.simulation.snapshot
-    if plan is None or not plan.tree.outside or not search.may_help("other-layers"):
-        return
-    try:
-        layers = proposed(snapshot).layers
-    except NothingTellsError:
+    if plan is None or not (_strays(plan) or _is_empty(search)) or not search.may_help("other-layers"):
         return
     live = snapshot.topologies[DEFAULT_NAME].layers
-    keys = {key for layer in layers for key in layer.label_keys} - {key for layer in live for key in layer.label_keys}
-    edit = SetLayers(tuple(LayerKeys(layer.name, layer.label_keys) for layer in layers))
-    if keys and search.works((edit,)):
-        named = [(layer.name, layer.label_keys) for layer in layers if layer.name != NODE_LAYER]
-        yield WayOut("other-layers", sentences.other_layers(named), commands.SEE_PROPOSED_TOPOLOGY, (edit,))
+    known = {key for layer in live for key in layer.label_keys}
+    for layers, told in _named(snapshot, plan, is_empty=_is_empty(search)):
+        keys = {key for layer in layers for key in layer.label_keys} - known
+        edit = SetLayers(tuple(LayerKeys(layer.name, layer.label_keys) for layer in layers))
+        if keys and search.works((edit,)):
+            named = [(layer.name, layer.label_keys) for layer in layers if layer.name != NODE_LAYER]
+            command = commands.SEE_PROPOSED_TOPOLOGY if told else commands.see_named_topology(named)
+            yield WayOut("other-layers", sentences.other_layers(named, told=told), command, (edit,))
+            return
+
+
+def _is_empty(search: Search) -> bool:
+    plan = search.first.plan
+    return plan is not None and outside.empty_layer(search.simulation.snapshot, plan) is not None
+
+
+def _named(snapshot: Snapshot, plan: PlacementPlan, *, is_empty: bool) -> Iterator[tuple[tuple[Layer, ...], bool]]:
+    """Yield layers of labels that nodes have: those that a provider sets, then others that may mean it."""
+    with contextlib.suppress(NothingTellsError):
+        yield proposed(snapshot).layers, True
+    if is_empty and (layers := filled(snapshot, outside.layers_of(snapshot, plan.tree), plan.requirements.must_gather)):
+        yield layers, False

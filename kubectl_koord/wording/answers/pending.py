@@ -134,11 +134,16 @@ def never_fits(pods: int, each: Sequence[Resources], layer: str) -> str:
     return f"{who} {fit} even in an empty {_place(layer)}; waiting does not help."
 
 
-def beside_tree(nodes: Sequence[str], lacking: Sequence[str], pods: int, layer: str) -> str:
-    """Return which nodes outside the tree would take how many pods, and what they lack: a sentence of its own."""
+def beside_tree(nodes: Sequence[str], lacking: Sequence[str], pods: int, layer: str, *, are_alone: bool) -> str:
+    """Return which nodes outside the tree would take how many pods, and what they lack: a sentence of its own.
+
+    `are_alone` is whether each of them is a domain of its own instead.
+    """
     one = len(nodes) == 1
     who = f"node {nodes[0]} would" if one else f"{count(len(nodes), 'node')} ({_first(nodes)}) would"
     place = f"in no {layer_noun(layer)}" if layer else "outside the topology tree"
+    if are_alone:
+        place = f"a {layer_noun(layer)} of its own" if one else f"{layer_noun(layer)}s of their own"
     lack = f"{'it lacks' if one else 'they lack'} the label {listed(lacking, 'or')}"
     return f"{who[0].upper()}{who[1:]} take {pods}, but {'is' if one else 'are'} {place}: {lack}."
 

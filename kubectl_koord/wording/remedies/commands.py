@@ -124,6 +124,12 @@ def uncordon(nodes: Sequence[str]) -> str:
 SEE_PROPOSED_TOPOLOGY = "kubectl koord topo init --diff"
 
 
+def see_named_topology(layers: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Return what shows the topology of layers with these keys, from the top."""
+    named = [word for layer, keys in layers for word in ("--layer", f"{layer}={','.join(keys)}")]
+    return paste("kubectl", "koord", "topo", "init", *named, "--diff")
+
+
 def label(nodes: Sequence[str], labels: Sequence[str]) -> str:
     """Return what gives nodes labels that they lack."""
     return paste("kubectl", "label", "node", *nodes, *labels)

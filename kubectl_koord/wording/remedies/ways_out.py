@@ -216,10 +216,14 @@ def _several(nodes: Sequence[str]) -> str:
     )
 
 
-def other_layers(layers: Iterable[tuple[str, Sequence[str]]]) -> str:
-    """Return which labels the topology is to name; to see the change comes before it is applied."""
+def other_layers(layers: Iterable[tuple[str, Sequence[str]]], *, told: bool) -> str:
+    """Return which labels the topology is to name; to see the change comes before it is applied.
+
+    `told` is whether a provider sets these labels: others may mean something else.
+    """
     named = listed([f"{keys[0]} for {layer}" for layer, keys in layers])
-    return f"Let the ClusterNetworkTopology name the labels that nodes have: {named} (see it, then --apply)"
+    proviso = "" if told else ", if they tell where nodes stand in the network"
+    return f"Let the ClusterNetworkTopology name the labels that nodes have: {named}{proviso} (see it, then --apply)"
 
 
 def uncordon(nodes: Sequence[str], others: Sequence[str]) -> str:
