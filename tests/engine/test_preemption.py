@@ -167,6 +167,20 @@ def test_members_that_wait_are_nominated_to_the_node_they_hold() -> None:
     assert outcome(preemption_of(drawing)) == (None, ["low-1@n1"], {"job-0": "n1", "job-1": "n0"})
 
 
+def test_what_is_computed_beside_members_that_wait_is_computed_once() -> None:
+    drawing = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 4, priority=9).with_running("low-1", on="n1", cpu=4)
+    view, failed = of(drawing), attempt_of(drawing)
+    beside = failed.beside_waiting(view)
+    assert beside.occupants("n0") == failed.waiting["n0"]
+    assert failed.beside_waiting(view) is beside
+
+
+def test_of_an_attempt_in_which_nobody_waits_the_cluster_stays_what_it_is() -> None:
+    drawing = cluster("s0: b0[n0:4]").with_gang("job", 2, 4, minimum=2, must_gather=SPINE)
+    view = of(drawing)
+    assert attempt_of(drawing).beside_waiting(view) is view
+
+
 def test_a_nomination_of_a_member_that_found_a_node_elsewhere_holds_nobody_up() -> None:
     drawing = cluster("s0: b0[n1:8 n2:8 n3:8]").with_gang("job", 2, 8, priority=9)
     drawing = drawing.change_pods("job-0", nominated="n1").with_running("low", on="n2", cpu=8)

@@ -245,6 +245,10 @@ class Attempt(Struct, frozen=True, dict=True):
         """
         return _considered(view, Identity(self))
 
+    def beside_waiting(self, view: View) -> View:
+        """Return the cluster with the members that wait in Permit on their nodes, the same one for the same attempt."""
+        return _beside_waiting(view, Identity(self)) if self.waiting else view
+
     @property
     def worded(self) -> Mapping[str, Reason]:
         """Why nodes refused, each by a reason that is worded the same."""
@@ -256,6 +260,11 @@ class Attempt(Struct, frozen=True, dict=True):
         if isinstance(answers, Offer):
             return answers.refusing(is_of_sort)
         return [name for name, reason in answers.items() if is_of_sort(reason)]
+
+
+@recently(_MOST_KEPT)
+def _beside_waiting(view: View, attempt: Identity[Attempt]) -> View:
+    return view.with_pods(attempt.value.waiting)
 
 
 @recently(_MOST_KEPT)

@@ -5,7 +5,7 @@ members of plain gangs that are not counted against each other, and slots that s
 victims are given back.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -77,7 +77,7 @@ def preempt(
         return Preemption(eligible=False, reason=refusal)
     if failed.failed_seat is not None or failed.aborted:
         return Preemption(eligible=True, reason="not-helpful")
-    now = view.with_pods(failed.waiting) if failed.waiting else view
+    now = failed.beside_waiting(view)
     considered = failed.considered(view)
     spared = failed.prepared.reservations
     emptying = NodeNames(now, considered.nodes & with_victims(now, failed.trigger.priority, spared))
@@ -201,19 +201,19 @@ def _pod_by_pod(
 @recently(_MOST_KEPT)
 def _feasible(
     emptied: View, failed: Identity[Attempt], considered: NodeNames
-) -> Sequence[tuple[Sequence[PendingPod], Sequence[str]]]:
+) -> Sequence[tuple[Sequence[PendingPod], Collection[str]]]:
     """Return the members with the nodes that are left for them, those together that come to the same node.
 
     All orders in which the cache may list victims share it.
     """
-    feasible: Sequence[str] = [*considered]
-    found: list[tuple[list[PendingPod], Sequence[str]]] = []
+    feasible: Collection[str] = considered
+    found: list[tuple[list[PendingPod], Collection[str]]] = []
     tried: set[object] = set()
     for pod in failed.value.left:
         kind = placed_alike(pod)
         if kind not in tried:  # the nodes that are left have taken one like it
             tried.add(kind)
-            taking = offer_slots(emptied, emptied.names(), (pod,), failed.value.prepared).counts.by_name
+            taking = offer_slots(emptied, feasible, (pod,), failed.value.prepared).counts.by_name
             feasible = [name for name in feasible if name in taking]
             found.append(([], feasible))
         found[-1][0].append(pod)

@@ -64,7 +64,7 @@ def _within_quota(
     view: View, tried: Identity[Job], attempt: Identity[Attempt], holding: Holding
 ) -> tuple[Preemption, ...]:
     job, failed = tried.value, attempt.value
-    now = view.with_pods(failed.waiting) if failed.waiting else view
+    now = failed.beside_waiting(view)
     tree = quotas_of(now)
     trigger, name = failed.trigger, tree.name_of(failed.trigger)
     spared = name == DEFAULT and tree.settings.spares_default
@@ -110,7 +110,7 @@ def waits_within_quota(view: View, failed: Attempt, node: str, dying: frozenset[
     reason = None if _lacks_plan(failed) or failed.over_quota is not None else failed.worded.get(node)
     if reason is not None and reason.unresolvable:
         return False
-    now = view.with_pods(failed.waiting) if failed.waiting else view
+    now = failed.beside_waiting(view)
     possible = _possible(now, quotas_of(now), failed, (node,), fixed_too=True)
     return any(pod.terminating or pod.key in dying for pods in possible.values() for pod in pods)
 

@@ -35,7 +35,7 @@ def preempt_as_retried(job: Job, view: View, failed: Attempt) -> Preemption | No
     nodes = sorted(name for name in failed.waiting if possible[name])
     if not nodes:
         return None
-    emptied = without_victims(view.with_pods(failed.waiting), failed.trigger, spared)
+    emptied = without_victims(failed.beside_waiting(view), failed.trigger, spared)
     gone: list[Room] = []
     for name in nodes:
         *waiting, last = failed.waiting[name]
