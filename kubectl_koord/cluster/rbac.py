@@ -90,11 +90,16 @@ def needed(reads: Mapping[str, Collection[str]]) -> Mapping[str, installation.Ri
     """Return by kind the resource to be read, as `plural.group`, and those of the commands that read it."""
     return {
         name: installation.Right(
-            ".".join(filter(None, (kind.plural, _group(kind.api)))),
+            resource_name(_group(kind.api), kind.plural),
             tuple(verb for verb, some in reads.items() if any(name in _LISTED.get(one, ()) for one in some)),
         )
         for name, kind in kinds.KINDS.items()
     }
+
+
+def resource_name(group: str, resource: str) -> str:
+    """Return a resource as `plural.group`."""
+    return f"{resource}.{group}" if group else resource
 
 
 def cluster_role(name: str, rights: Iterable[Right]) -> str:

@@ -21,10 +21,10 @@ def told_apart(lists: Mapping[str, V | Gap], transport: Transport) -> Mapping[st
     """
     optional = {kind: gap for kind, gap in lists.items() if isinstance(gap, Gap) and kind in OPTIONAL_KINDS}
     refused = {KINDS[kind].api for kind, gap in optional.items() if gap.code == "forbidden"}
-    gone = {api for api in refused if _is_missing(transport, api)}
+    gone = {api for api in refused if is_missing(transport, api)}
     missing = {kind: structs.replace(gap, code="missing") for kind, gap in optional.items() if KINDS[kind].api in gone}
     topology = lists.get(NETWORK_TOPOLOGY.name)
-    if isinstance(topology, Gap) and topology.code == "missing" and _is_missing(transport, NETWORK_TOPOLOGY.api):
+    if isinstance(topology, Gap) and topology.code == "missing" and is_missing(transport, NETWORK_TOPOLOGY.api):
         return {kind: _not_installed(value) for kind, value in {**lists, **missing}.items()}
     return {**lists, **missing}
 
@@ -36,7 +36,7 @@ def _not_installed(value: V | Gap) -> V | Gap:
     return value
 
 
-def _is_missing(transport: Transport, path: str) -> bool:
+def is_missing(transport: Transport, path: str) -> bool:
     """Tell whether the server answers a path with 404."""
     body = transport.open(path)
     body.close()

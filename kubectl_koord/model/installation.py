@@ -128,6 +128,19 @@ class Right(Struct, frozen=True):
     commands: tuple[str, ...] = ()
 
 
+class Lack(Struct, frozen=True):
+    """What may not be done with a resource, which commands need it, and the server's own words.
+
+    It is not `is_sure` where the server did not say whether it may be done.
+    """
+
+    resource: str
+    verb: str
+    commands: tuple[str, ...] = ()
+    why: str = ""
+    is_sure: bool = True
+
+
 def of_main(image: str) -> bool:
     """Tell whether an image's tag is one of main's: by its name, or by a day after that of the main that is known."""
     return _OF_MAIN.search(image) is not None or _is_later(image)

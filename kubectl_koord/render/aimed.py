@@ -10,6 +10,7 @@ from kubectl_koord.render.structured import OF_NO_CLUSTER, Report
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.reports.jobs.fit import FitReport
 from kubectl_koord.reports.jobs.pending import WhyReport
+from kubectl_koord.reports.operation.doctor import DoctorReport
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.wording.aiming import Aim, aimed, is_for_cluster
 
@@ -51,7 +52,7 @@ def _commands(block: Block) -> list[str]:
 
 def report(answer: Report, aim: Aim) -> Report:
     """Return the answer with its commands aimed, as programs get it; the note of the aim stands in what it rests on."""
-    changed: WhyReport | FitReport
+    changed: WhyReport | FitReport | DoctorReport
     match answer:
         case WhyReport():
             changed = replace(answer, unblock=_ways(answer.unblock, aim), next_steps=_ways(answer.next_steps, aim))
@@ -63,6 +64,10 @@ def report(answer: Report, aim: Aim) -> Report:
             ]
             changed = replace(answer, gangs=tuple(gangs))
             commands = [way.command for gang in answer.gangs for way in (*gang.unblock, *gang.next_steps)]
+        case DoctorReport():
+            commands = [finding.command for finding in answer.findings]
+            findings = [replace(finding, command=aimed(finding.command, aim)) for finding in answer.findings]
+            changed = replace(answer, findings=tuple(findings))
         case Explanation():
             return replace(answer, see=tuple(aimed(command, aim) for command in answer.see))
         case _:

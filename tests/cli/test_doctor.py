@@ -136,5 +136,94 @@ def test_the_configuration_of_the_descheduler_is_read_by_its_name(koord: Run, ap
     api.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": home, "data": {name: config}})
     done = koord("doctor", "-o", "json")
     assert findings(done)[-1] == ("descheduler-settings", "info", f"ConfigMap/{name}")
-    asked = [request.query["fieldSelector"] for request in api.log if request.path.endswith("/configmaps")]
+    listed = [one for one in api.log if one.path.endswith("/configmaps") and not one.is_watch]
+    asked = [request.query["fieldSelector"] for request in listed]
     assert asked == ["metadata.name=koord-scheduler-config", f"metadata.name={name}"]
+
+
+def missing(done: Done) -> dict[str, tuple[list[str], str, str]]:
+    """Return by object what rights are said to be missing for: all resources, the message, the command."""
+    return {
+        one["object"]: (one["objects"], one["message"], one["command"])
+        for one in json.loads(done.out)["findings"]
+        if one["code"] == "rbac-missing"
+    }
+
+
+def forbidden(path: str, *, watch: bool | None = None) -> Rule:
+    return Rule(path, 403, "Forbidden", "not yours", watch=watch)
+
+
+def test_rights_that_other_commands_lack_are_named_with_the_commands_that_are_blind_without_them(
+    koord: Run, api: ApiServer
+) -> None:
+    api.rules[:] = [
+        forbidden("/apis/events.k8s.io/v1/events"),
+        forbidden("/api/v1/nodes", watch=True),
+        forbidden(".*/(persistentvolumes|csinodes)"),
+        forbidden("/apis/resource.k8s.io/v1/.*"),
+        Rule("/apis/resource.k8s.io/v1", 404, "NotFound", "no such group"),
+        forbidden("/api/v1/namespaces/default"),
+        forbidden(".*/pods/[^/]+/proxy/"),
+    ]
+    done = koord("doctor", "-o", "json")
+    assert (done.code, json.loads(done.out)["verdict"]) == (0, "yes")
+    role = "kubectl koord doctor --print-rbac"
+    volumes = ("csinodes.storage.k8s.io", "persistentvolumes")
+    assert missing(done) == {
+        f"{volumes[0]} and 1 more": (
+            [*volumes],
+            (
+                f"the verbs list and watch are missing for {volumes[0]} and {volumes[1]}: not yours; topo, node,"
+                " domain, quota, why-pending, gangs, preempt, fit, scheduler, snapshot, diff, doctor and annotate"
+                " read them and topo, quota, why-pending, gangs and preempt with -w follow them."
+            ),
+            role,
+        ),
+        "events.events.k8s.io": (
+            [],
+            (
+                "the verb list is missing for events.events.k8s.io: not yours; why-pending, why-preempted and snapshot"
+                " read it."
+            ),
+            role,
+        ),
+        "namespaces": (
+            [],
+            (
+                "the verb get is missing for namespaces: not yours; topo, quota, why-pending, gangs, preempt, fit,"
+                " why-preempted, scheduler and annotate read it."
+            ),
+            role,
+        ),
+        "nodes": (
+            [],
+            (
+                "the verb watch is missing for nodes: not yours; topo, quota, why-pending, gangs and preempt with -w"
+                " follow it."
+            ),
+            role,
+        ),
+        "pods/proxy": (
+            [],
+            "the verb get is missing for pods/proxy: not yours; scheduler reads it.",
+            f"{role} --command scheduler",
+        ),
+    }
+    shown = koord("doctor")
+    assert (shown.code, shown.out.splitlines()[0]) == (0, "5 notes.")
+    assert f"\n    {role} --command scheduler\n" in shown.out
+
+
+def test_a_right_that_the_server_does_not_tell_of_is_neither_there_nor_missing(koord: Run, api: ApiServer) -> None:
+    api.rules[:] = [Rule("/apis/events.k8s.io/v1/events", 500, "InternalError", "it broke")]
+    done = koord("doctor", "-o", "json")
+    (one,) = json.loads(done.out)["findings"]
+    assert (one["code"], one["object"]) == ("not-checked", "events.events.k8s.io")
+    assert one["message"] == "whether you may list events.events.k8s.io could not be found out: it broke."
+
+
+def test_the_command_of_a_finding_goes_to_the_cluster_that_was_looked_at(koord: Run, api: ApiServer) -> None:
+    api.rules[:] = [forbidden("/apis/events.k8s.io/v1/events")]
+    done = koord("doctor", "--context", "test", "-o", "json")
+    assert [command for _, _, command in missing(done).values()] == ["kubectl koord doctor --print-rbac --context=test"]

@@ -23,6 +23,7 @@ from kubectl_koord.cluster.api.transport import Body, Reply, Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.reports.change import Change, ChangePlan, ObjectName
 from kubectl_koord.reports.common import Basis
+from kubectl_koord.wording.aiming import HERE, Aim
 from tests.apiserver import ApiServer, Rule, merge, status_body
 from tests.cli.conftest import Run
 from tests.cli.world import Object, topology, world
@@ -226,10 +227,12 @@ class Told(NamedTuple):
     lines: list[str]
 
 
-def carried_out(transport: Transport, plan: ChangePlan, case: Case, capsys: pytest.CaptureFixture[str]) -> Told:
+def carried_out(
+    transport: Transport, plan: ChangePlan, case: Case, capsys: pytest.CaptureFixture[str], aim: Aim = HERE
+) -> Told:
     capsys.readouterr()
     try:
-        send(transport, plan, "test", all_or_none=case.all_or_none)
+        send(transport, plan, "test", aim, all_or_none=case.all_or_none)
         last = ""
     except KoordError as error:
         last = error.message
@@ -386,6 +389,10 @@ def test_how_to_look_is_said_where_we_cannot(way: Way, capsys: pytest.CaptureFix
     look = "see: kubectl get podgroup job -n default -o yaml"
     said = f"Unable to connect to the server: EOF (PodGroup default/job: may have been changed, and {why}; {look})"
     assert carried_out(way.there, plan, case, capsys).last == said
+    there = Aim(kubectl=("--context=eu",))
+    assert carried_out(way.there, plan, case, capsys, there).last == said.replace(
+        "kubectl get", "kubectl --context=eu get"
+    )
 
 
 def test_a_dry_run_that_is_not_answered_changes_nothing(way: Way, capsys: pytest.CaptureFixture[str]) -> None:

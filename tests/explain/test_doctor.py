@@ -9,13 +9,13 @@ from msgspec import structs
 from kubectl_koord.cluster.stored import offline
 from kubectl_koord.explain.operation.doctor import doctor
 from kubectl_koord.model.hardware.numa import NodeNUMA, Zone
-from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Profile, Right, Webhooks
+from kubectl_koord.model.installation import Deployment, Installation, Lack, PriorityClass, Profile, Right, Webhooks
 from kubectl_koord.model.load import AggregatedThresholds, ExpectedUse, NodeMetric, Thresholds
 from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Layer, Lease
 from kubectl_koord.reports.codes import DoctorCode, members
 from kubectl_koord.reports.operation.doctor import DoctorReport, Finding
-from kubectl_koord.wording.doctor.remedies import remedy
+from kubectl_koord.wording.doctor.remedies import command, remedy
 from tests.build import (
     BLOCK,
     BLOCK_KEY,
@@ -744,10 +744,41 @@ def test_what_may_not_be_read_is_said_with_the_verb_and_the_commands_and_the_ver
             "the verb list is missing for podgroups.scheduling.sigs.k8s.io: you may not read it; gangs and doctor read"
             " it.",
             remedy("rbac-missing"),
+            command="kubectl koord doctor --print-rbac",
         ),
     )
     broken = both(lease(LATE))(sound().with_gap("PodGroup"))
     assert doctor(broken).verdict == "no"
+
+
+def test_what_is_missing_for_several_resources_alike_is_one_finding_also_where_no_command_needs_it() -> None:
+    report = doctor(
+        sound(), None, (Lack("a", "list", (), "no."), Lack("b", "list"), Lack("c", "watch", ("topo",), "no"))
+    )
+    assert [(one.object, one.objects, one.message) for one in report.findings] == [
+        ("a and 1 more", ("a", "b"), "the verb list is missing for a and b: no."),
+        ("c", (), "the verb watch is missing for c: no; topo with -w follows it."),
+    ]
+    assert report.verdict == "yes"
+
+
+def test_a_finding_has_the_command_that_helps_with_the_names_that_it_is_about() -> None:
+    gang = "kubectl koord annotate gang 'a b' -n default {} --overwrite"
+    layered = ("topology-spec-unreadable", "differing-specs", "unknown-layer", "unknown-strategy")
+    every: list[DoctorCode] = [*members(DoctorCode)]  # type: ignore[list-item]
+    for code in every:
+        made = command(code, "Gang", ["default/a b"])
+        if code in layered:
+            assert (made, command(code, "Pod", ["default/a"])) == (gang.format("--must-gather=LAYER"), "")
+        elif code in {"groups-differ", "groups-unreadable"}:
+            assert made == gang.format("--groups=GANG,GANG")
+        else:
+            assert bool(made) == (code in {"deployment-unavailable", "selector-outside-tree", "numa-policy-unknown"})
+    assert command("deployment-unavailable", "Deployment", ["koordlet"]) == "kubectl get pods -A -l koord-app=koordlet"
+    assert command("numa-policy-unknown", "Node", ["n1", "n2"]) == (
+        "kubectl label node n1 n2 node.koordinator.sh/numa-topology-policy-"
+    )
+    assert command("selector-outside-tree", "Pod", ["a/x"]) == "kubectl koord annotate pods GANG topology-selector-"
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "PriorityClass", "ValidatingWebhookConfiguration", "Node"])

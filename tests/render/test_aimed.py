@@ -6,6 +6,7 @@ from kubectl_koord.render.document import Block, Bullet, Bullets, Command, Line
 from kubectl_koord.reports.common import Basis
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport
+from kubectl_koord.reports.operation.doctor import DoctorReport, Finding
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.wording.aiming import HERE, Aim
 from kubectl_koord.wording.basis import evaluated_as, read_at
@@ -60,6 +61,17 @@ def test_so_do_those_of_jobs_that_are_not_submitted_yet() -> None:
         "kubectl --context=c patch x",
         "kubectl koord preempt x --dry-run --demo",
     ]
+    assert found.basis.commands_for == "Mind."
+
+
+def test_so_are_those_of_findings() -> None:
+    finding = Finding("numa-policy-unknown", "error", "Node/n1", "a", "b", command="kubectl label node n1 x-")
+    ours = structs.replace(finding, command="kubectl koord doctor --print-rbac")
+    report = DoctorReport("no", samples.BASIS, (), (finding, ours))
+    found = aimed.report(report, AIM)
+    assert isinstance(found, DoctorReport)
+    commands = [one.command for one in found.findings]
+    assert commands == ["kubectl --context=c label node n1 x-", "kubectl koord doctor --print-rbac --demo"]
     assert found.basis.commands_for == "Mind."
 
 

@@ -7,6 +7,7 @@ from tests.render.samples import PIPE, TERMINAL
 
 BASIS = Basis("1.8", "from the image tag", "2026-11-20T10:00:00Z", "cluster")
 ERROR = Finding("no-scheduler", "error", "Lease/koord-scheduler", "the lease is old.", "Look at the logs.")
+BARE = Finding("rbac-missing", "info", "nodes", "not yours.", "Ask.", command="kubectl koord doctor --print-rbac")
 WARNING = Finding("outside-nodes", "warning", "Node/n1", "1 node lacks a label (n1).", "Label it.", ("n1",))
 NOTE = Finding("not-checked", "info", "Installation", "Deployment could not be checked.", "Add it.")
 
@@ -36,6 +37,10 @@ More about a code: kubectl koord explain CODE
 Evaluated as Koordinator 1.8 (from the image tag)
 """
     )
+
+
+def test_its_command_stands_below_the_remedy_in_a_line_of_its_own() -> None:
+    assert "\n  Remedy: Ask.\n    kubectl koord doctor --print-rbac\n\nMore" in page(BARE)
 
 
 def test_what_could_not_be_checked_is_said_at_once() -> None:

@@ -61,7 +61,7 @@ def carry_out(session: "Session", plan: "Callable[[], ChangePlan]", how: How) ->
         return
     from kubectl_koord.cli.writing.sending import send
 
-    send(session.live_transport(), planned, how.field_manager, all_or_none=how.all_or_none)
+    send(session.live_transport(), planned, how.field_manager, session.aim(), all_or_none=how.all_or_none)
     _tell_the_end(session, structs.replace(planned, applied=how.dry_run == "none"), shown_before=asked)
 
 

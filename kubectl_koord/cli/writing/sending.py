@@ -11,6 +11,7 @@ from kubectl_koord.cluster import apply
 from kubectl_koord.cluster.kinds import KINDS
 from kubectl_koord.errors import KoordError
 from kubectl_koord.render.escape import harmless
+from kubectl_koord.wording.aiming import aimed
 from kubectl_koord.wording.answers import conflicts as sentences
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from kubectl_koord.cluster.api.transport import Transport
     from kubectl_koord.reports.change import Change, ChangePlan, ObjectName
+    from kubectl_koord.wording.aiming import Aim
 
 _TRIES = 10
 
@@ -25,8 +27,8 @@ Found: TypeAlias = Literal["before", "otherwise", "unknown"]
 """How an object is that was read again: with nothing of a change, neither so nor as wanted, or it could not be read."""
 
 
-def send(transport: "Transport", planned: "ChangePlan", field_manager: str, *, all_or_none: bool) -> None:
-    """Send every change of a plan.
+def send(transport: "Transport", planned: "ChangePlan", field_manager: str, aim: "Aim", *, all_or_none: bool) -> None:
+    """Send every change of a plan; commands that are printed go where `aim` says.
 
     With `all_or_none` a failure takes back what was changed before it, object by object, on standard error.
 
@@ -35,9 +37,9 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, *, a
 
     """
     done: list[tuple[Change, dict[str, Any] | None]] = []
-    sending = _Sending(transport, field_manager, is_dry_run=planned.dry_run == "server")
+    sending = _Sending(transport, field_manager, aim, is_dry_run=planned.dry_run == "server")
     for change in planned.changes:
-        leaving.say(_last_words(planned, len(done), is_sending=True))
+        leaving.say(_last_words(planned, len(done), aim, is_sending=True))
         try:
             done.append((change, sending.send(change)))
         except KoordError as error:
@@ -46,7 +48,7 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, *, a
             is_done = done and planned.dry_run == "none"
             so_far = f" ({len(done)} of {len(planned.changes)} changed before that)" if is_done else ""
             raise KoordError(f"{error.message}{so_far}") from None
-    leaving.say(_last_words(planned, len(planned.changes), is_sending=False))
+    leaving.say(_last_words(planned, len(planned.changes), aim, is_sending=False))
 
 
 class _UnsureError(KoordError):
@@ -65,9 +67,10 @@ class _How(TypedDict):
 class _Sending:
     """How changes are sent."""
 
-    def __init__(self, transport: "Transport", field_manager: str, *, is_dry_run: bool) -> None:
+    def __init__(self, transport: "Transport", field_manager: str, aim: "Aim", *, is_dry_run: bool) -> None:
         self._transport = transport
         self._manager = field_manager
+        self._aim = aim
         self._is_dry_run = is_dry_run
 
     def send(self, change: "Change") -> dict[str, Any] | None:
@@ -116,7 +119,7 @@ class _Sending:
                 raise _UnsureError(target, reason, "before", sentences.found_as_before()) from None
             raise _UnsureError(target, reason, "otherwise", sentences.found_missing()) from None
         except KoordError as problem:
-            state = sentences.not_found_out(problem.message, _look_at(change.object))
+            state = sentences.not_found_out(problem.message, _look_at(change.object, self._aim))
             raise _UnsureError(target, reason, "unknown", state) from None
         if conflicts.is_in(change, now):
             _tell(sentences.found_done(target, reason))
@@ -217,21 +220,21 @@ def path_of(target: "ObjectName") -> str:
     return f"{KINDS[target.kind].path(target.namespace)}/{quote(target.name, safe='')}"
 
 
-def _last_words(planned: "ChangePlan", done: int, *, is_sending: bool) -> str:
+def _last_words(planned: "ChangePlan", done: int, aim: "Aim", *, is_sending: bool) -> str:
     """Return what a signal leaves behind when so many objects have been changed, and perhaps the next is on its way."""
     if planned.dry_run == "server":
         return "interrupted: nothing was changed, it was a dry run\n"
     names = [name_of(change.object) for change in planned.changes]
     lines = [f"changed: {', '.join(names[:done])}"] if done else []
     if is_sending:
-        look = _look_at(planned.changes[done].object)
+        look = _look_at(planned.changes[done].object, aim)
         lines.append(f"may have been changed, as it was being sent: {names[done]}; see: {look}")
     if unsent := names[done + is_sending :]:
         lines.append(f"not sent: {', '.join(unsent)}")
     return "".join(f"{harmless(f'interrupted: {line}')}\n" for line in lines)
 
 
-def _look_at(target: "ObjectName") -> str:
+def _look_at(target: "ObjectName", aim: "Aim") -> str:
     """Return the command that shows an object."""
     within = ("-n", target.namespace) if target.namespace else ()
-    return shlex.join(["kubectl", "get", target.kind.lower(), target.name, *within, "-o", "yaml"])
+    return aimed(shlex.join(["kubectl", "get", target.kind.lower(), target.name, *within, "-o", "yaml"]), aim)

@@ -6,12 +6,13 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.codes import DoctorCode
 from kubectl_koord.reports.operation.doctor import Finding, Severity
 from kubectl_koord.wording.doctor import naming
-from kubectl_koord.wording.doctor.remedies import remedy
+from kubectl_koord.wording.doctor.remedies import command, remedy
 
 
 def found(code: DoctorCode, severity: Severity, kind: str, names: Sequence[str], message: str) -> Finding:
     """Return a finding about objects of a kind."""
-    return Finding(code, severity, naming.about(kind, names), message, remedy(code), tuple(names))
+    about, run = naming.about(kind, names), command(code, kind, names)
+    return Finding(code, severity, about, message, remedy(code), tuple(names), run)
 
 
 def was_read(snapshot: Snapshot, kind: str) -> bool:

@@ -1,6 +1,6 @@
 """What is wrong with a cluster: the findings of every area, the worst first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from kubectl_koord.diagnosis import coverage
 from kubectl_koord.diagnosis.doctor.access import of_access
@@ -13,7 +13,7 @@ from kubectl_koord.diagnosis.doctor.quotas import of_quotas
 from kubectl_koord.diagnosis.doctor.topology import of_topology
 from kubectl_koord.engine.gangs import all_gangs
 from kubectl_koord.engine.tree import tree_of
-from kubectl_koord.model.installation import Right
+from kubectl_koord.model.installation import Lack, Right
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.operation.doctor import DoctorReport, Finding
@@ -22,12 +22,13 @@ _SEVERITIES = ("error", "warning", "info")
 _DECISIVE = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
 
 
-def doctor(snapshot: Snapshot, rights: Mapping[str, Right] | None = None) -> DoctorReport:
+def doctor(snapshot: Snapshot, rights: Mapping[str, Right] | None = None, lacks: Collection[Lack] = ()) -> DoctorReport:
     """Return everything that is found wrong.
 
     Args:
         snapshot: the cluster, with its installation.
         rights: by kind what must be allowed to read it, and which commands do.
+        lacks: what commands may not do beside the lists of this reading.
 
     """
     tree = tree_of(snapshot)
@@ -39,7 +40,7 @@ def doctor(snapshot: Snapshot, rights: Mapping[str, Right] | None = None) -> Doc
         *of_devices(snapshot),
         *of_gangs(snapshot, tree),
         *of_quotas(snapshot),
-        *of_access(snapshot, rights or {}),
+        *of_access(snapshot, rights or {}, lacks),
     )
     return DoctorReport(
         verdict=_verdict(snapshot, findings),

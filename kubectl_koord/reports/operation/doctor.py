@@ -14,6 +14,7 @@ Severity: TypeAlias = Literal["error", "warning", "info"]
 class Finding(Struct, frozen=True, rename="camel"):
     """Something that was found: its evidence is in the message, what to do about it in the remedy.
 
+    `command` does it or shows more, and may be empty; a word of it in capitals is to be replaced.
     `object` is the kind and name of what it is about; where those are several, `objects` has all of them.
     """
 
@@ -23,6 +24,7 @@ class Finding(Struct, frozen=True, rename="camel"):
     message: str
     remedy: str
     objects: tuple[str, ...] = ()
+    command: str = ""
 
 
 class DoctorReport(Struct, frozen=True, rename="camel"):

@@ -2,13 +2,31 @@
 
 from collections.abc import Sequence
 
-from kubectl_koord.wording.words import listed
+from kubectl_koord.wording.words import listed, verb
 
 
-def no_right(resource: str, why: str, commands: Sequence[str]) -> str:
-    """Return that a resource may not be listed, and which commands rest on it."""
-    need = f"; {listed(commands)} read it" if commands else ""
-    return f"the verb list is missing for {resource}: {why.rstrip('.')}{need}."
+def no_right(
+    resources: Sequence[str], verbs: Sequence[str], why: str, readers: Sequence[str], followers: Sequence[str]
+) -> str:
+    """Return what may not be done with resources, and which commands rest on it; `why` is said of the first."""
+    missing = f"the {verb(len(verbs), 'verb', 'verbs')} {listed(verbs)} {verb(len(verbs), 'is', 'are')} missing"
+    blind = [f"{listed(readers)} {verb(len(readers), 'reads', 'read')} {_it(resources)}"] if readers else []
+    blind += (
+        [f"{listed(followers)} with -w {verb(len(followers), 'follows', 'follow')} {_it(resources)}"]
+        if followers
+        else []
+    )
+    need = f"; {' and '.join(blind)}" if blind else ""
+    return f"{missing} for {listed(resources)}: {why.rstrip('.')}{need}."
+
+
+def not_told(resource: str, missing: str, why: str) -> str:
+    """Return that nobody knows whether something may be done with a resource."""
+    return f"whether you may {missing} {resource} could not be found out: {why.rstrip('.')}."
+
+
+def _it(resources: Sequence[str]) -> str:
+    return "it" if len(resources) == 1 else "them"
 
 
 def crds(kinds: Sequence[str]) -> str:

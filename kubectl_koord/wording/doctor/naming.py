@@ -9,10 +9,12 @@ _FEW = 4
 
 def about(kind: str, names: Sequence[str]) -> str:
     """Return the kind and name of the first, and how many more there are: `Node/n1 and 3 more`."""
-    if not names:
-        return kind
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{kind}/{names[0]}{more}"
+    return f"{kind}/{first(names)}" if names else kind
+
+
+def first(names: Sequence[str]) -> str:
+    """Return the first of the names, and how many more there are."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def some(names: Sequence[str]) -> str:

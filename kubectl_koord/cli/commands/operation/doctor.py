@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.model.installation import Lack
 
 EXAMPLES = """\b
 Examples:
@@ -45,7 +46,13 @@ def command(
         raise KoordError("error: --command is for --print-rbac")
     from kubectl_koord.explain.operation.doctor import doctor
 
-    session.show(doctor(session.snapshot(kinds.DOCTOR_KINDS), rbac.needed(reading())))
+    snapshot = session.snapshot(kinds.DOCTOR_KINDS)
+    lacks: tuple[Lack, ...] = ()
+    if session.transport is not None:
+        from kubectl_koord.cluster.rights import lacking
+
+        lacks = lacking(session.transport, reading(), snapshot.config.home.namespace, session.namespace)
+    session.show(doctor(snapshot, rbac.needed(reading()), lacks))
 
 
 def _roles(commands: "Sequence[str] | None") -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kubectl_koord.render.document import Block, EmptyLine, Line, Style
+from kubectl_koord.render.document import Block, Command, EmptyLine, Line, Style
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line
 from kubectl_koord.reports.operation.doctor import DoctorReport, Severity
 from kubectl_koord.wording.pages.operation import doctor as sentences
@@ -21,5 +21,6 @@ def blocks(report: DoctorReport) -> list[Block]:
             Line(sentences.title(finding), _STYLES[finding.severity]),
             Line(sentences.what(finding), indent=2),
             Line(sentences.remedy(finding), indent=2),
+            *([Command(finding.command, indent=4)] if finding.command else []),
         ]
     return [*page, EmptyLine(), Line(sentences.EXPLAIN, "dim"), basis_line(report.basis)]

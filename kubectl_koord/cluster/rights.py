@@ -1,0 +1,95 @@
+"""Which rights our commands lack, found out with GETs alone: a SelfSubjectAccessReview would be a POST."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from urllib.parse import quote
+
+from kubectl_koord.cluster import kinds, rbac
+from kubectl_koord.cluster.api.replies import LONGEST_REPLY, message_of
+from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.kind import only_named
+from kubectl_koord.cluster.rbac import Right
+from kubectl_koord.cluster.scheduler_api import PORT
+from kubectl_koord.cluster.served import is_missing
+from kubectl_koord.cluster.source import CRD
+from kubectl_koord.cluster.threads import Outcomes
+from kubectl_koord.model.installation import HOME, Lack
+
+_AT_ONCE = 6
+_NOBODY = "kubectl-koord-asks-for-rights"
+"""The name of no pod, and a label that nothing has: what is asked for does not matter."""
+_OF_NOTHING = f"labelSelector={_NOBODY}&resourceVersion=0&timeoutSeconds=1&watch=true"
+_FORBIDDEN, _NOT_FOUND = 403, 404
+_ALLOWED = (200, _NOT_FOUND)
+
+
+def lacking(
+    transport: Transport, reads: Mapping[str, Collection[str]], home: str, namespace: Callable[[], str]
+) -> tuple[Lack, ...]:
+    """Return what commands may not read or follow, and what could not be found out, beside what `doctor` lists itself.
+
+    Args:
+        transport: the way to the API server.
+        reads: what each command reads.
+        home: the namespace that Koordinator is installed in.
+        namespace: the user's.
+
+    Raises:
+        KoordError: when the server cannot be reached.
+
+    """
+    wanted = _wanted(reads)
+    own = namespace()
+    asked = [(right, _path(right, home, own), tuple(commands)) for right, commands in sorted(wanted.items())]
+    outcomes = Outcomes[list[tuple[str, Lack]]]()
+    for first in range(_AT_ONCE):
+        outcomes.begin(partial(_refused, transport, asked[first::_AT_ONCE]))
+    found = [lack for _ in range(_AT_ONCE) for lack in outcomes.wait()]
+    # The server refuses a path before it looks whether there is one.
+    apis = {path.rpartition("/")[0] for path, lack in found if lack.is_sure and path.startswith("/apis/")}
+    gone = {api for api in apis if is_missing(transport, api)}
+    lacks = (lack for path, lack in found if path.rpartition("/")[0] not in gone)
+    return tuple(sorted(lacks, key=lambda lack: (lack.resource, lack.verb)))
+
+
+def _wanted(reads: Mapping[str, Collection[str]]) -> dict[Right, list[str]]:
+    """Return the rights that `doctor` does not use, each with the commands that do."""
+    listed = {(kinds.KINDS[name].group, kinds.KINDS[name].plural) for name in kinds.DOCTOR_KINDS}
+    found: dict[Right, list[str]] = {}
+    for command, some in reads.items():
+        for right in rbac.reading(some) | (rbac.asking_leader() if "leader" in some else set()):
+            if right.verb != "list" or (right.group, right.resource) not in listed:
+                found.setdefault(right, []).append(command)
+    return found
+
+
+def _refused(transport: Transport, asked: Iterable[tuple[Right, str, tuple[str, ...]]]) -> list[tuple[str, Lack]]:
+    found = []
+    for right, path, commands in asked:
+        body = transport.watch(path, 1) if right.verb == "watch" else transport.open(path)
+        try:
+            status = body.status
+            said = "" if status in _ALLOWED else message_of(status, body.read(LONGEST_REPLY), path)
+        finally:
+            body.close()
+        if said:
+            resource = rbac.resource_name(right.group, right.resource)
+            lack = Lack(resource, right.verb, commands, said, is_sure=status == _FORBIDDEN)
+            found.append((path.partition("?")[0], lack))
+    return found
+
+
+def _path(right: Right, home: str, namespace: str) -> str:
+    """Return what is answered with 403 without the right, and is cheap with it."""
+    if right.resource == "pods/proxy":
+        return f"{kinds.POD.path(home)}/http:{_NOBODY}:{PORT}/proxy/"
+    kind = next((one for one in kinds.KINDS.values() if (one.group, one.plural) == (right.group, right.resource)), None)
+    if kind is None:
+        return CRD
+    if right.verb == "get":
+        return (
+            f"{kind.path(home)}/{HOME.lease}" if kind is kinds.LEASE else f"{kind.path()}/{quote(namespace, safe='')}"
+        )
+    query = "limit=1" if right.verb == "list" else _OF_NOTHING
+    only = f"{only_named(right.name)}&" if right.name else ""
+    return f"{kind.path(home if kind.home else '')}?{only}{query}"
