@@ -63,9 +63,34 @@ def version_of(now: Mapping[str, Any]) -> str:
     return str(mapping(now.get("metadata")).get("resourceVersion") or "")
 
 
+def appliers(change: Change, now: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    """Return who applies fields of a change (server-side apply), by name with the fields: they will set them back."""
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in _managed(now):
+        if entry.get("operation") == "Apply":
+            owned = tuple(field for field in {**change.before, **change.after} if _owns(entry, field))
+            found |= {str(entry.get("manager") or ""): owned} if owned else {}
+    return found
+
+
+def _owns(entry: Mapping[str, Any], field: str) -> bool:
+    """Tell whether an entry of managed fields holds a field, whose path there is that of the patch which sets it."""
+    place: object = mapping(entry.get("fieldsV1"))
+    sent: object = merge_patch({field: ""}, "")
+    while isinstance(sent, dict):
+        key, sent = next((key, below) for key, below in sent.items() if below != {})
+        if f"f:{key}" not in mapping(place):
+            return False
+        place = mapping(place)[f"f:{key}"]
+    return True
+
+
 def last_manager(now: Mapping[str, Any]) -> str:
     """Return who changed an object last, by its managed fields, empty where they do not say."""
-    managed = mapping(now.get("metadata")).get("managedFields")
-    entries = [entry for entry in managed if isinstance(entry, dict)] if isinstance(managed, list) else []
-    last = max(entries, key=lambda entry: str(entry.get("time") or ""), default={})
+    last = max(_managed(now), key=lambda entry: str(entry.get("time") or ""), default={})
     return str(last.get("manager") or "")
+
+
+def _managed(now: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    managed = mapping(now.get("metadata")).get("managedFields")
+    return [entry for entry in managed if isinstance(entry, dict)] if isinstance(managed, list) else []

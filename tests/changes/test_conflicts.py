@@ -133,3 +133,24 @@ def test_settings_go_by_our_names_and_by_their_keys(name: str, key: str) -> None
 def test_settings_of_one_pod_have_names_of_their_own() -> None:
     assert pod_key_of("index") == pod_key_of(PREFIX + "network-topology-index") == PREFIX + "network-topology-index"
     assert pod_key_of("mode") == ""
+
+
+def test_who_applies_what_is_changed_is_told_with_the_fields() -> None:
+    annotated: dict[str, object] = {"f:metadata": {"f:annotations": {".": {}, f"f:{MODE}": {}}}}
+    managed = [
+        {"manager": "argocd", "operation": "Apply", "fieldsV1": {**annotated, "f:spec": {"f:minMember": {}}}},
+        {"manager": "flux", "operation": "Apply", "fieldsV1": annotated},
+        {"manager": "helm", "operation": "Apply", "fieldsV1": {"f:spec": {"f:other": {}}}},
+        {"operation": "Apply", "fieldsV1": {"f:spec": {"f:minMember": {}}}},
+        {"operation": "Apply"},
+        {"manager": "kubectl-edit", "operation": "Update", "fieldsV1": annotated},
+        "x",
+    ]
+    found = conflicts.appliers(CHANGE, {"metadata": {"managedFields": managed}})
+    assert found == {"argocd": (MODE, MINIMUM), "flux": (MODE,), "": (MINIMUM,)}
+    assert conflicts.appliers(CHANGE, job()) == {}
+    label = LABEL + "example.com/rack"
+    node = structs.replace(CHANGE, before={label: "a"}, after={label: "b"})
+    labelled: dict[str, object] = {"f:metadata": {"f:labels": {"f:example.com/rack": {}}}}
+    owner = [{"manager": "a", "operation": "Apply", "fieldsV1": labelled}]
+    assert conflicts.appliers(node, {"metadata": {"managedFields": owner}}) == {"a": (label,)}

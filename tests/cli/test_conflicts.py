@@ -248,3 +248,16 @@ def test_an_object_of_which_no_answer_came_is_not_said_to_be_rolled_back(koord: 
     assert "PodGroup default/job: changed, and rolled back\n" in done.err
     assert done.err.endswith(" (all of it was rolled back; what was sent last may still be carried out)\n")
     assert PREFIX + "groups" not in annotations(server)
+
+
+def test_it_is_said_before_anything_is_sent_who_will_set_a_field_back(koord: Run, server: ApiServer) -> None:
+    fields: Object = {"f:metadata": {"f:annotations": {f"f:{PREFIX}mode": {}}}}
+    job = server.get("podgroups", "default", "job")
+    job["metadata"]["managedFields"] = [{"manager": "argocd", "operation": "Apply", "fieldsV1": fields}]
+    server.put(job)
+    words = ("annotate", "podgroup", "job", "--mode=NonStrict", "--overwrite", "--dry-run")
+    note = f"argocd applies {PREFIX}mode of PodGroup default/job (server-side apply) and may set it back: change it"
+    assert f"\n{note} at its source, too.\n" in koord(*words).out
+    server.rules.append(Rule(".*/podgroups/job", 403, "Forbidden", "not yours", "GET"))
+    done = koord(*words)
+    assert (done.code, "argocd" in done.out) == (0, False)

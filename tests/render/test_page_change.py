@@ -50,6 +50,21 @@ Evaluated as Koordinator 1.8 (from the image tag)
     assert text(CHANGE, style=PIPE) == expected
 
 
+def test_a_value_of_several_lines_stands_below_its_name_as_yaml_writes_it() -> None:
+    change = replace(CHANGE.changes[0], before={"data.a": "x:\n  y: 1\n"}, after={"data.a": "x:\n\n  y: 2"})
+    expected = """
+  - data.a: |
+      x:
+        y: 1
+  + data.a: |-
+      x:
+
+        y: 2
+"""
+    for style in (PIPE, TERMINAL):
+        assert expected in text(replace(CHANGE, changes=(change,)), style=style)
+
+
 def test_a_change_for_the_worse_says_so_in_a_line_of_its_own() -> None:
     effect = Effect(
         VerdictSummary("no", "insufficient-slots", "3 of 4."), VerdictSummary("no", "never-fits", "never."), worse=True

@@ -73,3 +73,9 @@ def test_of_a_write_that_nobody_answers_it_is_told_what_its_object_is_now() -> N
         "Node n: changed, and NOT rolled back: read again, it is not there any more: EOF",
         "Node n: changed, and perhaps rolled back: x: EOF",
     ]
+
+
+def test_who_sets_a_field_back_is_named() -> None:
+    end = "of Node n (server-side apply) and may set it back: change it at its source, too."
+    assert conflicts.applied_by("Node n", "flux", ["a", "b"]) == f"flux applies a and b {end}"
+    assert conflicts.applied_by("Node n", "", ["a"]) == f"Somebody applies a {end}"

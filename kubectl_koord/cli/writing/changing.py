@@ -52,6 +52,10 @@ def carry_out(session: "Session", plan: "Callable[[], ChangePlan]", how: How) ->
         planned = structs.replace(plan(), dry_run=how.dry_run)
     except RefusedError as refused:
         raise KoordError(f"error: {refused}") from None
+    if session.transport is not None:
+        from kubectl_koord.cli.writing.sending import with_appliers
+
+        planned = with_appliers(session.transport, planned)
     if not planned.changes or how.dry_run == "client":
         session.show(planned)
         return

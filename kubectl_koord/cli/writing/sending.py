@@ -2,8 +2,11 @@
 
 import shlex
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from urllib.parse import quote
+
+from msgspec import structs
 
 from kubectl_koord import leaving
 from kubectl_koord.changes import conflicts
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from kubectl_koord.wording.aiming import Aim
 
 _TRIES = 10
+_LOOKED_AT = 16
+"""Of how many objects it is looked before the plan is shown who applies them."""
 
 Found: TypeAlias = Literal["before", "otherwise", "unknown"]
 """How an object is that was read again: with nothing of a change, neither so nor as wanted, or it could not be read."""
@@ -49,6 +54,19 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, aim:
             so_far = f" ({len(done)} of {len(planned.changes)} changed before that)" if is_done else ""
             raise KoordError(f"{error.message}{so_far}") from None
     leaving.say(_last_words(planned, len(planned.changes), aim, is_sending=False))
+
+
+def with_appliers(transport: "Transport", planned: "ChangePlan") -> "ChangePlan":
+    """Return a plan that notes who will set back what is changed; of its first objects, where they may be read."""
+    notes = []
+    for change in planned.changes[:_LOOKED_AT]:
+        if change.creates:
+            continue
+        with suppress(KoordError):
+            now = apply.read(transport, path_of(change.object))
+            found = conflicts.appliers(change, now).items()
+            notes += [sentences.applied_by(name_of(change.object), manager, fields) for manager, fields in found]
+    return structs.replace(planned, notes=(*planned.notes, *notes)) if notes else planned
 
 
 class _UnsureError(KoordError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.render.document import Block, Command, EmptyLine, Line
+from kubectl_koord.render.document import Block, Command, EmptyLine, Line, Style
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.pages.jobs import fit
 from kubectl_koord.render.shown import Shown
@@ -34,9 +34,20 @@ def _diff(change: Change) -> Iterator[Block]:
     for field in dict.fromkeys([*change.before, *change.after]):
         old, new = change.before.get(field), change.after.get(field)
         if old is not None:
-            yield Line(f"- {field}: {old}", "bad", indent=2)
+            yield from _value(f"- {field}:", str(old), "bad")
         if new is not None:
-            yield Line(f"+ {field}: {new}", "good", indent=2)
+            yield from _value(f"+ {field}:", str(new), "good")
+
+
+def _value(name: str, value: str, style: Style) -> Iterator[Block]:
+    """Yield a value in the line of its name; one of several lines below it, as YAML writes a block."""
+    is_ended = value.endswith("\n")
+    first, *others = value.removesuffix("\n").split("\n")
+    if not others:
+        yield Line(f"{name} {first}", style, indent=2)
+        return
+    yield Line(f"{name} {'|' if is_ended else '|-'}", style, indent=2)
+    yield from (Line(line, style, indent=6) if line else EmptyLine() for line in (first, *others))
 
 
 def _effect(effect: Effect) -> Iterator[Block]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kubectl_koord.wording.words import count
+from kubectl_koord.wording.words import count, listed
 
 ANSWERED_OTHERWISE = "error: the server's answer has not what was sent"
 """What is said of an answer of success that shows something else."""
@@ -125,6 +125,12 @@ def end_of_rollback(reason: str, left: int, unknown: int, of: int, *, is_open: b
     states += [f"{count(unknown, 'object')} of {of} may be changed"] if unknown else []
     later = "; what was sent last may still be carried out" if is_open else ""
     return f"{reason} ({', '.join(states) or 'all of it was rolled back'}{later})"
+
+
+def applied_by(target: str, manager: str, fields: Sequence[str]) -> str:
+    """Return that somebody who applies fields of an object will set them back."""
+    what = f"applies {listed(fields)} of {target}"
+    return f"{manager or 'Somebody'} {what} (server-side apply) and may set it back: change it at its source, too."
 
 
 def _by(manager: str) -> str:
