@@ -5,6 +5,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
+
 from kubectl_koord.cluster.objects.koordinator import summaries
 from kubectl_koord.explain.operation.scheduler.gangs import gangs
 from kubectl_koord.explain.operation.scheduler.nodes import devices
@@ -12,6 +14,8 @@ from kubectl_koord.explain.operation.scheduler.quotas import quotas
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation.scheduler import SchedulerReport
 from tests.conformance.cases import CASES, VERSIONS, Case, Json, read_cases, snapshot_of
+
+pytestmark = pytest.mark.no_cover  # tracing takes it three times as long
 
 EXPLAINED = Counter(
     {"waiting-in-permit": 17, "assumed-pods": 11, "reservation-counts": 3},
