@@ -10,8 +10,8 @@ import sys
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, TOPOLOGY_KINDS, VOLUME_KINDS
-from kubectl_koord.cluster.reading.lists import Pages, read_lists
-from kubectl_koord.cluster.reading.stream import SLICE
+from kubectl_koord.cluster.lists import Pages, read_lists
+from kubectl_koord.cluster.reading import SLICE
 from kubectl_koord.cluster.source import requests
 
 _WITH_GANGS = (*DISRUPTION_KINDS, *VOLUME_KINDS)

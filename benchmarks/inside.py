@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from kubectl_koord.cli.app import invoke
-from kubectl_koord.cli.options import take_globals
+from kubectl_koord.cli.command_line import take_globals
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import take_connection
 from kubectl_koord.cluster.api.transport import Body, Transport

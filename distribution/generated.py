@@ -14,7 +14,7 @@ import msgspec
 
 from distribution import manpages, pages, picture, roles, schema, settings
 from distribution.tree import commands
-from kubectl_koord.cli.completing import shells
+from kubectl_koord.cli import shells
 
 ROOT = Path(__file__).parents[1]
 _SCRIPTS = {

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from distribution.tree import Command, Flag, commands
-from kubectl_koord.cli import flag_texts
+from kubectl_koord.cli import command_line
 
 _SECTION = 1
 _PROGRAM = "kubectl-koord"
@@ -42,9 +42,9 @@ def _page(command: Command, every: Iterable[Command]) -> Iterator[str]:
     if not command.verb:
         yield ".SH OPTIONS OF EVERY COMMAND"
         yield "They may stand before or after the verb."
-        yield from _flags(_of_table(flag_texts.OF_EVERY_VERB))
+        yield from _flags(_of_table(command_line.OF_EVERY_VERB))
         yield ".SS The connection, as in kubectl"
-        yield from _flags(_of_table(flag_texts.OF_CONNECTIONS))
+        yield from _flags(_of_table(command_line.OF_CONNECTIONS))
         yield ".SH EXIT STATUS"
         for code, text in _EXIT_CODES:
             yield from (".TP", f"\\fB{code}\\fR", _line(text))
@@ -64,7 +64,7 @@ def _synopsis(command: Command) -> str:
 
 
 def _of_table(table: Mapping[str, tuple[str, str]]) -> list[Flag]:
-    names = ((flag_texts.SHORT.get(name, ""), name) for name in table)
+    names = ((command_line.SHORT.get(name, ""), name) for name in table)
     return [Flag(tuple(filter(None, both)), *of_it) for both, of_it in zip(names, table.values(), strict=True)]
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from distribution.screens import printed
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.verb_table import VERBS
 
 FOLDER = "docs/commands"
 _EXAMPLES: dict[str, tuple[str, ...]] = {

@@ -7,11 +7,11 @@ from itertools import chain
 from msgspec import Struct
 
 from distribution.screens import printed
-from kubectl_koord.cluster.stored import offline
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.render.escape import width
+from kubectl_koord.cluster import stored
+from kubectl_koord.explain.why import why
+from kubectl_koord.render.plain import width
 from kubectl_koord.render.show import OutputStyle, text
-from kubectl_koord.render.web.markup import Markup, ascii_only, element, empty, lines, together
+from kubectl_koord.render.web import Markup, ascii_only, element, empty, lines, together
 from kubectl_koord.simulation import subjects
 
 _COMMAND = "why-pending one-short -n train --demo"
@@ -60,7 +60,7 @@ def pictures() -> dict[str, str]:
 
 
 def _answer() -> str:
-    snapshot = offline.demo("")
+    snapshot = stored.demo("")
     job = next(one for one in subjects.pending_subjects(snapshot) if one.key == "train/one-short")
     return text(why(snapshot, job), style=OutputStyle(terminal=True, width=80, colour=True, unicode=True))
 

@@ -1,6 +1,6 @@
 """The roles for those who look, for those who change something, and for those who ask the scheduler itself."""
 
-from kubectl_koord.cli.verbs import reading
+from kubectl_koord.cli.verb_table import reading
 from kubectl_koord.cluster import rbac
 
 

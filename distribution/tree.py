@@ -7,7 +7,7 @@ import typer
 from msgspec import Struct
 
 from kubectl_koord.cli.app import tree
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.verb_table import VERBS
 
 
 class Flag(Struct, frozen=True):

@@ -17,7 +17,7 @@ from typing import Any
 
 from kubectl_koord.cli.main import run
 from kubectl_koord.cluster import source
-from tests.conformance import read_cases
+from tests.conformance.cases import read_cases
 
 _VERSIONS = ("1.7", "1.8", "main")
 _MOMENT = "2026-11-20T10:00:00Z"

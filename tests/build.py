@@ -10,41 +10,39 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import structs
 
-from kubectl_koord.engine.admission.jobs import jobs
-from kubectl_koord.engine.attempts.attempt import Attempt, Job
-from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.attempt import Attempt, Job
+from kubectl_koord.engine.blockers import jobs
+from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.placement import PlacementPlan
-from kubectl_koord.engine.preemption.costs import VictimOrder, by_name
-from kubectl_koord.engine.preemption.preempt import Preemption
-from kubectl_koord.engine.preemption.preempt import preempt as engine_preempt
+from kubectl_koord.engine.preemption import Preemption, VictimOrder, by_name
+from kubectl_koord.engine.preemption import preempt as engine_preempt
 from kubectl_koord.engine.rules import rules as version_rules
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.state import of
 from kubectl_koord.engine.tree import build
-from kubectl_koord.engine.view import of
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.model.hardware.allocations import Allocations, DeviceAllocation
-from kubectl_koord.model.hardware.devices import Device, DeviceLayout, NodeDevices
-from kubectl_koord.model.marks import GangAnnotations, Marks
+from kubectl_koord.engine.trying import attempt
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.why import why
+from kubectl_koord.model.hardware import Allocations, Device, DeviceAllocation, DeviceLayout, NodeDevices
+from kubectl_koord.model.installation import MigrationJob
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup
-from kubectl_koord.model.others.migrations import MigrationJob
 from kubectl_koord.model.pods import (
     Condition,
+    Event,
     FinishedPod,
+    GangAnnotations,
+    Marks,
     PendingPod,
     PodRequirements,
+    PodTrace,
     ReservedRoom,
-    Resources,
     RunningPod,
 )
 from kubectl_koord.model.quotas import Quota
 from kubectl_koord.model.reservations import Reservation, ReservationOwner
 from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
-from kubectl_koord.model.traces import Event, PodTrace
-from kubectl_koord.model.values.selectors import Requirement, Selector, Taint
-from kubectl_koord.reports.disruption import FreedPod
-from kubectl_koord.reports.jobs.pending import WhyReport
-from kubectl_koord.reports.jobs.preemption import PreemptReport
+from kubectl_koord.model.values import Requirement, Resources, Selector, Taint
+from kubectl_koord.reports.common import FreedPod
+from kubectl_koord.reports.jobs import PreemptReport, WhyReport
 from kubectl_koord.simulation import subjects
 
 MOMENT = "2026-11-20T10:00:00Z"

@@ -65,5 +65,5 @@ def signals_that_end() -> Iterator[None]:
 def patience() -> Iterator[None]:
     """Let a test's server be slow: on a machine that is held up for a second, what is waited for would be told."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kubectl_koord.cluster.api.limits.NOTICE", 60.0)
+        patch.setattr("kubectl_koord.cluster.api.transport.NOTICE", 60.0)
         yield

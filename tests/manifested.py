@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster import stored
+from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.manifests.read import Manifests
-from kubectl_koord.cluster.stored import files
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.submitted import Submitted
 from tests.conformance.cases import snapshot_of
@@ -45,6 +45,6 @@ def joined(cluster: Json, submitted: Json, version: str, folder: Path) -> tuple[
     manifests = Manifests(lambda: "default")
     manifests.read([str(path)])
     collector = Collector()
-    files.take("cluster.json", json.dumps(cluster).encode(), collector)
+    stored.take("cluster.json", json.dumps(cluster).encode(), collector)
     manifests.join(collector, _MOMENT)
     return collector.snapshot(moment=_MOMENT, source="file", chosen_version=version), manifests.submitted()

@@ -16,44 +16,42 @@ from msgspec import structs
 from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.topology import propose, topology_plan
 from kubectl_koord.changes.values import WantedSettings
-from kubectl_koord.cli.commands.explain import shipped_manual
-from kubectl_koord.cli.options import repeated, take_globals
-from kubectl_koord.cli.verbs import reading
-from kubectl_koord.cluster import rbac
+from kubectl_koord.cli.command_line import repeated, take_globals
+from kubectl_koord.cli.verb_table import reading
+from kubectl_koord.cli.verbs.explain import shipped_manual
+from kubectl_koord.cluster import rbac, stored
 from kubectl_koord.cluster.api.connection import take_connection
 from kubectl_koord.cluster.manifests.completed import Overrides
 from kubectl_koord.cluster.manifests.read import Manifests
-from kubectl_koord.cluster.objects.koordinator import summaries
-from kubectl_koord.cluster.stored import offline
+from kubectl_koord.cluster.objects import summaries
 from kubectl_koord.diagnosis.scheduler_says import with_texts
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.explain.capacity.devices import devices
-from kubectl_koord.explain.capacity.quota import quotas
-from kubectl_koord.explain.capacity.shaped import with_shape
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.explain.jobs import victims, volcano
-from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.explain.jobs.fit import fit
-from kubectl_koord.explain.jobs.gangs import gangs
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why, with_nodes
-from kubectl_koord.explain.jobs.why_preempted import why_preempted
-from kubectl_koord.explain.operation.diff import OfGang, diff
-from kubectl_koord.explain.operation.doctor import doctor
-from kubectl_koord.explain.operation.scheduler.gangs import gangs as remembered
-from kubectl_koord.explain.operation.scheduler.log import log
-from kubectl_koord.explain.place.report import domain_report, domains_named, node_report
+from kubectl_koord.explain import preempt as victims
+from kubectl_koord.explain import volcano
+from kubectl_koord.explain.devices import devices
+from kubectl_koord.explain.diff import OfGang, diff
+from kubectl_koord.explain.doctor import doctor
+from kubectl_koord.explain.every_pending import every_pending, gangs
+from kubectl_koord.explain.fit import fit
+from kubectl_koord.explain.place import domain_report, domains_named, node_report
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.quota import quotas
+from kubectl_koord.explain.scheduler import gangs as remembered
+from kubectl_koord.explain.scheduler import log
+from kubectl_koord.explain.topo import topo, with_shape
+from kubectl_koord.explain.why import why, with_nodes
+from kubectl_koord.explain.why_preempted import why_preempted
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.render.pages.operation.snapshot import blocks
+from kubectl_koord.render.pages.operation import snapshot_blocks
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
-from kubectl_koord.reports.explanation import Explanation
+from kubectl_koord.reports.manual import Explanation
 from kubectl_koord.simulation import subjects
-from kubectl_koord.simulation.shapes import parsed
-from kubectl_koord.wording.aiming import Aim
-from tests.conformance import PLAIN, read_cases, snapshot_of
+from kubectl_koord.simulation.submitted import parsed
+from kubectl_koord.wording.words import Aim
+from tests.conformance.cases import PLAIN, read_cases, snapshot_of
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -83,7 +81,7 @@ _COLUMNS = "   "
 
 def screens() -> Iterator[_Screen]:
     """Yield each screen: the command line that prints it, what it shows, and the options of `topo`."""
-    yield from _of_demo(offline.demo("1.8"), offline.demo("1.8", traced=True))
+    yield from _of_demo(stored.demo("1.8"), stored.demo("1.8", traced=True))
     clusters = {case.name: case.cluster for case in read_cases(ROOT / "tests" / "cases", PLAIN) if case.name in CASES}
     for name in CASES:
         yield from _of_case(snapshot_of(clusters[name], "1.8"), name)
@@ -106,7 +104,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield from ((line, report, plain) for line, report in _of_scheduler(snapshot))
     yield from ((line, report, plain) for line, report in _fits())
     yield from ((line, report, plain) for line, report in _diffs(snapshot))
-    yield "doctor --demo", doctor(offline.demo("1.8", installed=True), rbac.needed(reading())), plain
+    yield "doctor --demo", doctor(stored.demo("1.8", installed=True), rbac.needed(reading())), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
     for subject in subjects.pending_subjects(snapshot):
@@ -154,12 +152,12 @@ def _fits() -> Iterator[tuple[str, Report]]:
     shapes = (("4", "8", "5000"), ("2", "8", "0"), ("3", "16", "0"))
     manifests = Manifests(lambda: "default")
     manifests.read([str(ROOT / example)])
-    snapshot = offline.demo("1.8", join=manifests.join)
+    snapshot = stored.demo("1.8", join=manifests.join)
     yield f"fit -f {example} --demo", fit(snapshot, manifests.submitted())
     for pods, gpus, priority in shapes:
         manifests = Manifests(lambda: "default", overrides=Overrides(int(priority)))
         manifests.add_shape("shape", int(pods), {"nvidia.com/gpu": gpus}, "SpineLayer")
-        snapshot = offline.demo("1.8", join=manifests.join)
+        snapshot = stored.demo("1.8", join=manifests.join)
         flags = f"--pods {pods} --request nvidia.com/gpu={gpus} --must-gather SpineLayer --priority {priority} --count"
         yield f"fit {flags} --demo", fit(snapshot, manifests.submitted(), count=True)
 
@@ -194,8 +192,8 @@ def _of_case(snapshot: Snapshot, name: str) -> Iterator[_Screen]:
 
 def _elsewhere() -> Iterator[tuple[str, Report]]:
     """Yield what is told of pods that are moved, of koord-descheduler, and of gangs of Volcano."""
-    read = offline.from_files((str(ROOT / "tests" / "clusters" / "elsewhere.yaml"),), "1.8", installed=True)
-    snapshot = structs.replace(read, moment=offline.MOMENT_OF_DEMO)
+    read = stored.from_files((str(ROOT / "tests" / "clusters" / "elsewhere.yaml"),), "1.8", installed=True)
+    snapshot = structs.replace(read, moment=stored.MOMENT_OF_DEMO)
     moved = subjects.find(snapshot, "resnet", "train")
     (theirs,) = volcano.gangs(snapshot, only_waiting=True)
     yield "gangs", gangs(snapshot)
@@ -220,7 +218,7 @@ def golden() -> dict[Path, str]:
             path = GOLDEN / f"{cluster}.{name}.txt"
             screen = f"$ kubectl koord {line}\n{text(report, style=style, topo_options=options, aim=_aim(line))}\n"
             files[path] = files.get(path, "") + screen
-    demo = offline.demo("1.8")
+    demo = stored.demo("1.8")
     job = _subject(demo, "train/one-short")
     files[GOLDEN / "snapshot.txt"] = f"$ kubectl koord snapshot -o cluster.json.gz\n{_of_snapshot()}"
     files[GOLDEN / "one-short.html"] = to_hand_on(why(demo, job), "html", aim=_aim("--demo"))
@@ -241,7 +239,7 @@ def _of_snapshot() -> str:
         Gap("PodDisruptionBudget", "forbidden", "poddisruptionbudgets is forbidden"),
         Gap("LimitRange", "not-in-input", "none"),
     ]
-    return to_plain(blocks("cluster.json.gz", 3900, objects, unread, anonymized=False))
+    return to_plain(snapshot_blocks("cluster.json.gz", 3900, objects, unread, anonymized=False))
 
 
 def page(files: Mapping[Path, str]) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance import CASES, VERSIONS, known, names_of, read_cases, snapshot_of, subject_of
-from tests.conformance.cases import pack
+from tests.conformance import known
+from tests.conformance.cases import CASES, VERSIONS, names_of, pack, read_cases, snapshot_of, subject_of
 from tests.conformance.grading import Result, differing, is_decided, summary, with_slots_of_others
 from tests.conformance.known import Known, KnownResults
 from tests.conformance.records import real

@@ -64,8 +64,8 @@ def test_the_toy_filter_is_a_new_file_and_its_rows_and_refuses_what_it_says(pack
     refused = reasons(package, cluster, code=1)
     assert refused == {"n12": "insufficient CPU", "n13": "taint example.com/unlucky:NoSchedule"}
     assert re.findall(r"^\+\+\+ b/(.*)$", TOY_FILTER, re.MULTILINE) == [
-        "kubectl_koord/engine/fit/__init__.py",
-        "kubectl_koord/engine/fit/unlucky.py",
+        "kubectl_koord/engine/filters/__init__.py",
+        "kubectl_koord/engine/filters/unlucky.py",
     ]
 
 
@@ -74,8 +74,8 @@ def test_the_toy_kind_is_a_new_file_and_its_row_and_is_read(package: Path) -> No
 
     read = """
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.stored import files
-from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster import stored as files
+from kubectl_koord.cluster.collect import Collector
 
 collector = Collector()
 content = '{"kind": "Switch", "metadata": {"name": "s1"}, "spec": {"ports": 48}}'
@@ -85,7 +85,7 @@ print(collector.values(kinds.SWITCH), kinds.REQUESTS["Switch"].path)
     printed = ran(package, sys.executable, "-c", f"import sys; sys.path[0] = ''{read}")
     assert printed == "{'s1': 48} /apis/scheduling.koordinator.sh/v1alpha1/switches\n"
     assert re.findall(r"^\+\+\+ b/(.*)$", TOY_KIND, re.MULTILINE) == [
-        "kubectl_koord/cluster/objects/koordinator/switches.py",
+        "kubectl_koord/cluster/objects/switches.py",
         "kubectl_koord/cluster/kinds.py",
     ]
 
@@ -99,8 +99,8 @@ def test_the_toy_verb_is_a_new_file_and_its_row_and_answers(package: Path) -> No
     assert asked(package, "size", "--demo", "-o", "json", code=2) == ""
     assert re.search("^ *size  +Count the nodes", asked(package, "--help"), re.MULTILINE)
     assert re.findall(r"^\+\+\+ b/(.*)$", TOY_VERB, re.MULTILINE) == [
-        "kubectl_koord/cli/verbs.py",
-        "kubectl_koord/cli/commands/capacity/size.py",
+        "kubectl_koord/cli/verb_table.py",
+        "kubectl_koord/cli/verbs/size.py",
     ]
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance import CASES, Case, known, names_of, read_cases
-from tests.conformance.cases import totals_of
+from tests.conformance import known
+from tests.conformance.cases import CASES, Case, names_of, read_cases, totals_of
 from tests.conformance.grading import judge
 
 FAMILIES = names_of(CASES)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.explain.jobs.fit import fit
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.explain.fit import fit
+from kubectl_koord.explain.why import why
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.conformance.cases import CASES, names_of, read_cases, snapshot_of, subject_of
 from tests.manifested import joined, parted, together

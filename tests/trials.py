@@ -1,10 +1,9 @@
 """Pods that are tried while others are taken away, as preemption tries them."""
 
-from kubectl_koord.engine.fit import prepare, rejection
-from kubectl_koord.engine.node_state import Occupant
-from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.filters import prepare, rejection
+from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.state import Occupant, View, of
 from kubectl_koord.model.pods import PendingPod
 from tests.build import Drawing
 

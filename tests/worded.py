@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from kubectl_koord.engine.reasons.nodes import Refused
-from kubectl_koord.wording.refusals.nodes import obstacle
+from kubectl_koord.engine.reasons import Refused
+from kubectl_koord.wording.refusals import obstacle
 
 
 def worded(refused: Iterable[Refused]) -> Counter[str]:

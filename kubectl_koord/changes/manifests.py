@@ -1,14 +1,15 @@
-"""Changes to gangs and pods as they stand in manifests, with or without a cluster to check names against."""
+"""Planned changes of gangs in manifests, and of workloads that become gangs; with or without a cluster beside them."""
 
+import copy
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.changes.planning import change_of
-from kubectl_koord.changes.pods import PodsWanted, ranks_of, values_of
-from kubectl_koord.changes.settings import (
+from kubectl_koord.changes import values as sentences
+from kubectl_koord.changes.annotate import PodsWanted, change_of, ranks_of, values_of
+from kubectl_koord.changes.values import (
     GANG_LABEL,
     LABEL,
     LIGHT_LABEL,
@@ -16,20 +17,25 @@ from kubectl_koord.changes.settings import (
     MINIMUM_LABEL,
     PREFIX,
     SPEC,
+    AnnotatedGang,
     Fields,
+    RefusedError,
+    Value,
+    WantedSettings,
     Where,
+    group_ids,
     mapping,
     put,
-    value,
+    wanted_values,
+    written_value,
 )
-from kubectl_koord.changes.values import AnnotatedGang, RefusedError, WantedSettings, group_ids, wanted_values
-from kubectl_koord.engine.gang_settings import listed_ids
+from kubectl_koord.engine.rules import listed_ids
+from kubectl_koord.model.objects import Keys, Workload
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.change import ObjectName
-from kubectl_koord.wording.answers import changes as sentences
+from kubectl_koord.reports.change import Change, ObjectName
 
 Manifest: TypeAlias = dict[str, Any]
-Change: TypeAlias = Callable[[Manifest], Manifest]
+ManifestsChange: TypeAlias = Callable[[Manifest], Manifest]
 """Returns a manifest as it is to be; most stay as they are."""
 
 _API = "scheduling.sigs.k8s.io/"
@@ -53,7 +59,7 @@ class Meant(Struct, frozen=True):
     gangs: frozenset[str] = frozenset()
 
 
-def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSettings) -> Change | None:
+def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSettings) -> ManifestsChange | None:
     """Return what to do with PodGroups, None where there is none that is meant.
 
     Raises:
@@ -77,7 +83,7 @@ def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: Wante
     return change
 
 
-def gangs_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSettings) -> Change | None:
+def gangs_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSettings) -> ManifestsChange | None:
     """Return what to do with whole gang groups, None where there is no gang that is meant.
 
     Of a gang that has a PodGroup that one is changed, of another all its pods and pod templates.
@@ -104,7 +110,7 @@ def gangs_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSett
     def of_pod(pod: Manifest, key: str) -> Manifest:
         if key not in members or key in groups:
             return pod
-        has_label = value(pod, LABEL + MINIMUM_LABEL) is not None
+        has_label = written_value(pod, LABEL + MINIMUM_LABEL) is not None
         return _with_settings(pod, key, "labelled-pods" if has_label else "pods", meant, wanted)
 
     def change(manifest: Manifest) -> Manifest:
@@ -129,7 +135,7 @@ def _members(written: Mapping[str, Manifest], lacking: set[str], chosen: set[str
     return members
 
 
-def pods_change(manifests: Sequence[Manifest], meant: Meant, wanted: PodsWanted) -> Change | None:
+def pods_change(manifests: Sequence[Manifest], meant: Meant, wanted: PodsWanted) -> ManifestsChange | None:
     """Return what to do with the pods of gangs, and with their templates, None where there is none that is meant.
 
     Raises:
@@ -185,7 +191,7 @@ def _pods_in(manifests: Sequence[Manifest], namespace: str) -> Iterator[tuple[Ma
     found: list[tuple[Manifest, str, bool]] = []
 
     def note(pod: Manifest, key: str) -> Manifest:
-        found.append((pod, key, bool(value(pod, LABEL + GANG_LABEL))))
+        found.append((pod, key, bool(written_value(pod, LABEL + GANG_LABEL))))
         return pod
 
     for manifest in manifests:
@@ -216,16 +222,16 @@ def _with_pods(manifest: Manifest, namespace: str, change: Callable[[Manifest, s
 
 def _gang_name(pod: Mapping[str, Any]) -> str:
     """Return the name of a pod's gang, empty for none: the scheduler looks at these in this order."""
-    names = (value(pod, field) for field in (LABEL + GANG_LABEL, LABEL + LIGHT_LABEL, PREFIX + "name"))
+    names = (written_value(pod, field) for field in (LABEL + GANG_LABEL, LABEL + LIGHT_LABEL, PREFIX + "name"))
     return str(next(filter(None, names), ""))
 
 
 def _with_settings(written: Manifest, key: str, where: Where, meant: Meant, wanted: WantedSettings) -> Manifest:
     """Return what defines a gang with what is wanted."""
     if where == "PodGroup":
-        minimum = value(written, MINIMUM)
+        minimum = written_value(written, MINIMUM)
     else:
-        minimum = value(written, LABEL + MINIMUM_LABEL) or value(written, PREFIX + "min-available")
+        minimum = written_value(written, LABEL + MINIMUM_LABEL) or written_value(written, PREFIX + "min-available")
     number = str(minimum or "")
     least = int(number) if _NUMBER.fullmatch(number) else 0
     owner = AnnotatedGang(key, least, _text(written, SPEC), where, meant.snapshot, meant.gangs)
@@ -234,11 +240,125 @@ def _with_settings(written: Manifest, key: str, where: Where, meant: Meant, want
 
 
 def _changed(written: Manifest, name: ObjectName, after: Fields, meant: Meant) -> Manifest:
-    before = {field: value(written, field) for field in after}
+    before = {field: written_value(written, field) for field in after}
     change = change_of(name, before, after, "", overwrite=meant.overwrite)
     return put(written, change.after) if change else written
 
 
 def _text(written: Mapping[str, Any], field: str) -> str | None:
-    found = value(written, field)
+    found = written_value(written, field)
     return found if isinstance(found, str) else None
+
+
+_SCHEDULER = "koord-scheduler"
+_USUAL = {None, "", "default-scheduler"}
+_NEW_GANGS_API = "scheduling.sigs.k8s.io/v1alpha1"
+
+
+class NewGang(Struct, frozen=True):
+    """The gang of a workload: its id, the PodGroup and the workload as they are to be, and what that changes."""
+
+    key: str
+    pod_group: Manifest
+    workload: Manifest
+    changes: tuple[Change, ...]
+
+
+def new_gang(
+    written: Manifest, one: Workload, meant: Meant, wanted: WantedSettings, others: frozenset[str] = frozenset()
+) -> NewGang:
+    """Return a workload as a gang.
+
+    Args:
+        written: the workload.
+        one: what is known of its pods.
+        meant: the cluster, and the gangs that have a PodGroup beside it.
+        wanted: the settings of the PodGroup; minMember is that of the workload unless it is among them.
+        others: gangs that are there, too, once all is made.
+
+    Raises:
+        RefusedError: when it can be no gang, or is one, names another scheduler, or a setting is invalid.
+
+    """
+    if one.obstacle is not None:
+        raise RefusedError(sentences.no_gang_of(one))
+    name = _name(written, one)
+    key = f"{one.namespace}/{name}"
+    if key in meant.gangs or (meant.snapshot is not None and key in meant.snapshot.pod_groups):
+        raise RefusedError(sentences.has_pod_group(key))
+    minimum = one.minimum if wanted.min_member is None else wanted.min_member
+    if minimum > one.pods:
+        raise RefusedError(sentences.more_than_its_pods(minimum, one.pods))
+    owner = AnnotatedGang(key, minimum, None, "PodGroup", meant.snapshot, others)
+    values = wanted_values(owner, structs.replace(wanted, min_member=minimum))
+    set_now: Fields = {field: value for field, value in values.items() if value is not None}
+    metadata = {"name": name} | ({"namespace": one.namespace} if _has_namespace(written) else {})
+    pod_group = put({"apiVersion": _NEW_GANGS_API, "kind": "PodGroup", "metadata": metadata}, set_now)
+    profile = meant.snapshot.config.profiles[0] if meant.snapshot is not None else _SCHEDULER
+    changed, before, after = _labelled(written, one, name, profile, overwrite=meant.overwrite)
+    changes = [Change(ObjectName("PodGroup", one.namespace, name), dict.fromkeys(set_now), set_now, pod_group, "")]
+    if after:
+        target = ObjectName(one.kind, one.namespace, one.name)
+        changes.append(Change(target, before, after, _patch(changed, after_keys(one)), ""))
+    return NewGang(key, pod_group, changed, tuple(changes))
+
+
+def after_keys(one: Workload) -> tuple[str, ...]:
+    """Return the fields of a workload's object below which anything may change."""
+    return tuple(dict.fromkeys(str(template.labels[0]) for template in one.templates))
+
+
+def _patch(changed: Manifest, keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: changed[key] for key in keys}
+
+
+def _has_namespace(written: Manifest) -> bool:
+    return bool(mapping(written.get("metadata")).get("namespace"))
+
+
+def _name(written: Manifest, one: Workload) -> str:
+    """Return the name that the templates give their gang already, or else that of the workload."""
+    named = {str(found) for each in one.templates if (found := _at(written, (*each.labels, GANG_LABEL)))}
+    if len(named) > 1:
+        raise RefusedError(sentences.several_gangs(one, sorted(named)))
+    return named.pop() if named else one.name
+
+
+def _labelled(
+    written: Manifest, one: Workload, name: str, profile: str, *, overwrite: bool
+) -> tuple[Manifest, Fields, Fields]:
+    """Return the workload with labels and scheduler, and what each field that changes was and is."""
+    changed = copy.deepcopy(written)
+    before: Fields = {}
+    after: Fields = {}
+    for template in one.templates:
+        wanted = {template.scheduler: profile} | ({(*template.labels, GANG_LABEL): name} if template.is_member else {})
+        for keys, value in wanted.items():
+            old = _at(written, keys)
+            if old == value:
+                continue
+            field = ".".join(map(str, keys))
+            if old not in _USUAL and not overwrite:
+                raise RefusedError(sentences.declared_already(field, old))
+            before[field], after[field] = old, value
+            _put(changed, keys, value)
+    return changed, before, after
+
+
+def _at(written: Any, keys: Keys) -> Value:  # noqa: ANN401 - any JSON value
+    """Return the text that stands somewhere in an object, None for none."""
+    for key in keys:
+        is_place = isinstance(written, list) and isinstance(key, int)
+        written = written[key] if is_place else mapping(written).get(str(key))
+    return None if written is None else str(written)
+
+
+def _put(written: Any, keys: Keys, value: str) -> None:  # noqa: ANN401 - any JSON value
+    *above, last = keys
+    for key in above:
+        if isinstance(written, dict) and written.get(key) is None:
+            written[key] = {}
+        written = written[key]
+        if not isinstance(written, dict | list):
+            raise RefusedError(sentences.no_object(str(key)))
+    written[last] = value

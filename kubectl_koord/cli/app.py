@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kubectl_koord.cli.command_words import named, place
-from kubectl_koord.cli.options import Globals
+from kubectl_koord.cli.command_line import Globals, named, place
 from kubectl_koord.cli.session import Session
-from kubectl_koord.cli.verb import Verb
-from kubectl_koord.cli.verbs import VERBS, has_more, needs_more
+from kubectl_koord.cli.verb_table import VERBS, Verb, has_more, needs_more
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 from kubectl_koord.wording.suggestions import near
@@ -82,7 +80,7 @@ def _no_verb() -> None:
 
 
 def _add(app: typer.Typer, name: str, verb: Verb) -> None:
-    module = import_module(f"kubectl_koord.cli.commands.{verb.module}")
+    module = import_module(f"kubectl_koord.cli.verbs.{verb.module}")
     if has_more(name):
         app.add_typer(module.app, name=name, short_help=_short(verb))
     else:
@@ -170,10 +168,10 @@ def _mistyped(message: str, context: object) -> tuple[str, Sequence[str]]:
 
 def _flags(context: object) -> list[str]:
     """Return the names of the flags that are known there: of the verb, of every verb, and kubectl's."""
-    from kubectl_koord.cli import flag_texts
+    from kubectl_koord.cli import command_line
 
     own = [name for option in getattr(getattr(context, "command", None), "params", ()) for name in option.opts]
-    every = (*own, *flag_texts.OF_EVERY_VERB, *flag_texts.OF_CONNECTIONS)
+    every = (*own, *command_line.OF_EVERY_VERB, *command_line.OF_CONNECTIONS)
     return [name.removeprefix("--") for name in every if name.startswith("--")]
 
 

@@ -8,10 +8,10 @@ from kubectl_koord import leaving
 leaving.hold_signals()
 gc.disable()  # what is imported is no garbage; where we stay for long, it is turned on again
 
-from kubectl_koord.cli import verbs  # noqa: E402 - a signal waits for what is to be said
+from kubectl_koord.cli import verb_table  # noqa: E402 - a signal waits for what is to be said
 
 # Whatever else the words may mean: nothing has been sent so far.
-leaving.on_signals(leaving.NOTHING_SENT if any(map(verbs.changes, sys.argv)) else "")
+leaving.on_signals(leaving.NOTHING_SENT if any(map(verb_table.changes, sys.argv)) else "")
 
 
 def main() -> None:
@@ -23,6 +23,6 @@ def main() -> None:
 
 def complete() -> None:
     """Answer kubectl's question for completions."""
-    from kubectl_koord.cli.completing.completion import main
+    from kubectl_koord.cli.completion import main
 
     main()

@@ -8,9 +8,9 @@ import stat
 import sys
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kubectl_koord.cli.options import DOCUMENTS
+from kubectl_koord.cli.command_line import DOCUMENTS
 from kubectl_koord.cli.session import write
 from kubectl_koord.cluster.api.connection import request_timeout
 from kubectl_koord.errors import KoordError
@@ -18,14 +18,15 @@ from kubectl_koord.errors import KoordError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kubectl_koord.cli.followed import Followed
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.cluster.watching.watch import ClusterWatch
-    from kubectl_koord.explain.jobs.progress import ProgressNote
-    from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.cluster.watching import ClusterWatch
+    from kubectl_koord.engine.gangs import Subject
+    from kubectl_koord.explain.every_pending import ProgressNote
+    from kubectl_koord.model.snapshot import Gap, Snapshot
     from kubectl_koord.render.show import TopoOptions
     from kubectl_koord.render.structured import Report
-    from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
+    from kubectl_koord.reports.jobs import PendingGangsReport, VolcanoGang, WhyReport
+
 
 GOALS = ("scheduled",)
 SECONDS_BETWEEN_ANSWERS = 1.0
@@ -94,7 +95,7 @@ def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snaps
 
     """
     from kubectl_koord.cluster import kinds
-    from kubectl_koord.explain.jobs.progress import listing_changes
+    from kubectl_koord.explain.every_pending import listing_changes
 
     with session.watch((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS)) as cluster:
         first = _first_snapshot(cluster)
@@ -156,8 +157,8 @@ def _lasting(value: object) -> object:
 
 
 def _tell_anew(session: "Session", told: "Report", report: "Report", topo: "TopoOptions | None") -> None:
-    from kubectl_koord.explain.jobs.progress import gang_changes
-    from kubectl_koord.reports.jobs.gangs import GangsReport
+    from kubectl_koord.explain.every_pending import gang_changes
+    from kubectl_koord.reports.jobs import GangsReport
 
     if isinstance(told, GangsReport) and isinstance(report, GangsReport):
         if news := gang_changes(told, report):
@@ -179,8 +180,7 @@ class _Gang:
         self._ear = _ChangeListener(cluster, options.seconds)
 
     def follow(self) -> None:
-        from kubectl_koord.cli.followed import followed
-        from kubectl_koord.explain.jobs import progress
+        from kubectl_koord.explain import every_pending
 
         if self._options.seconds:
             self._session.live_transport().bound(max(self._options.seconds, SHORTEST_LOOK))
@@ -193,9 +193,11 @@ class _Gang:
             one = one.again(self._cluster.snapshot())
             if told is not None:
                 report = one.why()
-                if text := progress.changes(told, report):
+                if text := every_pending.changes(told, report):
                     _tell(
-                        self._session, (progress.ProgressNote(progress.name_of(report), text, report.verdict),), report
+                        self._session,
+                        (every_pending.ProgressNote(every_pending.name_of(report), text, report.verdict),),
+                        report,
                     )
                     told = report
             reached = self._is_reached(one)
@@ -204,7 +206,7 @@ class _Gang:
         self._session.exit_code = _REACHED if reached else _NOT_IN_TIME
 
     def _is_reached(self, one: "Followed") -> bool:
-        from kubectl_koord.wording.basis import could_not_be_read
+        from kubectl_koord.wording.words import could_not_be_read
 
         unread = one.unread() if self._options.until else ()
         if unread:
@@ -213,7 +215,7 @@ class _Gang:
 
     def _conclude(self, report: "WhyReport", *, reached: bool) -> None:
         """Print how the waiting has ended. Documents of a watch say it themselves."""
-        from kubectl_koord.explain.jobs.progress import outcome
+        from kubectl_koord.explain.every_pending import outcome
         from kubectl_koord.render import show
 
         if self._session.options.is_text:
@@ -283,3 +285,120 @@ class _ChangeListener:
         if any(event & (select.POLLERR | select.POLLHUP) for _, event in found):
             raise BrokenPipeError
         return bool(found)
+
+
+class Followed(Protocol):
+    """What is followed, as a snapshot has it."""
+
+    @property
+    def key(self) -> str:
+        """Its name, `namespace/name`."""
+
+    def again(self, snapshot: "Snapshot") -> "Followed":
+        """Return it as another snapshot has it.
+
+        Raises:
+            KoordError: when it is gone.
+
+        """
+
+    def why(self) -> "WhyReport":
+        """Return the answer about it."""
+
+    def is_scheduled(self) -> bool:
+        """Tell whether nothing of it waits for a node any more."""
+
+    def unread(self) -> "tuple[Gap, ...]":
+        """Return the gaps that leave open whether it is scheduled."""
+
+
+def followed(session: "Session", snapshot: "Snapshot", name: str) -> Followed:
+    """Return what a name means.
+
+    Raises:
+        KoordError: when it means nothing, or more than one thing.
+
+    """
+    theirs = of_volcano(session, snapshot, name)
+    return _OfVolcano(snapshot, theirs) if theirs else _OfKoordinator(snapshot, session.subject(snapshot, name))
+
+
+def of_volcano(session: "Session", snapshot: "Snapshot", name: str) -> "VolcanoGang | None":
+    """Return the gang of Volcano that a name means, None where it means none."""
+    from kubectl_koord.engine.gangs import Subject
+    from kubectl_koord.explain import volcano
+    from kubectl_koord.simulation import subjects
+
+    if not snapshot.volcano.groups:
+        return None
+    found = subjects.find(snapshot, name, session.namespace())
+    homes = {session.namespace()}
+    if not session.options.is_live and not session.connection.namespace:
+        homes |= {group.namespace for group in snapshot.volcano.groups.values()}
+        found = found if isinstance(found, Subject) else subjects.find_anywhere(snapshot, name) or found
+    return volcano.meant(snapshot, name, homes, found if isinstance(found, Subject) else None)
+
+
+class _OfKoordinator:
+    """A gang or pod that Koordinator's scheduler places."""
+
+    def __init__(self, snapshot: "Snapshot", subject: "Subject") -> None:
+        self._snapshot = snapshot
+        self._subject = subject
+        self.key = subject.key
+
+    def again(self, snapshot: "Snapshot") -> "_OfKoordinator":
+        from kubectl_koord.engine.gangs import PodSubject
+        from kubectl_koord.explain.every_pending import gone
+        from kubectl_koord.simulation.subjects import again
+
+        found = again(snapshot, self.key, lone_pod=isinstance(self._subject, PodSubject))
+        if found is None:
+            raise KoordError(f"error: {gone(snapshot, self._subject)}")
+        return _OfKoordinator(snapshot, found)
+
+    def why(self) -> "WhyReport":
+        from kubectl_koord.explain.why import why
+
+        return why(self._snapshot, self._subject)
+
+    def is_scheduled(self) -> bool:
+        from kubectl_koord.explain.every_pending import is_scheduled
+
+        return is_scheduled(self._subject)
+
+    def unread(self) -> "tuple[Gap, ...]":
+        from kubectl_koord.diagnosis import coverage
+
+        return coverage.unread_members(self._subject, self._snapshot)
+
+
+class _OfVolcano:
+    """A gang that Volcano's scheduler places."""
+
+    def __init__(self, snapshot: "Snapshot", gang: "VolcanoGang") -> None:
+        self._snapshot = snapshot
+        self._gang = gang
+        self.key = gang.gang
+
+    def again(self, snapshot: "Snapshot") -> "_OfVolcano":
+        from kubectl_koord.explain import volcano
+        from kubectl_koord.wording.jobs import gone
+
+        found = volcano.again(snapshot, self.key)
+        if found is None:
+            raise KoordError(f"error: {gone(self.key)}")
+        return _OfVolcano(snapshot, found)
+
+    def why(self) -> "WhyReport":
+        from kubectl_koord.explain import volcano
+
+        return volcano.why(self._snapshot, self._gang)
+
+    def is_scheduled(self) -> bool:
+        return not self._gang.is_waiting
+
+    def unread(self) -> "tuple[Gap, ...]":
+        from kubectl_koord.explain import volcano
+
+        return volcano.unread(self._snapshot, self.key)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from kubectl_koord import leaving
-from kubectl_koord.cli import command_words
-from kubectl_koord.cli.options import check_output, plain_switches, take_globals
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli import command_line
+from kubectl_koord.cli.command_line import check_output, plain_switches, take_globals
+from kubectl_koord.cli.verb_table import VERBS
 from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
 
@@ -86,11 +86,11 @@ def _check_text(argv: Sequence[str]) -> None:
 def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
-    name = command_words.in_full(words)
+    name = command_line.in_full(words)
     words = plain_switches(words, VERBS[name].flags if name in VERBS else {})
     check_output(chosen, name if name in VERBS else "")
-    leaving.say(leaving.NOTHING_SENT if command_words.may_change(words) else "")
-    needs_cluster = chosen.is_live and command_words.reads_cluster(words) and not _HELP & set(words)
+    leaving.say(leaving.NOTHING_SENT if command_line.may_change(words) else "")
+    needs_cluster = chosen.is_live and command_line.reads_cluster(words) and not _HELP & set(words)
     transport = _connect(connection, words) if needs_cluster else None
     try:
         from kubectl_koord.cli.app import invoke
@@ -102,18 +102,18 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _completed(words: Sequence[str]) -> int:
-    from kubectl_koord.cli.completing.completion import answer
+    from kubectl_koord.cli.completion import answer
 
     sys.stdout.write(answer(words))
     return 0
 
 
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
-    from kubectl_koord.cluster import processors
+    from kubectl_koord.cluster import processes
     from kubectl_koord.cluster.api.connect import connect
 
-    processors.run_in_batches()
-    transport = connect(connection, writes=command_words.may_send(words), notify=_waiting)
+    processes.run_in_batches()
+    transport = connect(connection, writes=command_line.may_send(words), notify=_waiting)
     from kubectl_koord.cluster.api.observed import ObservedTransport
     from kubectl_koord.cluster.api.retrying import RetryingTransport
 
@@ -128,7 +128,7 @@ def _waiting(what: str) -> None:
 
 def _tell(line: str) -> None:
     """Write a line beside the answer; on a terminal in the place of what is shown while objects come."""
-    from kubectl_koord.render.escape import harmless
+    from kubectl_koord.render.plain import harmless
 
     with contextlib.suppress(OSError):
         erase = "\r\x1b[K" if sys.stderr.isatty() else ""
@@ -137,7 +137,7 @@ def _tell(line: str) -> None:
 
 
 def _failed(message: str) -> int:
-    from kubectl_koord.render.escape import harmless
+    from kubectl_koord.render.plain import harmless
 
     sys.stderr.write(harmless(message) + "\n")
     return FAILED

@@ -1,35 +1,153 @@
-"""What every command works with: where to read from, and where to print to."""
+"""What every command works with: where to read from, where to print to, and progress on a terminal."""
 
 import contextlib
 import gc
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn, Self, TextIO, TypeAlias, TypeVar
 
-from kubectl_koord.cli.options import DOCUMENTS, Globals
-from kubectl_koord.cli.output.listing import WHOLE
+import typer
+
+from kubectl_koord import leaving
+from kubectl_koord.cli.command_line import DOCUMENTS, Globals
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from kubectl_koord.cli.progress import Progress
     from kubectl_koord.cluster.api.transport import Transport
-    from kubectl_koord.cluster.elsewhere import StatedInstallation
-    from kubectl_koord.cluster.source import EarlyLook, Join
-    from kubectl_koord.cluster.watching.watch import ClusterWatch
-    from kubectl_koord.diagnosis.visibility import About
-    from kubectl_koord.engine.subjects import Subject
+    from kubectl_koord.cluster.source import EarlyLook, Join, StatedInstallation
+    from kubectl_koord.cluster.watching import ClusterWatch
+    from kubectl_koord.diagnosis.coverage import About
+    from kubectl_koord.engine.gangs import Subject
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.document import Columns
     from kubectl_koord.render.show import OutputStyle, TopoOptions
     from kubectl_koord.render.structured import Report
-    from kubectl_koord.reports.jobs.gangs import GangsReport
-    from kubectl_koord.reports.jobs.pending import PendingGangsReport
-    from kubectl_koord.wording.aiming import Aim
+    from kubectl_koord.reports.jobs import GangsReport, PendingGangsReport
+    from kubectl_koord.wording.words import Aim
+
 
 R = TypeVar("R", bound="Report")
+
+SortBy: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--sort-by",
+        metavar="JSONPATH",
+        help="Sort the list by a field of its items, as -o json names it; -.FIELD: downwards.",
+    ),
+]
+Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List the first N only.")]
+Watch: TypeAlias = Annotated[
+    bool, typer.Option("--watch", "-w", help="Keep running, and print what changes (needs a live cluster).")
+]
+NoHeaders: TypeAlias = Annotated[bool, typer.Option("--no-headers", help="Print rows alone, without headers.")]
+
+
+class Listing(NamedTuple):
+    """How a listing is printed; `sort_by` is a JSONPath of its items, empty for their own order."""
+
+    sort_by: str = ""
+    limit: int | None = None
+    no_headers: bool = False
+
+    def applied(self, report: "R", *, as_text: bool) -> "R":
+        """Return the listing in that order, and with no more items; as text it also says how many more there are."""
+        if self.sort_by or self.limit:
+            from kubectl_koord.cli import output
+
+            report = output.sorted_by(report, self.sort_by) if self.sort_by else report
+            report = output.first_of(report, self.limit) if self.limit and not as_text else report
+        return report
+
+
+WHOLE = Listing()
+
+
+FIRST, EVERY = 0.5, 0.2
+_ERASE = "\r\x1b[K"
+
+
+class Progress:
+    """Shows how many objects of each kind have been read, or what is `doing`, in seconds from when it is entered.
+
+    Nothing is written unless the stream is a terminal, nor before `first` seconds have passed and, of reading,
+    objects have come; the line is gone when it is left. `seen` is counted up by who reads, in other threads.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        seen: Mapping[str, int],
+        *,
+        doing: str = "",
+        first: float = FIRST,
+        every: float = EVERY,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Keep them; nothing is shown yet."""
+        self._stream = stream
+        self._seen = seen
+        self._doing = doing
+        self._waits = (first, every)
+        self._clock = clock
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        """Start the clock."""
+        if self._stream.isatty():
+            self._thread = threading.Thread(target=self._show, args=(self._clock(),), daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Take the line away."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+            leaving.no_more(self._erase)
+
+    def _show(self, start: float) -> None:
+        wait, every = self._waits
+        shown = False
+        while not self._over.wait(wait):
+            wait = every
+            if self._seen or self._doing:  # until then somebody may be asked to log in on this line
+                width = shutil.get_terminal_size().columns - 1
+                if not shown:
+                    leaving.first(self._erase)
+                self._write(f"{_ERASE}{told(self._doing or dict(self._seen), self._clock() - start)[:width]}")
+                shown = True
+        if shown:
+            self._write(_ERASE)
+
+    def _erase(self) -> None:
+        os.write(self._stream.fileno(), _ERASE.encode())
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:
+            self._over.set()  # nobody looks any more: no reason to stop reading
+
+
+def told(what: Mapping[str, int] | str, seconds: float) -> str:
+    """Return the line: `reading: 5000 Nodes, 1 PodGroup (1.2 s)`, or `looking for ways out ... (1.2 s)`."""
+    if isinstance(what, str):
+        return f"{what} ... ({seconds:.1f} s)"
+    counts = [f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in what.items()]
+    return f"reading: {', '.join(counts)} ({seconds:.1f} s)"
+
+
 L = TypeVar("L", "PendingGangsReport", "GangsReport")
 _PARAGRAPH = "\n\n"
 EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2}
@@ -60,7 +178,7 @@ class Session:
 
     def told(self) -> "StatedInstallation":
         """Return what the user says of Koordinator."""
-        from kubectl_koord.cluster.elsewhere import StatedInstallation
+        from kubectl_koord.cluster.source import StatedInstallation
 
         return StatedInstallation(self.options.version, self.options.home)
 
@@ -83,35 +201,31 @@ class Session:
 
         `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
         """
-        from kubectl_koord.cli.progress import Progress
-        from kubectl_koord.cluster import processors, source, spare
-        from kubectl_koord.cluster.stored import offline
+        from kubectl_koord.cluster import collect_live, processes, source, stored
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
             installed = source.asks_about_installation(kinds)
-            return offline.demo(self.options.version, installed=installed, join=join)
+            return stored.demo(self.options.version, installed=installed, join=join)
         seen: dict[str, int] = {}
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
                 installed = source.asks_about_installation(kinds)
                 wanted = (*kinds, *later)
-                return offline.from_files(
+                return stored.from_files(
                     self.files(), self.options.version, seen, kinds=wanted, installed=installed, join=join
                 )
             if self.options.is_page:
-                from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
-            spare.share()
+                from kubectl_koord.render import show as show_module  # noqa: F401 - now, while kubectl's proxy starts
+            collect_live.share()
             transport = self.live_transport()
-            with processors.long_turns():
+            with processes.long_turns():
                 snapshot = source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
-        spare.forget()
+        collect_live.forget()
         return snapshot
 
     def looking_for_ways_out(self) -> "Progress":
         """Return what tells on a terminal, while it is entered, that ways out are looked for."""
-        from kubectl_koord.cli.progress import Progress
-
         return Progress(sys.stderr, {}, doing="looking for ways out")
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
@@ -121,22 +235,21 @@ class Session:
             KoordError: when this run reads a file.
 
         """
-        from kubectl_koord.cluster.watching.watch import ClusterWatch
+        from kubectl_koord.cluster.watching import ClusterWatch
 
         return ClusterWatch(self.live_transport(), kinds, self.namespace, self.told())
 
     def traces(self) -> "Snapshot":
         """Return what a file or the demo holds, with a trace of every pod."""
-        from kubectl_koord.cluster import source
-        from kubectl_koord.cluster.stored import offline
+        from kubectl_koord.cluster import source, stored
 
         if self.options.demo:
-            return offline.demo(self.options.version, traced=True)
-        return offline.from_files(self.files(), self.options.version, kinds=source.TRACED, traced=True)
+            return stored.demo(self.options.version, traced=True)
+        return stored.from_files(self.files(), self.options.version, kinds=source.TRACED, traced=True)
 
     def files(self) -> tuple[str, ...]:
         """Return the files that are read in place of a cluster, those of folders among them."""
-        from kubectl_koord.cluster.reading.folders import files_of
+        from kubectl_koord.cluster.files import files_of
 
         return files_of(self.options.snapshots, recursive=self.options.recursive)
 
@@ -147,7 +260,7 @@ class Session:
             KoordError: with the nearest names, when it means nobody.
 
         """
-        from kubectl_koord.engine.subjects import Subject
+        from kubectl_koord.engine.gangs import Subject
         from kubectl_koord.simulation import subjects
 
         found = subjects.find(snapshot, name, self.namespace())
@@ -194,10 +307,10 @@ class Session:
             KoordError: naming the kinds that could not be read, and why.
 
         """
-        from kubectl_koord.diagnosis import visibility
-        from kubectl_koord.wording.basis import could_not_be_read
+        from kubectl_koord.diagnosis import coverage
+        from kubectl_koord.wording.words import could_not_be_read
 
-        unread = visibility.unread(snapshot, about, *namespaces)
+        unread = coverage.unread(snapshot, about, *namespaces)
         if unread:
             raise KoordError(f"error: {could_not_be_read(unread)}")
 
@@ -237,8 +350,10 @@ class Session:
 
         Of several reports, one after the other, each is a line of JSON or a YAML document of its own.
         """
-        from kubectl_koord.cli.output import formats
-        from kubectl_koord.render import aimed, show, structured
+        from kubectl_koord.cli import output
+        from kubectl_koord.render import show as show_module
+        from kubectl_koord.render import shown as aimed
+        from kubectl_koord.render import structured
         from kubectl_koord.render.shown import EVERYTHING
 
         self.exit_code = EXIT_CODES[report.verdict]
@@ -249,19 +364,19 @@ class Session:
             columns, style = self._columns(), self.style()
 
             def page(style: "OutputStyle") -> str:
-                return show.text(report, style=style, topo_options=topo, shown=shown, columns=columns, aim=aim)
+                return show_module.text(report, style=style, topo_options=topo, shown=shown, columns=columns, aim=aim)
 
             if not more_follow and self._paged(page, style):
                 return
             text = page(style)
         elif self.options.output in DOCUMENTS:
             columns = self._columns()
-            text = show.to_hand_on(report, self.options.output, topo_options=topo, columns=columns, aim=aim)
+            text = show_module.to_hand_on(report, self.options.output, topo_options=topo, columns=columns, aim=aim)
         elif more_follow and self.options.output in {"json", "yaml"}:
             report, is_json = aimed.report(report, aim), self.options.output == "json"
             text = structured.to_json_line(report) if is_json else "---\n" + structured.to_yaml(report)
         else:
-            text = formats.printed(aimed.report(report, aim), self.options.output)
+            text = output.printed(aimed.report(report, aim), self.options.output)
             if not text and report.verdict == "unknown":
                 self._say_why(report)
         write(text)
@@ -280,7 +395,7 @@ class Session:
         """Return a report with the names that the kubeconfig has for the cluster that was read."""
         if self.transport is None:
             return report
-        from kubectl_koord.render import aimed
+        from kubectl_koord.render import shown as aimed
 
         with contextlib.suppress(KoordError):  # whatever was to be known is known without them
             return aimed.named(report, *self.transport.target())
@@ -288,7 +403,7 @@ class Session:
 
     def aim(self) -> "Aim":
         """Return what commands have to say to reach what this run reads."""
-        from kubectl_koord.cli.options import repeated
+        from kubectl_koord.cli.command_line import repeated
 
         return repeated(self.options, self.connection)
 
@@ -298,19 +413,19 @@ class Session:
             return False
         from msgspec import structs
 
-        from kubectl_koord.cli import pager
+        from kubectl_koord.cli import output
 
-        program = pager.chosen(os.environ)
+        program = output.chosen(os.environ)
         text = page(structs.replace(style, height=0)) if program else ""
         if text.count("\n") < style.height:
             return False
-        return pager.show(program, text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
+        return output.show(program, text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
 
     def _say_why(self, report: "Report") -> None:
         """Tell on standard error why nothing was found: the beginning of what is shown to people."""
-        from kubectl_koord.render import show
+        from kubectl_koord.render import show as show_module
 
-        page = show.text(report, style=self.style(sys.stderr), columns=self._columns())
+        page = show_module.text(report, style=self.style(sys.stderr), columns=self._columns())
         sys.stderr.write(f"{page.partition(_PARAGRAPH)[0].rstrip()}\n")
 
     def _columns(self) -> "Columns":
@@ -325,13 +440,13 @@ class Session:
 
     def style(self, stream: TextIO | None = None) -> "OutputStyle":
         """Return how text on a stream is to look: on standard output, unless another is named."""
-        from kubectl_koord.render import show
+        from kubectl_koord.render import show as show_module
 
         stream = stream or sys.stdout
         is_terminal = stream.isatty()
         columns, lines = shutil.get_terminal_size() if is_terminal else (0, 0)
         colour, encoding = self.options.colour, stream.encoding or "ascii"
-        return show.output_style(colour, os.environ, is_terminal, encoding, columns, lines)
+        return show_module.output_style(colour, os.environ, is_terminal, encoding, columns, lines)
 
 
 def write(text: str) -> None:

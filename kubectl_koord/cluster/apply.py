@@ -8,8 +8,16 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.api.replies import BUDGET_CAUSE, failure, is_refusal, message_of, status_of
-from kubectl_koord.cluster.api.transport import Reply, Transport, Unsent
+from kubectl_koord.cluster.api.transport import (
+    BUDGET_CAUSE,
+    Reply,
+    Transport,
+    Unsent,
+    failure,
+    is_refusal,
+    message_of,
+    status_of,
+)
 from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.errors import KoordError
 

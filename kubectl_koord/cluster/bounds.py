@@ -1,12 +1,12 @@
-"""How much is read before it is refused: whatever is sent to us, memory stays below 1 GiB.
-
-A cluster of 15,000 nodes and 300,000 pods has gigabytes of text and takes a quarter of that memory, and an API
-server stores no object of more than a few MiB: nobody's cluster is refused.
-"""
+"""Limits on what is read, whatever is sent: bytes, objects, decoders and threads."""
 
 import os
+import queue
+import threading
 from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 _MIB = 1 << 20
@@ -81,3 +81,40 @@ def too_large_object(bounds: Bounds) -> TooLargeError:
 
 def _shown(size: int) -> str:
     return f"{size // _MIB} MiB" if size >= _MIB else f"{size} bytes"
+
+
+_MAKING = threading.Lock()
+
+
+def decoder(kind: Any) -> "msgspec.json.Decoder[Any]":  # noqa: ANN401 - `list[kind]` is no type that could be written
+    """Return a decoder of a msgspec type, for any thread."""
+    with _MAKING:
+        return msgspec.json.Decoder(kind)
+
+
+T = TypeVar("T")
+
+
+class Outcomes(Generic[T]):
+    """What some threads came to, in the order in which they did."""
+
+    def __init__(self) -> None:
+        """Start with nothing to be done."""
+        self._done: queue.SimpleQueue[T | Exception] = queue.SimpleQueue()
+
+    def begin(self, work: Callable[[], T]) -> None:
+        """Do work in a thread of its own, which keeps nobody from leaving."""
+        threading.Thread(target=self._do, args=(work,), daemon=True).start()
+
+    def wait(self) -> T:
+        """Return what the next of them came to, or raise what it raised."""
+        outcome = self._done.get()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def _do(self, work: Callable[[], T]) -> None:
+        try:
+            self._done.put(work())
+        except Exception as error:  # noqa: BLE001 - it is raised where the outcome is waited for
+            self._done.put(error)

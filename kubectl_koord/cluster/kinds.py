@@ -3,44 +3,131 @@
 All that reads objects derives from these rows. Only of nodes and pods is more kept than one value: see the collector.
 """
 
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from urllib.parse import quote
 
-from kubectl_koord.cluster.kind import Kind, Need, bare_name, only_named, pair, whole_name
-from kubectl_koord.cluster.objects.fields import deployments
-from kubectl_koord.cluster.objects.fields.resource_topologies import NodeResourceTopology
-from kubectl_koord.cluster.objects.koordinator import (
-    colocation,
+from msgspec import Struct
+
+from kubectl_koord.cluster.api.transport import CRD_GROUPS
+from kubectl_koord.cluster.lists import ListRequest
+from kubectl_koord.cluster.objects import (
     descheduler,
     devices,
+    events,
     gangs,
     metrics,
-    migrations,
     node_topology,
-    quotas,
-    reservations,
-    scheduler,
-    topology,
-)
-from kubectl_koord.cluster.objects.kubernetes import (
-    admission,
-    attachments,
-    disruption,
-    events,
-    installation,
-    namespaces,
     nodes,
-    provisioning,
+    reservations,
     resource_claims,
-    resource_slices,
-    runtime_classes,
+    scheduler,
+    settings,
     storage,
-    training,
-    volcano,
 )
-from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.fields import Meta, namespace
+from kubectl_koord.cluster.objects.pod_wire import Pod
+from kubectl_koord.cluster.objects.resource_topologies import NodeResourceTopology
 from kubectl_koord.cluster.pod_store import AnyPod
 from kubectl_koord.model import objects
 from kubectl_koord.model.installation import HOME
+
+W = TypeVar("W")
+V = TypeVar("V")
+
+Need: TypeAlias = Literal[
+    "topology",
+    "devices",
+    "gangs",
+    "disruption",
+    "volumes",
+    "claims",
+    "migrations",
+    "volcano",
+    "traces",
+    "doctor",
+    "fit",
+    "manifests",
+    "train-jobs",
+]
+
+
+def only_named(name: str) -> str:
+    """Return the query of a list that holds no more than the object of a name."""
+    return f"fieldSelector=metadata.name%3D{quote(name, safe='')}"
+
+
+def bare_name(meta: Meta) -> str:
+    """Return the name."""
+    return meta.name
+
+
+def whole_name(meta: Meta) -> str:
+    """Return namespace/name."""
+    return f"{namespace(meta)}/{meta.name}"
+
+
+def pair(meta: Meta) -> tuple[str, str]:
+    """Return namespace and name."""
+    return namespace(meta), meta.name
+
+
+class Kind(Struct, Generic[W, V], frozen=True):
+    """One kind.
+
+    Of an object the fields of `wire_type` are decoded, and what `value` makes of them is kept under `key`: nothing
+    where that is None, the fields themselves where there is no `value`. `needed_by` is the smallest reading that
+    lists the kind: each holds those before it, but for volumes and all that follow it, which are read
+    on their own. A `name` such as `Kind.group` is that of a kind which another group has, too.
+
+    It is listed at `plural` of the `api`, in one namespace if it has a `home`, with a `query`; where it `narrows`,
+    in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap; a file
+    without any object of the kind has one, too, unless `in_files` is false.
+    """
+
+    name: str
+    wire_type: type[W]
+    api: str
+    plural: str
+    key: Callable[[Meta], Hashable]
+    needed_by: Need
+    value: Callable[[W], V | None] | None = None
+    home: str = ""
+    query: str = ""
+    narrows: bool = False
+    in_files: bool = True
+
+    @property
+    def object_kind(self) -> str:
+        """The `kind` that its objects have."""
+        return self.name.partition(".")[0]
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` that its objects have."""
+        return self.api.removeprefix("/apis/").removeprefix("/api/")
+
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def of_koordinator(self) -> bool:
+        """Whether Koordinator's CRDs define it."""
+        return self.api.startswith(CRD_GROUPS)
+
+    def path(self, namespace: str = "") -> str:
+        """Return the path of the objects of a namespace, or of all for none."""
+        within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        return f"{self.api}{within}/{self.plural}"
+
+    def request(self, query: str | None = None) -> ListRequest:
+        """Return how it is listed, perhaps with another query."""
+        wanted = self.query if query is None else query
+        suffix = f"?{wanted}" if wanted else ""
+        narrowed = f"{self.api}/namespaces/{{namespace}}/{self.plural}{suffix}" if self.narrows else None
+        return ListRequest(self.name, f"{self.path(self.home)}{suffix}", narrowed)
 
 
 def _config_map(written: scheduler.ConfigMap) -> scheduler.ConfigMap | None:
@@ -66,22 +153,22 @@ NODE: Kind[nodes.Node, objects.Node] = Kind("Node", nodes.Node, _CORE, "nodes", 
 POD: Kind[Pod, AnyPod] = Kind("Pod", Pod, _CORE, "pods", pair, "topology", query=_UNFINISHED, narrows=True)
 NETWORK_TOPOLOGY = Kind(
     "ClusterNetworkTopology",
-    topology.NetworkTopology,
+    gangs.NetworkTopology,
     _SCHEDULING,
     "clusternetworktopologies",
     bare_name,
     "topology",
-    topology.topology,
+    gangs.topology,
 )
-DEPLOYMENT: Kind[deployments.Deployment, deployments.Deployment] = Kind(
+DEPLOYMENT: Kind[settings.Deployment, settings.Deployment] = Kind(
     "Deployment",
-    deployments.Deployment,
+    settings.Deployment,
     "/apis/apps/v1",
     "deployments",
     pair,
     "topology",
     home=HOME.namespace,
-    query=only_named(deployments.SCHEDULER),
+    query=only_named(settings.SCHEDULER),
     in_files=False,
 )
 CONFIG_MAP = Kind(
@@ -97,7 +184,7 @@ CONFIG_MAP = Kind(
     in_files=False,
 )
 POD_GROUP = Kind("PodGroup", gangs.PodGroup, _SIGS, "podgroups", whole_name, "gangs", gangs.pod_group, narrows=True)
-ELASTIC_QUOTA = Kind("ElasticQuota", quotas.Quota, _SIGS, "elasticquotas", pair, "gangs", quotas.quota)
+ELASTIC_QUOTA = Kind("ElasticQuota", gangs.Quota, _SIGS, "elasticquotas", pair, "gangs", gangs.quota)
 DEVICE = Kind("Device", devices.DeviceObject, _SCHEDULING, "devices", bare_name, "devices", devices.node_devices)
 RESERVATION = Kind(
     "Reservation", reservations.Reservation, _SCHEDULING, "reservations", bare_name, "devices", reservations.readable
@@ -134,12 +221,12 @@ LEASE = Kind(
 )
 DISRUPTION_BUDGET = Kind(
     "PodDisruptionBudget",
-    disruption.Budget,
+    events.Budget,
     "/apis/policy/v1",
     "poddisruptionbudgets",
     pair,
     "disruption",
-    disruption.budget,
+    events.budget,
     narrows=True,
 )
 VOLUME_CLAIM = Kind(
@@ -157,39 +244,39 @@ VOLUME = Kind(
 )
 STORAGE_CLASS = Kind(
     "StorageClass",
-    provisioning.StorageClass,
+    storage.StorageClass,
     _STORAGE,
     "storageclasses",
     bare_name,
     "volumes",
-    provisioning.storage_class,
+    storage.storage_class,
 )
 CSI_DRIVER = Kind(
     "CSIDriver",
-    provisioning.CSIDriver,
+    storage.CSIDriver,
     _STORAGE,
     "csidrivers",
     bare_name,
     "volumes",
-    provisioning.tracked_driver,
+    storage.tracked_driver,
     in_files=False,
 )
 STORAGE_CAPACITY = Kind(
     "CSIStorageCapacity",
-    provisioning.CSIStorageCapacity,
+    storage.CSIStorageCapacity,
     _STORAGE,
     "csistoragecapacities",
     whole_name,
     "volumes",
-    provisioning.storage_capacity,
+    storage.storage_capacity,
     in_files=False,
 )
 CSI_NODE = Kind(
     "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", storage.volume_limits, in_files=False
 )
-VOLUME_ATTACHMENT: Kind[attachments.VolumeAttachment, attachments.VolumeAttachment] = Kind(
+VOLUME_ATTACHMENT: Kind[storage.VolumeAttachment, storage.VolumeAttachment] = Kind(
     "VolumeAttachment",
-    attachments.VolumeAttachment,
+    storage.VolumeAttachment,
     _STORAGE,
     "volumeattachments",
     bare_name,
@@ -217,66 +304,66 @@ DEVICE_CLASS = Kind(
 )
 RESOURCE_SLICE = Kind(
     "ResourceSlice",
-    resource_slices.ResourceSlice,
+    resource_claims.ResourceSlice,
     _RESOURCE,
     "resourceslices",
     bare_name,
     "claims",
-    resource_slices.device_slice,
+    resource_claims.device_slice,
 )
 MIGRATION_JOB = Kind(
     "PodMigrationJob",
-    migrations.PodMigrationJob,
+    descheduler.PodMigrationJob,
     _SCHEDULING,
     "podmigrationjobs",
     bare_name,
     "migrations",
-    migrations.migration_job,
+    descheduler.migration_job,
     in_files=False,
 )
 VOLCANO_GROUP = Kind(
-    "PodGroup.scheduling.volcano.sh", volcano.VolcanoPodGroup, _VOLCANO, "podgroups", whole_name, "volcano",
-    volcano.pod_group, narrows=True, in_files=False,
+    "PodGroup.scheduling.volcano.sh", events.VolcanoPodGroup, _VOLCANO, "podgroups", whole_name, "volcano",
+    events.pod_group, narrows=True, in_files=False,
 )  # fmt: skip
 VOLCANO_QUEUE = Kind(
-    "Queue.scheduling.volcano.sh", volcano.VolcanoQueue, _VOLCANO, "queues", bare_name, "volcano",
-    volcano.queue_state, in_files=False,
+    "Queue.scheduling.volcano.sh", events.VolcanoQueue, _VOLCANO, "queues", bare_name, "volcano",
+    events.queue_state, in_files=False,
 )  # fmt: skip
 LIMIT_RANGE = Kind(
-    "LimitRange", admission.LimitRange, _CORE, "limitranges", pair, "fit", admission.readable_range, narrows=True
+    "LimitRange", nodes.LimitRange, _CORE, "limitranges", pair, "fit", nodes.readable_range, narrows=True
 )
 RESOURCE_QUOTA = Kind(
     "ResourceQuota",
-    admission.ResourceQuota,
+    nodes.ResourceQuota,
     _CORE,
     "resourcequotas",
     pair,
     "fit",
-    admission.readable_quota,
+    nodes.readable_quota,
     narrows=True,
     in_files=False,
 )
 RUNTIME_CLASS = Kind(
     "RuntimeClass",
-    runtime_classes.RuntimeClass,
+    nodes.RuntimeClass,
     "/apis/node.k8s.io/v1",
     "runtimeclasses",
     bare_name,
     "manifests",
-    runtime_classes.readable,
+    nodes.readable,
 )
-NAMESPACE = Kind("Namespace", namespaces.Namespace, _CORE, "namespaces", bare_name, "manifests", namespaces.labels)
-COLOCATION_PROFILE: Kind[colocation.ColocationProfile, colocation.ColocationProfile] = Kind(
+NAMESPACE = Kind("Namespace", nodes.Namespace, _CORE, "namespaces", bare_name, "manifests", nodes.labels)
+COLOCATION_PROFILE: Kind[descheduler.ColocationProfile, descheduler.ColocationProfile] = Kind(
     "ClusterColocationProfile",
-    colocation.ColocationProfile,
+    descheduler.ColocationProfile,
     "/apis/config.koordinator.sh/v1alpha1",
     "clustercolocationprofiles",
     bare_name,
     "manifests",
 )
-TRAINING_RUNTIME: Kind[training.TrainingRuntime, training.TrainingRuntime] = Kind(
+TRAINING_RUNTIME: Kind[events.TrainingRuntime, events.TrainingRuntime] = Kind(
     "TrainingRuntime",
-    training.TrainingRuntime,
+    events.TrainingRuntime,
     _TRAINER,
     "trainingruntimes",
     whole_name,
@@ -284,9 +371,9 @@ TRAINING_RUNTIME: Kind[training.TrainingRuntime, training.TrainingRuntime] = Kin
     narrows=True,
     in_files=False,
 )
-CLUSTER_TRAINING_RUNTIME: Kind[training.TrainingRuntime, training.TrainingRuntime] = Kind(
+CLUSTER_TRAINING_RUNTIME: Kind[events.TrainingRuntime, events.TrainingRuntime] = Kind(
     "ClusterTrainingRuntime",
-    training.TrainingRuntime,
+    events.TrainingRuntime,
     _TRAINER,
     "clustertrainingruntimes",
     bare_name,
@@ -296,31 +383,31 @@ CLUSTER_TRAINING_RUNTIME: Kind[training.TrainingRuntime, training.TrainingRuntim
 EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
 PRIORITY_CLASS = Kind(
     "PriorityClass",
-    installation.PriorityClass,
+    events.PriorityClass,
     "/apis/scheduling.k8s.io/v1",
     "priorityclasses",
     bare_name,
     "doctor",
-    installation.priority_class,
+    events.priority_class,
     in_files=False,
 )
 MUTATING = Kind(
     "MutatingWebhookConfiguration",
-    installation.Webhooks,
+    events.Webhooks,
     _WEBHOOKS,
     "mutatingwebhookconfigurations",
     bare_name,
     "doctor",
-    installation.mutating,
+    events.mutating,
 )
 VALIDATING = Kind(
     "ValidatingWebhookConfiguration",
-    installation.Webhooks,
+    events.Webhooks,
     _WEBHOOKS,
     "validatingwebhookconfigurations",
     bare_name,
     "doctor",
-    installation.validating,
+    events.validating,
     in_files=False,
 )
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from msgspec import structs
 
 from kubectl_koord.model import pods
-from kubectl_koord.model.hardware.allocations import NOTHING
+from kubectl_koord.model.hardware import NOTHING
 
 AnyPod: TypeAlias = pods.RunningPod | pods.PendingPod | pods.FinishedPod
 _namespace, _name = attrgetter("namespace"), attrgetter("name")

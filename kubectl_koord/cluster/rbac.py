@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.objects.koordinator import descheduler
+from kubectl_koord.cluster.objects import descheduler
 from kubectl_koord.cluster.source import CRD, TRACED
 from kubectl_koord.model import installation
 from kubectl_koord.model.installation import HOME

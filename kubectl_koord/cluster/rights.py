@@ -5,14 +5,12 @@ from functools import partial
 from urllib.parse import quote
 
 from kubectl_koord.cluster import kinds, rbac
-from kubectl_koord.cluster.api.replies import LONGEST_REPLY, message_of
-from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.kind import only_named
+from kubectl_koord.cluster.api.transport import LONGEST_REPLY, Transport, message_of
+from kubectl_koord.cluster.bounds import Outcomes
+from kubectl_koord.cluster.kinds import only_named
 from kubectl_koord.cluster.rbac import Right
 from kubectl_koord.cluster.scheduler_api import PORT
-from kubectl_koord.cluster.served import is_missing
-from kubectl_koord.cluster.source import CRD
-from kubectl_koord.cluster.threads import Outcomes
+from kubectl_koord.cluster.source import CRD, is_missing
 from kubectl_koord.model.installation import HOME, Lack
 
 _AT_ONCE = 6

@@ -9,11 +9,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from kubectl_koord.cluster.api.replies import message_of, status_of
-from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.kind import only_named
-from kubectl_koord.cluster.kinds import LEASE, POD
-from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.cluster.api.transport import Transport, message_of, status_of
+from kubectl_koord.cluster.kinds import LEASE, POD, only_named
+from kubectl_koord.cluster.objects import scheduler
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.installation import HOME
 

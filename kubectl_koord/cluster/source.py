@@ -1,25 +1,19 @@
-"""A Snapshot from wherever the user points: the live cluster, files, or the embedded demo cluster."""
+"""A Snapshot from the live cluster, files or the demo: which API groups are served, and what is asked for early."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import quote
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from kubectl_koord.cluster import elsewhere
-from kubectl_koord.cluster.ahead import Ahead, Kinds
-from kubectl_koord.cluster.api.replies import failure
-from kubectl_koord.cluster.api.transport import Interrupted, Transport
-from kubectl_koord.cluster.bounds import BOUNDS, Meter
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.collecting.installed import descheduler_config, installation
-from kubectl_koord.cluster.collecting.listing import ListingCollector
-from kubectl_koord.cluster.collecting.summing import SummingCollector
-from kubectl_koord.cluster.elsewhere import Part, StatedInstallation
+from kubectl_koord.cluster.api.transport import Interrupted, Transport, failure
+from kubectl_koord.cluster.bounds import BOUNDS, Meter, Outcomes
+from kubectl_koord.cluster.collect import Collector, installation, installed_descheduler_config, uses_volumes
+from kubectl_koord.cluster.collect_live import ListingCollector, SummingCollector
 from kubectl_koord.cluster.kinds import (
     CLAIM_KINDS,
     CONFIG_MAP,
@@ -31,24 +25,206 @@ from kubectl_koord.cluster.kinds import (
     NAMESPACE_KINDS,
     NETWORK_TOPOLOGY,
     NODE,
+    OPTIONAL_KINDS,
     POD,
     POD_GROUP,
     PRIORITY_CLASS,
     VALIDATING,
     VOLCANO_GROUP,
     VOLUME_KINDS,
+    Kind,
+    only_named,
 )
-from kubectl_koord.cluster.objects.fields import deployments
-from kubectl_koord.cluster.objects.koordinator import scheduler
-from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.cluster.reading.apart import Apart
-from kubectl_koord.cluster.reading.list_head import ListHead, ListMeta
-from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Page, Pages, read_lists
-from kubectl_koord.cluster.reading.stream import read_page
-from kubectl_koord.cluster.served import told_apart
+from kubectl_koord.cluster.lists import ListRequest, Lists, Page, Pages, read_lists
+from kubectl_koord.cluster.objects import scheduler, settings
+from kubectl_koord.cluster.objects.pods import PodPool
+from kubectl_koord.cluster.objects.settings import LABEL, SCHEDULER
+from kubectl_koord.cluster.reading import Apart, ListHead, ListMeta, read_page
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model.installation import HOME
 from kubectl_koord.model.objects import NetworkTopology, Node
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
+
+T = TypeVar("T")
+
+Kinds: TypeAlias = tuple[str, ...]
+"""Kinds that are read together."""
+
+
+class Ahead(Generic[T]):
+    """Reads kinds in threads of their own."""
+
+    def __init__(self, read: Callable[[Kinds], T], asked: Collection[str] = ()) -> None:
+        """Keep how kinds are read, and which are in any case; nothing is read yet."""
+        self._read = read
+        self._asked = frozenset(asked)
+        self._begun: dict[Kinds, Outcomes[T]] = {}
+
+    def watch(self, pods: Collector) -> None:
+        """Look at pods that are listed, perhaps anew: what was read before they were may not have what they use."""
+        self._begun = {}
+        pods.when_waiting = self._look
+
+    def found(self, wanted: Sequence[Kinds]) -> Iterator[T]:
+        """Yield what was read of kinds, once it is there; what was not begun is begun now, all at once.
+
+        Raises:
+            KoordError: when it could not be read.
+
+        """
+        for kinds in wanted:
+            self._begin(kinds)
+        for kinds in wanted:
+            yield self._begun[kinds].wait()
+
+    def _look(self, pod: PendingPod) -> None:
+        if uses_volumes(pod):
+            self._begin(VOLUME_KINDS)
+        if pod.resource_claims:
+            self._begin(CLAIM_KINDS)
+        if pod.requirements.reads_namespaces and NAMESPACE.name not in self._asked:
+            self._begin(NAMESPACE_KINDS)
+
+    def _begin(self, kinds: Kinds) -> None:
+        if kinds not in self._begun:
+            self._begun[kinds] = Outcomes()
+            self._begun[kinds].begin(partial(self._read, kinds))
+
+
+class StatedInstallation(Struct, frozen=True):
+    """What the user says of Koordinator: its version and namespace, empty for what is to be found out."""
+
+    version: str = ""
+    namespace: str = ""
+
+
+class Part(Struct, frozen=True):
+    """The objects of one list, the version of the list, and the server's date when it was sent."""
+
+    objects: Collector
+    version: str
+    date: str = ""
+
+
+Read = Callable[[ListRequest], Part | Gap]
+
+
+class Replacement(Struct, frozen=True):
+    """A list that was read in place of the usual one."""
+
+    request: ListRequest
+    value: Part | Gap
+
+
+def in_namespace(request: ListRequest, namespace: str) -> ListRequest:
+    """Return the request with what is looked for where Koordinator is installed looked for in this namespace."""
+    kind = KINDS[request.kind]
+    if not (kind.home and namespace):
+        return request
+    return ListRequest(request.kind, request.path.replace(kind.path(kind.home), kind.path(namespace), 1))
+
+
+def look(
+    found: Mapping[str, Part | Gap], read: Read, wanted: Mapping[str, ListRequest], named: str
+) -> Mapping[str, Replacement]:
+    """Return by kind the lists that count in place of those that were found, none where all is as usual.
+
+    Args:
+        found: what was read of the usual places.
+        read: reads one more list.
+        wanted: how each kind was asked for.
+        named: the namespace that the user names, empty for none.
+
+    """
+    if not isinstance(found.get(DEPLOYMENT.name), Part) or CONFIG_MAP.name not in found:
+        return {}
+    known = Collector()
+    known.looked_in = named
+    for kind in (DEPLOYMENT, CONFIG_MAP):
+        if isinstance(value := found[kind.name], Part):
+            known.merge(value.objects)
+    moved: dict[str, Replacement] = {}
+
+    def take(request: ListRequest) -> None:
+        if request.path != wanted[request.kind].path:
+            moved[request.kind] = one = Replacement(request, read(request))
+            if isinstance(one.value, Part):
+                known.merge(one.value.objects)
+
+    if known.scheduler().deployment is None:
+        place = _place(read, named)
+        if place is None:
+            return {}
+        has_all = "fieldSelector" not in wanted[DEPLOYMENT.name].path
+        take(_all_in(place[0]) if has_all else at(DEPLOYMENT, *place))
+    home = known.scheduler().home
+    take(at(CONFIG_MAP, home.namespace, home.config))
+    if LEASE.name in found:
+        take(at(LEASE, *known.scheduler().lease))
+    return moved
+
+
+def at(kind: Kind[Any, Any], namespace: str, name: str) -> ListRequest:
+    """Return the request for one object."""
+    rest = "".join(kind.query.partition("&")[1:])
+    return ListRequest(kind.name, f"{kind.path(namespace)}?{only_named(name)}{rest}")
+
+
+def _place(read: Read, named: str) -> tuple[str, str] | None:
+    """Return the namespace and name of the scheduler's Deployment, by its label, image, or the lease's namespace."""
+    for request in (_all_in(named),) if named else _searches(read):
+        value = read(request)
+        own = value.objects.scheduler().deployment if isinstance(value, Part) else None
+        if own is not None:
+            return own.metadata.namespace or HOME.namespace, own.metadata.name
+    return None
+
+
+def _all_in(namespace: str) -> ListRequest:
+    return ListRequest(DEPLOYMENT.name, DEPLOYMENT.path(namespace))
+
+
+def _searches(read: Read) -> Iterator[ListRequest]:
+    yield ListRequest(DEPLOYMENT.name, f"{DEPLOYMENT.path()}?labelSelector={LABEL}%3D{SCHEDULER}")
+    leases = read(ListRequest(LEASE.name, f"{LEASE.path()}?{LEASE.query}"))
+    if isinstance(leases, Part):
+        yield from (_all_in(namespace) for namespace, _ in leases.objects.values(LEASE))
+
+
+V = TypeVar("V")
+_SERVED_NOT_FOUND = 404
+
+
+def told_apart(lists: Mapping[str, V | Gap], transport: Transport) -> Mapping[str, V | Gap]:
+    """Return lists by kind with gaps that tell whether the API group is there.
+
+    The server refuses a path before it looks whether there is one; which groups there are everybody may know. Where
+    Koordinator's is missing, that is the reason for all of its kinds.
+    """
+    optional = {kind: gap for kind, gap in lists.items() if isinstance(gap, Gap) and kind in OPTIONAL_KINDS}
+    refused = {KINDS[kind].api for kind, gap in optional.items() if gap.code == "forbidden"}
+    gone = {api for api in refused if is_missing(transport, api)}
+    missing = {kind: structs.replace(gap, code="missing") for kind, gap in optional.items() if KINDS[kind].api in gone}
+    topology = lists.get(NETWORK_TOPOLOGY.name)
+    if isinstance(topology, Gap) and topology.code == "missing" and is_missing(transport, NETWORK_TOPOLOGY.api):
+        return {kind: _not_installed(value) for kind, value in {**lists, **missing}.items()}
+    return {**lists, **missing}
+
+
+def _not_installed(value: V | Gap) -> V | Gap:
+    """Return a missing kind of Koordinator's with that as the reason: its API group is not there at all."""
+    if isinstance(value, Gap) and value.code == "missing" and KINDS[value.kind].of_koordinator:
+        return structs.replace(value, message="Koordinator's CRDs are not installed")
+    return value
+
+
+def is_missing(transport: Transport, path: str) -> bool:
+    """Tell whether the server answers a path with 404."""
+    body = transport.open(path)
+    body.close()
+    return body.status == _SERVED_NOT_FOUND
+
 
 CRD = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{scheduler.EXPLANATIONS}"
 _OK, _NOT_FOUND = 200, 404
@@ -136,7 +312,7 @@ def with_descheduler(
 ) -> list[Gap]:
     """Take the configuration of koord-descheduler, too; a refusal is a gap, unless ConfigMaps have one already."""
     known = {gap.kind for gap in gaps}
-    more = read(transport, [elsewhere.at(CONFIG_MAP, *descheduler_config(collector))], namespace, collector)
+    more = read(transport, [at(CONFIG_MAP, *installed_descheduler_config(collector))], namespace, collector)
     return [gap for gap in absorb(more, collector) if gap.kind not in known]
 
 
@@ -231,13 +407,13 @@ def read(
             if len(of_tree) == len(_OF_TREE):
                 early(of_tree[NETWORK_TOPOLOGY.name].topologies, of_tree[NODE.name].nodes)
 
-    wanted = [elsewhere.in_namespace(request, home) for request in wanted]
+    wanted = [in_namespace(request, home) for request in wanted]
     found = read_lists(transport, wanted, namespace, decode, arrived)
 
     def read_one(request: ListRequest) -> Part | Gap:
         return read_lists(transport, [request], namespace, decode).values[request.kind]
 
-    moved = elsewhere.look(found.values, read_one, {request.kind: request for request in wanted}, home)
+    moved = look(found.values, read_one, {request.kind: request for request in wanted}, home)
     values = {**found.values, **{kind: one.value for kind, one in moved.items()}}
     followed = {request.kind: request for request in wanted} | {kind: one.request for kind, one in moved.items()}
     return Reading(told_apart(values, transport), found.namespace_only, followed)
@@ -270,8 +446,8 @@ def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:
 
 def detect_version(transport: Transport, collector: Collector, chosen_version: str) -> None:
     """Look at the CRDs where neither the user nor the scheduler's image shows the version."""
-    own = deployments.find(collector.values(DEPLOYMENT).values(), deployments.SCHEDULER, collector.looked_in)
-    if not chosen_version and not (own and scheduler.from_image(deployments.image(own, deployments.SCHEDULER))):
+    own = settings.find(collector.values(DEPLOYMENT).values(), settings.SCHEDULER, collector.looked_in)
+    if not chosen_version and not (own and scheduler.from_image(settings.image(own, settings.SCHEDULER))):
         collector.crd_version = _crd_version(transport)
 
 

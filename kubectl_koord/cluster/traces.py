@@ -3,11 +3,10 @@
 from msgspec import structs
 
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.elsewhere import StatedInstallation
+from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import CONFIG_MAP, DEPLOYMENT, POD, POD_GROUP
-from kubectl_koord.cluster.reading.lists import ListRequest
-from kubectl_koord.cluster.source import absorb, events_request, now, read, requests
+from kubectl_koord.cluster.lists import ListRequest
+from kubectl_koord.cluster.source import StatedInstallation, absorb, events_request, now, read, requests
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
 

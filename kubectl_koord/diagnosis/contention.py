@@ -10,9 +10,12 @@ from itertools import islice
 
 from msgspec import Struct, structs
 
-from kubectl_koord.diagnosis import coverage, visibility
-from kubectl_koord.engine.admission.before_trying import before_trying, is_open
-from kubectl_koord.engine.admission.queue import (
+from kubectl_koord.diagnosis import coverage
+from kubectl_koord.engine.admission import before_trying, is_open
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.gangs import GangSubject, Subject
+from kubectl_koord.engine.preemption import Preemption
+from kubectl_koord.engine.queue import (
     IDLE,
     MOST_WAYS,
     After,
@@ -31,17 +34,14 @@ from kubectl_koord.engine.admission.queue import (
     may_fit_wherever,
     priority,
 )
-from kubectl_koord.engine.attempts.attempt import Attempt
-from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order, offer_slots
-from kubectl_koord.engine.subjects import GangSubject, Subject
+from kubectl_koord.engine.state import View
 from kubectl_koord.engine.tree import NoTree, Tree
-from kubectl_koord.engine.view import View
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.values.memo import Identity, memoised
-from kubectl_koord.reports.jobs.pending import Contention
+from kubectl_koord.model.values import Identity, memoised
+from kubectl_koord.reports.jobs import Contention
 from kubectl_koord.simulation.simulation import (
     Scenario,
     Simulation,
@@ -320,7 +320,7 @@ def _not_judged(snapshot: Snapshot) -> dict[tuple[Gap, ...], int]:
     """Return the highest priority of the pending jobs that the same gaps keep from being judged."""
     found: dict[tuple[Gap, ...], int] = {}
     for other in pending_subjects(snapshot):
-        if gaps := visibility.unread_for(other, snapshot):
+        if gaps := coverage.unread_for(other, snapshot):
             found[gaps] = max(found.get(gaps, priority(other)), priority(other))
     return found
 
@@ -343,7 +343,7 @@ def _tried(
     blockers = before_trying(other, snapshot, cluster.tree)
     if blockers:
         return _not_tried(may_be=is_open(blockers[0]))
-    if visibility.unread_for(other, snapshot):
+    if coverage.unread_for(other, snapshot):
         return Tried((NotPlaced(),), are_all=False, asked=False)
     unevaluated = coverage.not_evaluated(other, snapshot)
     simulation = Scenario(snapshot, cluster.view, cluster.tree).simulation(other).after(now)

@@ -1,28 +1,40 @@
-"""What an answer rests on that was not read or is not evaluated; each makes a yes unknown."""
+"""What an answer rests on that was not read or is not evaluated, and what is said about it."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from kubectl_koord.engine.admission.open_settings import of_pods
-from kubectl_koord.engine.fit.device_share import PodDeviceRequest, request_of
-from kubectl_koord.engine.fit.interpod_affinity.selecting import needs_unread_namespaces
-from kubectl_koord.engine.fit.node_affinity import is_selected
-from kubectl_koord.engine.fit.resource_claims import readiness
-from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses_claims
-from kubectl_koord.engine.fit.taints import untolerated
-from kubectl_koord.engine.gangs import GangGroup
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.blockers import of_pods
+from kubectl_koord.engine.filters import resource_claims
+from kubectl_koord.engine.filters.device_allocation import PodDeviceRequest, request_of
+from kubectl_koord.engine.filters.interpod_affinity import needs_unread_namespaces
+from kubectl_koord.engine.filters.node import is_selected, untolerated
+from kubectl_koord.engine.filters.resource_claims import open_claims, uses_claims
+from kubectl_koord.engine.gangs import (
+    Gang,
+    GangGroup,
+    GangSubject,
+    PodSubject,
+    Subject,
+    all_gangs,
+    group_of,
+    topology_requirements,
+)
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.subjects import GangSubject, Subject
-from kubectl_koord.model.hardware.numa import NO_NUMA, policy_of
+from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, NoTree, Tree, tree_of
+from kubectl_koord.model import values
+from kubectl_koord.model.hardware import NO_NUMA, policy_of
+from kubectl_koord.model.installation import INLINE_BATCH, POINTS, VOLUMES, Extender
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.plugins import INLINE_BATCH, POINTS, VOLUMES, Extender
-from kubectl_koord.model.pods import PendingPod, claim_names
+from kubectl_koord.model.pods import Event, PendingPod, claim_names
 from kubectl_koord.model.quotas import IGNORE_TERMINATING
 from kubectl_koord.model.settings import Bears
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import (
     AddedAffinity,
     AttachedVolume,
@@ -49,12 +61,24 @@ from kubectl_koord.model.unevaluated import (
     UnreadVolume,
     UnreadVolumeLimits,
 )
-from kubectl_koord.model.values.memo import memoised
-from kubectl_koord.reports.codes import OF_GAP, ReadingCode
-from kubectl_koord.reports.common import Basis, Notice
-from kubectl_koord.wording.answers.pending import slots_leave_out
-from kubectl_koord.wording.basis import assumed_config, lease_missing, none_in_input, not_followed, not_read
-from kubectl_koord.wording.unevaluated import settings_left_out
+from kubectl_koord.model.values import memoised
+from kubectl_koord.reports.common import OF_GAP, Basis, CauseCode, DomainName, Migration, Notice, ReadingCode
+from kubectl_koord.reports.jobs import Cause, CauseGroup, PodShape, WhyReport
+from kubectl_koord.simulation.what_if import NOT_READY
+from kubectl_koord.wording import facts
+from kubectl_koord.wording.facts import places_on_not_ready
+from kubectl_koord.wording.jobs import not_created, slots_leave_out
+from kubectl_koord.wording.words import (
+    age_at,
+    assumed_config,
+    lease_missing,
+    main_amounts,
+    none_in_input,
+    not_followed,
+    not_read,
+    requests,
+    settings_left_out,
+)
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
@@ -127,7 +151,7 @@ def volume_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
 
 def claim_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     """Return the kinds that decide about the resource claims of the subject's pods."""
-    return readiness.KINDS if any(uses_claims(pod, snapshot) for pod in subject.pending) else ()
+    return resource_claims.KINDS if any(uses_claims(pod, snapshot) for pod in subject.pending) else ()
 
 
 def _has_spec(group: GangGroup) -> bool:
@@ -397,3 +421,323 @@ def _decides(gate: str, snapshot: Snapshot) -> bool:
 def _any_terminates(snapshot: Snapshot) -> bool:
     running = chain.from_iterable(snapshot.running.values())
     return any(pod.terminating for pod in snapshot.pending) or any(pod.terminating for pod in running)
+
+
+_TOO_FEW: frozenset[CauseCode] = frozenset({"too-few-pods", "group-member-too-few-pods"})
+
+
+def lacks_pods(subject: Subject) -> bool:
+    """Tell whether a gang that the subject starts with has fewer pods than it needs."""
+    return any(_lacks(gang) for gang in subject.gangs.values() if gang is not None)
+
+
+def told(subject: Subject, snapshot: Snapshot, cause: Cause) -> Cause:
+    """Return the cause with what a controller last said of pods that it could not make, where it said so.
+
+    It is one that owns pods of the gang that lacks some, or has its name.
+    """
+    event = last_said(subject.gangs.values(), snapshot) if cause.code in _TOO_FEW else None
+    if event is None:
+        return cause
+    age = age_at(event.last_seen, snapshot.moment)
+    return structs.replace(cause, message=not_created(cause.message, f"{event.kind} {event.name}", event.note, age))
+
+
+def last_said(gangs: Iterable[Gang | None], snapshot: Snapshot) -> Event | None:
+    """Return what was last said of pods that could not be made, of those of these gangs that lack pods."""
+    found = max(_events(gangs, snapshot), key=_rank, default=None)
+    return found[1] if found is not None else None
+
+
+def _rank(found: tuple[bool, Event]) -> tuple[bool, str]:
+    is_owner, event = found
+    return is_owner, event.last_seen.removesuffix("Z")
+
+
+def _lacks(gang: Gang) -> bool:
+    return gang.minimum is not None and gang.children < gang.minimum
+
+
+def _events(gangs: Iterable[Gang | None], snapshot: Snapshot) -> Iterator[tuple[bool, Event]]:
+    """Yield the events of controllers of the gangs that lack pods, and whether these own pods of theirs."""
+    for gang in gangs:
+        if gang is None or not _lacks(gang):
+            continue
+        namespace, _, name = gang.key.partition("/")
+        owners = {*(pod.owner for pod in gang.pending), *(pod.owner for pod in gang.running)}
+        for event in snapshot.events:
+            is_owner = f"{event.kind}/{event.name}" in owners
+            if event.kind != "Pod" and event.namespace == namespace and (is_owner or event.name == name):
+                yield is_owner, event
+
+
+_HARD = {"NoSchedule", "NoExecute"}
+
+
+def where_placed(snapshot: Snapshot, names: Iterable[str]) -> Iterator[Notice]:
+    """Yield which of the nodes that pods are planned on are not ready."""
+    yield from _notices(name for name in sorted({*names}) if not snapshot.nodes[name].ready)
+
+
+def where_open(snapshot: Snapshot, names: Iterable[str]) -> Iterator[Notice]:
+    """Yield which of these nodes are not ready, and neither cordoned nor tainted for it: nothing keeps pods away."""
+    yield from _notices(name for name in sorted({*names}) if _is_open(snapshot.nodes[name]))
+
+
+def _is_open(node: Node) -> bool:
+    is_tainted = any(taint.key in NOT_READY and taint.effect in _HARD for taint in node.taints)
+    return not (node.ready or node.unschedulable or is_tainted)
+
+
+def _notices(names: Iterable[str]) -> Iterator[Notice]:
+    found = tuple(names)
+    if found:
+        yield Notice("not-ready-nodes", places_on_not_ready(found))
+
+
+_ORDER = {"no": 0, "unknown": 1, "yes": 2}
+
+
+def by_cause(items: Iterable[WhyReport]) -> tuple[CauseGroup, ...]:
+    """Return the items by verdict and cause: those that cannot start first, of these the cause of most pods."""
+    found: dict[tuple[str, str], list[WhyReport]] = {}
+    for item in items:
+        code = item.cause.code if item.cause is not None and item.verdict != "yes" else ""
+        found.setdefault((item.verdict, code), []).append(item)
+    groups = (_group(reports) for reports in found.values())
+    return tuple(sorted(groups, key=lambda group: (_ORDER[group.verdict], -group.pods, group.code)))
+
+
+def _group(items: list[WhyReport]) -> CauseGroup:
+    items.sort(key=lambda item: (item.waiting_since, item.gang))
+    first = items[0]
+    totals = _sum(item.waiting for item in items)
+    return CauseGroup(
+        code=first.cause.code if first.cause is not None and first.verdict != "yes" else "",
+        verdict=first.verdict,
+        gangs=tuple(item.gang for item in items),
+        pods=sum(len(item.pending_pods) for item in items),
+        waiting=_spelled(totals),
+        oldest=first.waiting_since,
+        waiting_for=main_amounts(totals),
+    )
+
+
+def asked_for(pods: Iterable[PendingPod]) -> tuple[dict[str, str], str]:
+    """Return what pods request together: spelled as quantities, by resource; and in words what counts most."""
+    totals: dict[str, int] = {}
+    for pod in pods:
+        for resource, amount in pod.requirements.requests:
+            totals[resource] = totals.get(resource, 0) + amount
+    return _spelled(totals), main_amounts(totals)
+
+
+def shapes(pods: Iterable[PendingPod]) -> tuple[PodShape, ...]:
+    """Return pods by what they request, the most first."""
+    found = Counter(pod.requirements.requests for pod in pods)
+    return tuple(
+        PodShape(number, requests(needs), {name: values.spell(name, amount) for name, amount in needs})
+        for needs, number in found.most_common()
+    )
+
+
+def _sum(parts: Iterable[Mapping[str, str]]) -> dict[str, int]:
+    totals: dict[str, int] = {}
+    for part in parts:
+        for resource, written in part.items():
+            totals[resource] = totals.get(resource, 0) + values.amount(resource, values.parse(written))
+    return totals
+
+
+def _spelled(totals: Mapping[str, int]) -> dict[str, str]:
+    return {resource: values.spell(resource, number) for resource, number in sorted(totals.items())}
+
+
+def left_domains(snapshot: Snapshot, moving: Iterable[Migration]) -> Mapping[str, DomainName]:
+    """Return by job the domain that its pod leaves: its Reservation is elsewhere, and the spec says MustGather.
+
+    That is where the pods of its gang, or of its gang group, are that stay.
+    """
+    gangs = all_gangs(snapshot)
+    by_group: dict[tuple[str, ...], list[Migration]] = {}
+    for one in moving:
+        gang = gangs.get(one.gang or "")
+        if gang is not None and gang.topology and not one.paused:
+            by_group.setdefault(gang.group, []).append(one)
+    if not any(one.to for jobs in by_group.values() for one in jobs):
+        return {}
+    tree = tree_of(snapshot)
+    if isinstance(tree, NoTree):
+        return {}
+    return {job: left for jobs in by_group.values() for job, left in _of_group(snapshot, tree, jobs)}
+
+
+class Home(Struct, frozen=True):
+    """The domain in which most of a gang's pods are that are bound, and the nodes of all domains that have some."""
+
+    layer: str
+    name: str
+    nodes: frozenset[str]
+
+
+def home_of(subject: Subject, tree: Tree | NoTree) -> Home | None:
+    """Return where the bound pods of a gang are that must stay together; None where it need not, or none is bound."""
+    if isinstance(subject, PodSubject) or isinstance(tree, NoTree):
+        return None
+    layer = topology_requirements(subject.group.own.topology or (), tree).must_gather
+    used = _used(tree, layer, (pod.node for gang in subject.group.everyone for pod in gang.running)) if layer else None
+    if not used:
+        return None
+    home = _most(tree, used)
+    nodes = frozenset(name for at in used for name in tree.nodes_below(at))
+    return Home(home.layer, home.name, nodes)
+
+
+def _used(tree: Tree, layer: str, nodes: Iterable[str]) -> Counter[int]:
+    return Counter(at for node in nodes if (at := tree.domain_of(node, layer)) is not None)
+
+
+def _most(tree: Tree, used: Counter[int]) -> DomainName:
+    home = tree.domains[max(used, key=lambda at: (used[at], -at))]
+    return DomainName(home.layer, home.name)
+
+
+def _of_group(snapshot: Snapshot, tree: Tree, jobs: Sequence[Migration]) -> Iterator[tuple[str, DomainName]]:
+    group = group_of(all_gangs(snapshot), jobs[0].gang or "")
+    layer = topology_requirements(group.own.topology or (), tree).must_gather
+    moved = {pod for one in jobs for pod in (one.pod, one.replacement)}
+    staying = [pod.node for gang in group.everyone for pod in gang.running if pod.key not in moved]
+    used = _used(tree, layer, staying)
+    for one in jobs:
+        if used and one.to and tree.domain_of(one.to, layer) not in used:
+            yield one.job, _most(tree, used)
+
+
+class StaleStatus(Struct, frozen=True):
+    """The status differs from the tree, in what the message says."""
+
+    message: str
+    code: Literal["stale-status"] = "stale-status"
+
+
+def stale_status(snapshot: Snapshot, tree: Tree) -> StaleStatus | None:
+    """Compare the tree with what the scheduler last wrote into the status; None where it agrees or wrote nothing.
+
+    How many nodes are below the parents of a merged domain is not compared: it may be below any of them.
+    """
+    written = snapshot.topologies[DEFAULT_NAME].status
+    if written is None:
+        return None
+    then = {(domain.layer, domain.name): domain.nodes for domain in written}
+    now = {(domain.layer, domain.name): domain.nodes for domain in tree.domains if domain.layer != NODE_LAYER}
+    is_open = frozenset(_above_merged(tree)) & then.keys()
+    differing = sorted(key for key in (then.keys() | now.keys()) - is_open if then.get(key) != now.get(key))
+    if not differing:
+        return None
+    first = differing[0]
+    return StaleStatus(facts.stale_status(len(differing), first, then.get(first, 0), now.get(first, 0)))
+
+
+def _above_merged(tree: Tree) -> Iterator[tuple[str, str]]:
+    """Yield the layers and names of the domains that a merged domain may be below, but for the root."""
+    places = {(domain.layer, domain.name): index for index, domain in enumerate(tree.domains)}
+    for one in tree.merged:
+        above = tree.layers[tree.layers.index(one.layer) - 1]
+        for parent in one.parents:
+            for index in tree.ancestors(places[above, parent]):
+                if index:
+                    yield tree.domains[index].layer, tree.domains[index].name
+
+
+About: TypeAlias = Literal[
+    "tree",
+    "listing",
+    "members",
+    "pod",
+    "podgroup",
+    "layers",
+    "attempt",
+    "preempted",
+    "devices",
+    "nodes",
+    "quotas",
+    "quota-names",
+    "volcano",
+]
+
+DECIDE: dict[About, tuple[str, ...]] = {
+    "tree": ("ClusterNetworkTopology", "Node"),
+    "listing": ("Node", "Pod", "PodGroup"),
+    "members": ("Pod", "PodGroup"),
+    "pod": ("Pod",),
+    "podgroup": ("PodGroup",),
+    "layers": ("ClusterNetworkTopology",),
+    "attempt": ("Node", "Pod"),
+    "preempted": ("Pod", "Event"),
+    "devices": ("Device", "Node"),
+    "nodes": ("Node",),
+    "quotas": ("ElasticQuota", "Pod", "Node"),
+    "quota-names": ("ElasticQuota",),
+    "volcano": ("Pod", "PodGroup.scheduling.volcano.sh"),
+}
+"""What each question rests on: the tree; which gangs are pending; which pods a name means, and which of them are
+pending or on a node; the same of a pod without a gang; whether a PodGroup, or a layer, exists; where pods would be
+placed; which pods were preempted; which devices there are; whether a node exists; what quotas use and may use; which
+quotas there are; how far a gang of Volcano is."""
+
+_NAMESPACED = {"Pod", "PodGroup", "PodGroup.scheduling.volcano.sh", "PersistentVolumeClaim", "Event"}
+
+
+def unread(snapshot: Snapshot, about: About, *namespaces: str) -> tuple[Gap, ...]:
+    """Return why the kinds that decide a question could not be read: in these namespaces, or everywhere for none."""
+    return tuple(dict.fromkeys(_unread(snapshot, DECIDE[about], namespaces or ("",))))
+
+
+def _unread(snapshot: Snapshot, kinds: Iterable[str], namespaces: Iterable[str]) -> Iterator[Gap]:
+    for kind in kinds:
+        for namespace in namespaces if kind in _NAMESPACED else ("",):
+            gap = snapshot.unread(kind, namespace)
+            if gap is not None:
+                yield gap
+
+
+def unread_members(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
+    """Return the gaps that leave open which pods belong to the subject, and which of them are pending."""
+    if isinstance(subject, PodSubject):
+        return unread(snapshot, "pod", subject.key.partition("/")[0])
+    return unread(snapshot, "members", *_namespaces(subject))
+
+
+def unread_for(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
+    """Return the gaps without which nothing can be computed for the subject: others' pods take room everywhere."""
+    gaps = [*unread(snapshot, "attempt")]
+    if isinstance(subject, GangSubject):
+        gaps += unread(snapshot, "podgroup", *_namespaces(subject))
+        if any(gang.topology is not None for gang in subject.group.everyone):
+            gaps += unread(snapshot, "layers")
+    return tuple(gaps)
+
+
+def unread_for_slots(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
+    """Return the gaps without which the slots that domains offer the subject are not known.
+
+    Beyond what decides at all: what nodes may refuse its pods for, where its pods are counted in slots.
+    """
+    gaps = dict.fromkeys(unread_for(subject, snapshot))
+    if any(spec is not None for spec in subject.specs):
+        gaps |= dict.fromkeys(unread_for_room(subject, snapshot))
+    return tuple(gaps)
+
+
+def unread_for_room(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
+    """Return the gaps without which it is not known how many of the subject's pods a node takes."""
+    asked = {resource for pod in subject.pending for resource, _ in pod.requirements.requests}
+    kinds = ["NodeMetric", "Reservation"]
+    kinds += ["Device"] if any(is_device(resource) for resource in asked) else []
+    kinds += (*volume_kinds(subject, snapshot), *claim_kinds(subject, snapshot))
+    return tuple(dict.fromkeys((*unread(snapshot, "attempt"), *_unread(snapshot, kinds, _namespaces(subject)))))
+
+
+def _namespaces(subject: Subject) -> tuple[str, ...]:
+    """Return the namespaces of the subject and of the gangs that its list names."""
+    return tuple(dict.fromkeys(key.partition("/")[0] for key in (subject.key, *subject.gangs)))

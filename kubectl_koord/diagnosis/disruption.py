@@ -6,10 +6,8 @@ from kubectl_koord.engine import gangs
 from kubectl_koord.model.objects import Budget
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import memoised
-from kubectl_koord.model.values.packed import picked
-from kubectl_koord.model.values.selectors import matches
-from kubectl_koord.reports.disruption import BrokenGang, BudgetHit, FreedPod
+from kubectl_koord.model.values import matches, memoised, picked
+from kubectl_koord.reports.common import BrokenGang, BudgetHit, FreedPod
 
 HARMLESS, HARMFUL, PROTECTED = range(3)
 _BUDGET = "PodDisruptionBudget"

@@ -1,42 +1,186 @@
-"""Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
+"""Evidence for a no: slots by domain, what is in the way, and which nodes are lost to what."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from operator import getitem
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.diagnosis import disruption
-from kubectl_koord.diagnosis.blocking import InTheWay
-from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.budget import Budget
-from kubectl_koord.engine.domains import domain_slots
-from kubectl_koord.engine.fit import Prepared
-from kubectl_koord.engine.node_state import Occupant
-from kubectl_koord.engine.offer import Counts, Offer
-from kubectl_koord.engine.placement import PlacementPlan
-from kubectl_koord.engine.preemption.victims import without_victims
-from kubectl_koord.engine.reasons.nodes import (
-    Cordoned,
-    Insufficient,
-    Reason,
-    Refused,
-    TooManyPods,
-)
-from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
-from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
+from kubectl_koord.engine.filters import Prepared
+from kubectl_koord.engine.placement import PlacementPlan, domain_slots
+from kubectl_koord.engine.preemption import without_victims
+from kubectl_koord.engine.reasons import Cordoned, Insufficient, PreFilterRefusal, Reason, Refused, TooManyPods
+from kubectl_koord.engine.slots import Counts, Offer, in_index_order, offer_slots, runs_of, slots_on
+from kubectl_koord.engine.state import Occupant, View
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, ReservedRoom, Resources, RunningPod
+from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import Identity, memoised, recently
-from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, SlotRow, WhatIf
-from kubectl_koord.simulation.edits import CORDON, opened, room_alone
+from kubectl_koord.model.values import Identity, Resources, memoised, recently
+from kubectl_koord.reports.jobs import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.wording import evidence as words
-from kubectl_koord.wording.refusals.nodes import obstacle, obstacles, stage
+from kubectl_koord.simulation.what_if import CORDON, opened, room_alone
+from kubectl_koord.wording import facts
+from kubectl_koord.wording.refusals import obstacle, obstacles, stage
+
+_Cost: TypeAlias = tuple[int, int, int]
+"""How many pods harm others by their end, how many there are, and their priorities together."""
+
+_BLOCKING_MOST_NODES = 64
+
+
+class Blocking(Struct, frozen=True):
+    """Pods of one node, and how many slots their end brings."""
+
+    node: str
+    pods: tuple[RunningPod, ...]
+    gain: int
+    cost: _Cost
+
+
+class InTheWay:
+    """The pods that are in the way of a subject in one attempt, looked for place by place within a budget."""
+
+    def __init__(self, simulation: Simulation, first: Attempt, budget: Budget) -> None:
+        """Keep them; a step of the budget is to count the slots of one node."""
+        self._simulation = simulation
+        self._view = simulation.view
+        self._prepared = first.prepared
+        self._runs = runs_of(in_index_order(simulation.subject.pending))
+        self._requests = first.prepared.trigger.requirements.requests
+        self._budget = budget
+
+    def fewest(
+        self, nodes: Iterable[str], slots: Mapping[str, int], missing: int, holds: Callable[[Mapping[str, int]], bool]
+    ) -> tuple[Blocking, ...]:
+        """Return the pods of as few nodes as it takes whose end brings so many slots; none where none do.
+
+        Args:
+            nodes: those that could take more.
+            slots: how many they take now.
+            missing: how many more are wanted.
+            holds: tells whether a place has enough where some nodes take so many.
+
+        """
+        near = sorted((number, name) for name in nodes if (number := self._least(name)))[:_BLOCKING_MOST_NODES]
+        every = [one for _, name in near for one in self._on(name, slots[name], missing)]
+        chosen: dict[str, Blocking] = {}
+        for one in sorted(every, key=lambda one: (one.cost[0], one.cost[1] / min(one.gain, missing), one.cost)):
+            kept = chosen.get(one.node)
+            if kept is not None and kept.gain >= one.gain:
+                continue
+            chosen[one.node] = one
+            if self._are_enough(chosen, missing, slots, holds):
+                return self._pruned(chosen, missing, slots, holds)
+        return ()
+
+    @staticmethod
+    def _are_enough(
+        chosen: Mapping[str, Blocking],
+        missing: int,
+        slots: Mapping[str, int],
+        holds: Callable[[Mapping[str, int]], bool],
+    ) -> bool:
+        enough = sum(one.gain for one in chosen.values()) >= missing
+        return enough and holds({name: slots[name] + one.gain for name, one in chosen.items()})
+
+    def _pruned(
+        self,
+        chosen: Mapping[str, Blocking],
+        missing: int,
+        slots: Mapping[str, int],
+        holds: Callable[[Mapping[str, int]], bool],
+    ) -> tuple[Blocking, ...]:
+        """Leave out every node without which the others are enough, the dearest first."""
+        kept = dict(chosen)
+        for name in sorted(chosen, key=lambda name: chosen[name].cost, reverse=True):
+            rest = {other: one for other, one in kept.items() if other != name}
+            if rest and self._are_enough(rest, missing, slots, holds):
+                kept = rest
+        return tuple(one for _, one in sorted(kept.items()))
+
+    def _mortal(self, node: str) -> list[RunningPod]:
+        """Return the pods of a node whose end would make room: none that comes back there, none of its own gangs."""
+        own = self._simulation.subject.gangs
+        return [
+            pod
+            for pod in self._view.occupants(node)
+            if isinstance(pod, RunningPod) and pod.gang not in own and not disruption.comes_back_there(pod)
+        ]
+
+    def _least(self, node: str) -> int:
+        """Return how many pods must at least end for one more slot, by what each requests alone; 0 for none."""
+        pods, free = self._mortal(node), self._view.state(node).free
+        least = 1
+        for resource, amount in self._requests:
+            short = amount - free.get(resource, 0)
+            if short <= 0:
+                continue
+            held = sorted((dict(pod.requirements.requests).get(resource, 0) for pod in pods), reverse=True)
+            least = max(least, next((at for at, total in enumerate(accumulate(held), 1) if total >= short), 0))
+            if sum(held) < short:
+                return 0
+        return least if pods else 0
+
+    def _on(self, node: str, now: int, missing: int) -> Iterator[Blocking]:
+        """Yield pods of a node whose end brings more slots than those before: single ones first, then several."""
+        pods, best = sorted(self._mortal(node), key=self._loss), now
+        for pod in pods:
+            found = self._slots(node, (pod,)) if best < now + missing and self._may_do(node, pod) else now
+            if found > best:
+                best = found
+                yield Blocking(node, (pod,), found - now, self._cost((pod,)))
+        gone: list[RunningPod] = []
+        for pod in sorted(pods, key=lambda pod: (-self._size(pod), self._loss(pod))):
+            gone.append(pod)
+            if best >= now + missing:
+                return
+            found = self._slots(node, gone) if len(gone) > 1 else now
+            if found > best:
+                best = found
+                few = self._needed(node, gone, found)
+                yield Blocking(node, few, found - now, self._cost(few))
+
+    def _needed(self, node: str, pods: Sequence[RunningPod], slots: int) -> tuple[RunningPod, ...]:
+        """Return the pods without those whose end brings nothing, the dearest first."""
+        kept = list(pods)
+        for pod in sorted(pods, key=self._loss, reverse=True):
+            rest = [other for other in kept if other is not pod]
+            if rest and self._slots(node, rest) >= slots:
+                kept = rest
+        return tuple(kept)
+
+    def _may_do(self, node: str, pod: RunningPod) -> bool:
+        """Tell whether a pod alone requests as much as one more slot lacks."""
+        free, held = self._view.state(node).free, dict(pod.requirements.requests)
+        return all(free.get(resource, 0) + held.get(resource, 0) >= amount for resource, amount in self._requests)
+
+    def _slots(self, node: str, gone: Iterable[RunningPod]) -> int:
+        """Return the slots of a node without some pods; none where too many were counted."""
+        if not self._budget.take():
+            return 0
+        state = self._view.state(node).copy()
+        for pod in gone:
+            state.remove(pod)
+        return slots_on(state, self._runs, self._prepared)
+
+    def _size(self, pod: RunningPod) -> float:
+        """Return how much of a slot a pod has at most."""
+        held = dict(pod.requirements.requests)
+        return max((held.get(resource, 0) / amount for resource, amount in self._requests if amount), default=0)
+
+    def _loss(self, pod: RunningPod) -> tuple[int, int, float, str]:
+        return disruption.harm_alone(self._simulation.snapshot, pod), pod.priority, self._size(pod), pod.key
+
+    def _cost(self, pods: Sequence[RunningPod]) -> _Cost:
+        harmful = sum(disruption.harm_alone(self._simulation.snapshot, pod) for pod in pods)
+        return harmful, len(pods), sum(pod.priority for pod in pods)
+
 
 _MOST_NODES, _FEW_NODES = 2, 4
 _MOST_TABLES = 64
@@ -144,7 +288,7 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
         main = every[: _MOST_NODES if len(every) <= _FEW_NODES else 1]
         more = len(every) - len(main)
         all_of_it = (*every, ahead) if ahead else every
-        row = structs.replace(bare, in_the_way=words.main_obstacles(main, more, ahead))
+        row = structs.replace(bare, in_the_way=facts.main_obstacles(main, more, ahead))
         found.append(structs.replace(row, what_if=what_ifs.get(index), obstacles=all_of_it if more else ()))
     return tuple(found)
 
@@ -262,19 +406,19 @@ def _in_the_way(
     if most.domains[index] < plan.desired:
         at_most, raw = most.domains[index], sum(most.nodes[name] for name in below)
         refused = empty.domains[index] < at_most
-        return _InTheWay((words.never_fits(at_most, plan.desired, len(below), raw, refused=refused),))
+        return _InTheWay((facts.never_fits(at_most, plan.desired, len(below), raw, refused=refused),))
     lifted = empty.domains[index] < plan.desired
     free, now = (most.nodes if lifted else empty.nodes).by_name, plan.nodes.counts.by_name
     lost = ((now.get(name, 0) - free.get(name, 0), name) for name in below)
     blocked = [name for missing, name in sorted(lost) if missing < 0]
     if not blocked:
-        return _InTheWay((words.cannot_be_split(simulation.multiples),))
+        return _InTheWay((facts.cannot_be_split(simulation.multiples),))
     if lifted:
         without_pods = _empty_offer(simulation, first)
         bare = [name for name in blocked if empty.nodes[name] < most.nodes[name]]
         even_empty = [Refused(reason, 1) for name in bare if (reason := without_pods[name].rejection) is not None]
         full = [Refused(first.worded[name], 1) for name in blocked if empty.nodes[name] >= most.nodes[name]]
-        return _InTheWay((words.lost_nodes((*even_empty, *full)),))
+        return _InTheWay((facts.lost_nodes((*even_empty, *full)),))
     missing = max(1, plan.desired - sum(now.get(name, 0) for name in below))
 
     def holds(more: Mapping[str, int]) -> bool:
@@ -289,7 +433,7 @@ def _in_the_way(
     for name, (_, ahead) in found.items():
         for job in ahead:
             nodes.setdefault(job, []).append(name)
-    return _InTheWay(tuple(taken for taken, _ in found.values() if taken), words.goes_first(nodes))
+    return _InTheWay(tuple(taken for taken, _ in found.values() if taken), facts.goes_first(nodes))
 
 
 def _going(view: View, name: str) -> tuple[Occupant, ...]:
@@ -307,7 +451,7 @@ def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) ->
     reason, trigger = first.worded.get(name), first.prepared.trigger
     nominated = first.prepared.nominated_before(trigger, name)
     if reason is None or reason.unresolvable or isinstance(reason, Cordoned) or not (held or nominated):
-        return words.node_refuses(name, reason), ()
+        return facts.node_refuses(name, reason), ()
     need = frozenset(scarce(trigger.requirements.requests, reason))
     running = [one for one in held if not isinstance(one, PendingPod)]
     now = {pod.key for pod in view.snapshot.nominated}
@@ -317,7 +461,7 @@ def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) ->
     if not (using or waiting or first_there):
         using, waiting, first_there = running, nominated, ahead
     jobs = dict.fromkeys(pod.gang or pod.key for pod in first_there)
-    return words.node_taken(name, need, using, [pod.key for pod in waiting]), jobs
+    return facts.node_taken(name, need, using, [pod.key for pod in waiting]), jobs
 
 
 def _taking(pods: Iterable[PendingPod], need: Collection[str]) -> list[PendingPod]:
@@ -432,7 +576,7 @@ def by_node(simulation: Simulation, first: Attempt) -> tuple[NodeReason, ...]:
             name,
             simulation.tree.above(name),
             node.slots,
-            words.outside_tree(outside[name])
+            facts.outside_tree(outside[name])
             if name in outside
             else obstacle(node.rejection)
             if node.rejection

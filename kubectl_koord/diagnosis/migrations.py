@@ -6,18 +6,16 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import disruption, strays
+from kubectl_koord.diagnosis import coverage, disruption
 from kubectl_koord.engine.reservations import drawable
-from kubectl_koord.engine.view import View
-from kubectl_koord.model.others.migrations import MigrationJob
+from kubectl_koord.engine.state import View
+from kubectl_koord.model.installation import MigrationJob
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import memoised
-from kubectl_koord.reports.common import DomainName, Notice
-from kubectl_koord.reports.disruption import BrokenGang
-from kubectl_koord.reports.migrations import GangReservation, Migration
-from kubectl_koord.wording import migrations as sentences
+from kubectl_koord.model.values import memoised
+from kubectl_koord.reports.common import BrokenGang, DomainName, GangReservation, Migration, Notice
+from kubectl_koord.wording import facts
 
 Pods: TypeAlias = Iterable[PendingPod | RunningPod | FinishedPod]
 
@@ -132,15 +130,15 @@ def notices(migrations: Iterable[Migration], snapshot: Snapshot) -> Iterator[Not
             astray.setdefault((one.gang, one.leaves), []).append(one)
     broken = _broken(snapshot)
     for gang, jobs in moved.items():
-        yield Notice("migration-breaks-gang", sentences.breaks_gang(jobs, broken[gang]))
+        yield Notice("migration-breaks-gang", facts.breaks_gang(jobs, broken[gang]))
     for (gang, left), jobs in astray.items():
-        yield Notice("migration-leaves-domain", sentences.leaves_domain(jobs, gang, left))
+        yield Notice("migration-leaves-domain", facts.leaves_domain(jobs, gang, left))
 
 
 @memoised
 def _migrations(snapshot: Snapshot) -> tuple[Migration, ...]:
     every = _without_domains(snapshot)
-    left = strays.left_domains(snapshot, every)
+    left = coverage.left_domains(snapshot, every)
     return tuple(structs.replace(one, leaves=left[one.job]) if one.job in left else one for one in every)
 
 

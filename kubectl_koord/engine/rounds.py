@@ -1,39 +1,50 @@
-"""Attempt after attempt: the final outcome of a job, for each outcome that the API leaves open."""
+"""Attempt after attempt: the final outcomes of a job, and how waiting reservations land."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, islice
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape
-from kubectl_koord.engine.attempts.choosing import (
+from kubectl_koord.engine.attempt import (
     USUAL,
+    Attempt,
+    Choice,
+    Job,
     MemberOrder,
     at_the_cost_of,
     bookable,
+    emptiest,
     fullest,
     not_bookable,
+    shape,
 )
-from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.budget import Budget, steps_of_attempt
-from kubectl_koord.engine.preemption.costs import (
+from kubectl_koord.engine.filters import placed
+from kubectl_koord.engine.meanwhile import Meanwhile, meanwhile
+from kubectl_koord.engine.preemption import (
     VICTIM_ORDERS,
+    Preemption,
     VictimOrder,
     by_name,
     highest_priority_first,
     lowest_priority_first,
     node_costs,
+    placed_alike,
+    preempt,
+    preempt_as_retried,
+    preempt_within_quota,
     single_out,
 )
-from kubectl_koord.engine.preemption.meanwhile import Meanwhile, meanwhile
-from kubectl_koord.engine.preemption.preempt import Preemption, preempt
-from kubectl_koord.engine.preemption.quota import preempt_within_quota
-from kubectl_koord.engine.preemption.retried import preempt_as_retried
+from kubectl_koord.engine.reservations import landed
+from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import offer_slots
-from kubectl_koord.engine.view import View
+from kubectl_koord.engine.state import View
+from kubectl_koord.engine.table import named
+from kubectl_koord.engine.trying import attempt, carried_out
 from kubectl_koord.model.pods import PendingPod, RunningPod
-from kubectl_koord.model.values.memo import Identity, recently
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values import Identity, memoised, recently
 
 MOST_ROUNDS = 64
 """Each round with effect preempts a pod; a job that needs more attempts than this is not followed further."""
@@ -442,3 +453,245 @@ def _next(course: _Course, gone: _Gone) -> _Next | None:
         return course.known.setdefault(gone, _Next(tuple(besides[::-1])))
     end = next((one for one in tried if one.plan_fails), tried[0])
     return course.known.setdefault(gone, _Next(last=preemptions[0][0], end=end))
+
+
+_MOST_ORDERS = 24
+
+
+class _Tried(Struct, frozen=True):
+    """What became of the pods that were tried so far, and the cluster after that, with victims that terminate.
+
+    `failed` is the first attempt that failed, and `unhelped` why the first pod without a place preempts nobody.
+    """
+
+    view: View
+    nominated: tuple[PendingPod, ...] = ()
+    placed: int = 0
+    killed: tuple[RunningPod, ...] = ()
+    gone: tuple[RunningPod, ...] = ()
+    failed: Attempt | None = None
+    unhelped: Preemption | None = None
+
+
+def outcomes_of_each(job: Job, view: View, budget: Budget) -> Iterator[Outcome]:
+    """Yield what may come of the pods of a gang that has run before: nothing where their order has too much of a say.
+
+    The order of pods of equal priority that differ is in no object; they are tried in all of few orders. The victims
+    of all pods are one round: nobody is tried again before they are gone, and then pods take the nodes to which they
+    are nominated. The budget is for all of it.
+    """
+    orders = _orders(job.tried)
+    for left, queue in zip(range(len(orders), 0, -1), orders, strict=True):
+        share = budget.part(budget.left // left)
+        if not share.take():
+            return
+        first = attempt(_alone(job, queue[0], ()), view, queue[0], USUAL)
+        for victim_order in victim_orders(view, first, share):
+            found = _each(job, queue, _Tried(view), victim_order, share)
+            yield from (_outcome(queue, first, tried) for tried in islice(found, MOST_BRANCHES))
+            if next(found, None) is not None:
+                share.cut()
+
+
+def _orders(pods: Sequence[PendingPod]) -> Sequence[tuple[PendingPod, ...]]:
+    """Return the orders in which pods may come, one of each kind; none where they are too many."""
+    by_priority: dict[int, list[PendingPod]] = {}
+    for pod in sorted(pods, key=lambda pod: (-pod.priority, pod.created, pod.key)):
+        by_priority.setdefault(pod.priority, []).append(pod)
+    orders: list[tuple[PendingPod, ...]] = [()]
+    for equals in by_priority.values():
+        more = [*islice(_of_equals(equals), _MOST_ORDERS + 1)]
+        orders = [(*before, *then) for before in orders for then in more]
+        if len(orders) > _MOST_ORDERS:
+            return ()
+    return orders
+
+
+def _of_equals(pods: Sequence[PendingPod]) -> Iterator[tuple[PendingPod, ...]]:
+    """Yield the orders of pods of equal priority, of which those that are alike keep theirs."""
+    kinds: dict[object, list[PendingPod]] = {}
+    for pod in pods:
+        kinds.setdefault((placed_alike(pod), pod.nominated, pod.never_preempts), []).append(pod)
+    yield from _interleaved([*kinds.values()])
+
+
+def _interleaved(kinds: Sequence[Sequence[PendingPod]]) -> Iterator[tuple[PendingPod, ...]]:
+    if not any(kinds):
+        yield ()
+    for place, (first, *rest) in ((place, kind) for place, kind in enumerate(kinds) if kind):
+        for then in _interleaved([*kinds[:place], rest, *kinds[place + 1 :]]):
+            yield (first, *then)
+
+
+def _alone(job: Job, pod: PendingPod, nominated: Iterable[PendingPod]) -> Job:
+    """Return what one pod is tried as, once these others are nominated."""
+    now = {other.key: other for other in (*job.nominated, *nominated)}
+    return structs.replace(job, pods=(pod,), needed={pod.gang: 1}, nominated=tuple(now.values()), may_trigger=())
+
+
+def _each(
+    job: Job, queue: Sequence[PendingPod], so_far: _Tried, victim_order: VictimOrder, budget: Budget
+) -> Iterator[_Tried]:
+    """Yield what may become of the pods of a queue, the first first."""
+    if not queue:
+        yield so_far
+        return
+    if not budget.take(2):
+        return
+    pod, rest = queue[0], queue[1:]
+    alone, view = _alone(job, pod, so_far.nominated), so_far.view
+    found = attempt(alone, view, pod, USUAL)
+    if found.placement is not None:
+        seated = view.with_pods(carried_out(alone, view, found))
+        yield from _each(
+            job, rest, structs.replace(so_far, view=seated, placed=so_far.placed + 1), victim_order, budget
+        )
+        return
+    so_far = structs.replace(so_far, failed=so_far.failed or found)
+    for preemption in post_filter(view, Identity(alone), Identity(found), victim_order):
+        if preemption.reason is not None:
+            unhelped = so_far.unhelped or preemption
+            yield from _each(job, rest, structs.replace(so_far, unhelped=unhelped), victim_order, budget)
+            continue
+        nominated = structs.replace(pod, nominated=preemption.nominations[pod.key])
+        then = structs.replace(
+            so_far,
+            view=view.preempting(preemption.victims),
+            nominated=(*so_far.nominated, nominated),
+            killed=(*so_far.killed, *preemption.victims),
+            gone=tuple({victim.key: victim for victim in (*so_far.gone, *preemption.gone)}.values()),
+        )
+        yield from _each(job, rest, then, victim_order, budget)
+
+
+def _outcome(queue: Sequence[PendingPod], first: Attempt, tried: _Tried) -> Outcome:
+    helped = tried.placed + len(tried.nominated)
+    rounds: tuple[Preemption, ...] = ()
+    if tried.nominated:
+        nominations: Mapping[str, str] = {pod.key: pod.nominated for pod in tried.nominated}
+        victims = tuple(sorted(tried.killed, key=lambda pod: (pod.node, pod.key)))
+        done = Preemption(eligible=True, reason=None, victims=victims, gone=tried.gone, nominations=nominations)
+        rounds = (structs.replace(done, by_cost=True),)
+    failed = tried.failed or first
+    return Outcome(failed.trigger, failed, rounds, tried.unhelped, helped == len(queue), each=(helped, len(queue)))
+
+
+_MOST_NODES = 8
+
+
+class Landing(Struct, frozen=True):
+    """The cluster once pending reservations are placed.
+
+    `nodes` says where each is, by name: empty where that is over running pods.
+    """
+
+    view: View
+    nodes: tuple[tuple[str, str], ...] = ()
+
+
+class Preempting(Struct, frozen=True):
+    """A pending reservation that finds no room and preempts pods for it."""
+
+    reservation: str
+    victims: tuple[RunningPod, ...]
+
+
+def landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
+    """Return how the cluster may look once the reservations that go before a priority are placed, the likeliest first.
+
+    Those that find no room stay pending, and take none.
+    """
+    return _landings(view, own, rules) if view.snapshot.reserve_pods else (Landing(view),)
+
+
+@memoised
+def _landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
+    """Return the same; those that are placed over running pods, which become their owners, take no room besides."""
+    waiting = _before(view, own)
+    found = _places(waiting, view, rules)
+    over = [pod.reserves.name for pod in waiting if pod.reserves is not None and pod.reserves.pre_allocates]
+    if over:
+        others = [pod for pod in waiting if pod.reserves is None or not pod.reserves.pre_allocates]
+        where = tuple((name, "") for name in over)
+        beside = (Landing(one.view, (*where, *one.nodes)) for one in _places(others, view, rules))
+        found = (*found, *beside)
+    return tuple({landing.nodes: landing for landing in reversed(found)}.values())[::-1]
+
+
+def _places(waiting: Sequence[PendingPod], view: View, rules: Rules) -> tuple[Landing, ...]:
+    if len(waiting) == 1:
+        taking = _taking(waiting[0], view, rules)
+        first = _chosen(waiting[0], taking, view, emptiest)
+        nodes = sorted(taking, key=lambda name: (name != first, name))[:_MOST_NODES]
+        return tuple(_landed(Landing(view), taking[node], node) for node in nodes) or (Landing(view),)
+    found = []
+    for choose in (emptiest, fullest):
+        landing = Landing(view)
+        for pod in waiting:
+            taking = _taking(pod, landing.view, rules)
+            node = _chosen(pod, taking, landing.view, choose)
+            landing = _landed(landing, taking.get(node, pod), node)
+        found.append(landing)
+    return tuple(found)
+
+
+def _before(view: View, own: int) -> list[PendingPod]:
+    """Return the pods that stand for reservations of a higher priority which are not placed here, the highest first."""
+    return [pod for pod in _waiting(view.snapshot) if pod.priority > own]
+
+
+@memoised
+def _waiting(snapshot: Snapshot) -> tuple[PendingPod, ...]:
+    """Return the same of any priority. Those of gangs are placed with their gangs.
+
+    One that pre-allocates is never placed but with the policy Restricted (`prepareMatchReservationStateForReservePod`).
+    """
+    placed = {one.uid for one in snapshot.reservations}
+    waiting = (
+        pod
+        for pod in snapshot.reserve_pods
+        if pod.reserves is not None
+        and pod.reserves.uid not in placed
+        and not pod.gang
+        and not pod.terminating
+        and (pod.reserves.policy == "Restricted" or not pod.reserves.pre_allocates)
+        and pod.scheduler in snapshot.config.profiles
+    )
+    return tuple(sorted(waiting, key=lambda pod: (-pod.priority, pod.created, pod.name)))
+
+
+def _job(pod: PendingPod, view: View, rules: Rules) -> Job:
+    snapshot = view.snapshot
+    return Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=snapshot.claims_asked_for)
+
+
+def _taking(pod: PendingPod, view: View, rules: Rules) -> Mapping[str, PendingPod]:
+    """Return the nodes that take the pod by name, and the pod as it is placed there, with what is booked for it."""
+    prepared = _job(pod, view, rules).prepared(pod, view)
+    found = ((name, placed(pod, view.state(name), prepared)) for name in view.names())
+    return {name: one for name, one in found if isinstance(one, PendingPod)}
+
+
+def _chosen(pod: PendingPod, names: Collection[str], view: View, choose: Choice) -> str:
+    return choose(view, named(view, names), (), pod, ()) if names else ""
+
+
+def _landed(landing: Landing, pod: PendingPod, node: str) -> Landing:
+    if pod.reserves is None or not node:
+        return landing
+    reservation, room = landed(pod, pod.reserves, node)
+    return Landing(landing.view.with_reservation(reservation, room), (*landing.nodes, (reservation.name, node)))
+
+
+def preempting(view: View, own: int, rules: Rules) -> Iterator[Preempting]:
+    """Yield the reservations before a priority that find no room, and whom each would preempt as things are.
+
+    Those that may be placed over running pods are left out.
+    """
+    for pod in _before(view, own):
+        if _taking(pod, view, rules) or pod.reserves is None or pod.reserves.pre_allocates:
+            continue
+        job = _job(pod, view, rules)
+        victims = preempt(job, view, attempt(job, view, pod)).victims
+        if victims and view.snapshot.config.preemption:
+            yield Preempting(pod.reserves.name, victims)

@@ -1,32 +1,535 @@
-"""Offer slots: how many of a gang's pods each node takes, one after the other."""
+"""Offer slots: how many of a gang's pods each node takes (network_topology_solver.go, calculateNodeOfferSlot)."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import groupby
+from collections import Counter
+from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from functools import cache, cached_property, partial
+from itertools import compress, count, groupby, islice, repeat, takewhile
+from operator import itemgetter
 from typing import TypeAlias
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, first_of, has, members, singles, union
-from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
-from kubectl_koord.engine.fit.check import Check
-from kubectl_koord.engine.fit.resources import short_of
-from kubectl_koord.engine.levels import Levels, room_of
-from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
-from kubectl_koord.engine.passing import counted_singly, passing, refused
-from kubectl_koord.engine.reasons.nodes import Reason, Refused
-from kubectl_koord.engine.refusing import RefusingNodes, refusing, refusing_beside
-from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.allocations import NOTHING
+from kubectl_koord.engine.filters import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
+from kubectl_koord.engine.filters.base import Check
+from kubectl_koord.engine.filters.resources import short_of, with_room
+from kubectl_koord.engine.reasons import Reason, Refused
+from kubectl_koord.engine.state import NodeState, View
+from kubectl_koord.engine.table import (
+    NodeNames,
+    NodeSet,
+    base_with_most,
+    differing,
+    every_node,
+    first_of,
+    has,
+    members,
+    named,
+    places_touched,
+    position_of,
+    set_of,
+    singles,
+    union,
+    with_names,
+)
+from kubectl_koord.model.hardware import NOTHING
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
-from kubectl_koord.model.values.memo import recently
+from kubectl_koord.model.values import Memo, recently
+
+_MOST_KINDS = 16
+"""Of so many kinds of pods a view keeps which nodes pass."""
+
+
+def counted_singly(view: View, checks: Iterable[Check]) -> NodeSet:
+    """Return the nodes on which more than what is free for strangers tells how many pods there is room for."""
+    found = 0
+    for check in checks:
+        found |= check.counted_singly(view)
+    return found
+
+
+@recently(_MOST_KINDS)
+def lost(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> tuple[NodeSet, ...]:
+    """Return by filter the nodes that it refuses of those that pass the filters before it.
+
+    Of a what-if only nodes that differ are asked anew.
+    """
+    pod, base = any_pod_of(requirements), base_with_most(view)
+    if base is None:
+        return _lost(view, pod, checks)
+    changed = differing(view)
+    found = [nodes & ~changed for nodes in lost(base, requirements, checks)]
+    for name, position in places_touched(view).items():
+        state = view.state(name)
+        refusing = (check.reject(pod, state, requirements) is not None for check in checks)
+        for at in islice(compress(count(), refusing), 1):
+            found[at] |= set_of(view, (position,))
+    return tuple(found)
+
+
+def _lost(view: View, pod: PendingPod, checks: Iterable[Check]) -> tuple[NodeSet, ...]:
+    left, found = every_node(view), []
+    for check in checks:
+        found.append(_refused_of(left, view, pod, check))
+        left &= ~found[-1]
+    return tuple(found)
+
+
+def taking(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> NodeSet:
+    """Return the nodes that take a pod of these requirements."""
+    left = every_node(view)
+    for refusing in lost(view, requirements, checks):
+        left &= ~refusing
+    return left
+
+
+def passing(view: View, pod: PendingPod, checks: Iterable[Check], among: NodeSet) -> NodeSet:
+    """Return the nodes of a set that take a pod which asks for the same as the trigger."""
+    for check in checks:
+        among &= ~_refused_of(among, view, pod, check)
+    return among
+
+
+def _refused_of(nodes: NodeSet, view: View, pod: PendingPod, check: Check) -> NodeSet:
+    """Return those of the nodes that a filter refuses: of none it need not look at any."""
+    return check.refused(view, pod, nodes) if nodes else 0
+
+
+def refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[Refused]:
+    """Yield why nodes take not even this pod, which asks for the same as the trigger."""
+    lasting = tuple(check for check in checks if check.depends_on != "pods")
+    known = dict(zip(map(id, lasting), lost(view, pod.requirements, lasting), strict=True))
+    left = every_node(view)
+    for check in checks:
+        if id(check) in known:
+            refusing = known[id(check)] & left
+            yield from _reasons_alike(view, pod.requirements, check, refusing) if refusing else ()
+        else:
+            refusing = _refused_of(left, view, pod, check)
+            yield from _reasons(view, pod, check, refusing) if refusing else ()
+        left &= ~refusing
+
+
+@recently(_MOST_KINDS)
+def _reasons_alike(view: View, requirements: PodRequirements, check: Check, refusing: NodeSet) -> tuple[Refused, ...]:
+    """Return the same for a filter that looks at nobody else: jobs that are alike share it."""
+    return tuple(_reasons(view, any_pod_of(requirements), check, refusing))
+
+
+def _reasons(view: View, pod: PendingPod, check: Check, refusing: NodeSet) -> Iterator[Refused]:
+    """Return why a filter refuses a pod on each of these nodes, each reason once."""
+    parts = ((view.state(first_of(view, one)), one.bit_count()) for one in check.alike(view, pod, refusing))
+    asked = ((check.reject(pod, state, pod.requirements), nodes) for state, nodes in parts)
+    found: Counter[Reason] = Counter()
+    for reason, nodes in ((reason, nodes) for reason, nodes in asked if reason is not None):
+        found[reason] += nodes
+    return (Refused(reason, nodes) for reason, nodes in found.items())
+
+
+_Parts: TypeAlias = Sequence[tuple[Reason, NodeSet]]
+
+
+class RefusingNodes:
+    """Nodes in parts: within each the reasons are worded the same, and removing pods could help all or none."""
+
+    def __init__(self, view: View, parts: Iterable[tuple[Reason, NodeSet]]) -> None:
+        """Take the parts, each with the reason of one of its nodes."""
+        self._view = view
+        self._parts = tuple(parts)
+
+    def of_sort(self, is_of_sort: Callable[[Reason], bool]) -> NodeNames:
+        """Return the nodes with reasons of some sort, in their order."""
+        found = 0
+        for reason, nodes in self._parts:
+            found |= nodes if is_of_sort(reason) else 0
+        return NodeNames(self._view, found)
+
+    def by_name(self) -> Mapping[str, Reason]:
+        """Return the reasons by node."""
+        return {name: reason for reason, nodes in self._parts for name in members(self._view, nodes)}
+
+    def but(self, nodes: Mapping[str, Reason | None]) -> "RefusingNodes":
+        """Return the same with other reasons of some nodes, or none."""
+        others = ~named(self._view, nodes)
+        parts = [(reason, left) for reason, every in self._parts if (left := every & others)]
+        anew = [(reason, named(self._view, (name,))) for name, reason in nodes.items() if reason is not None]
+        return RefusingNodes(self._view, (*parts, *anew))
+
+    def of_none(self, taking: Iterable[str]) -> Iterator[Refused]:
+        """Yield the reasons of nodes that are not among those `taking` any pod, and how many nodes."""
+        return self._counted(~named(self._view, taking))
+
+    def of_some(self, taking: Iterable[str]) -> Iterator[Refused]:
+        """Yield those of the nodes that are among them."""
+        return self._counted(named(self._view, taking))
+
+    def _counted(self, among: NodeSet) -> Iterator[Refused]:
+        parts = ((reason, (nodes & among).bit_count()) for reason, nodes in self._parts)
+        return (Refused(reason, number) for reason, number in parts if number)
+
+
+@recently(_MOST_KINDS)
+def refusing(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> _Parts:
+    """Return in such parts the nodes that take not one pod of these requirements.
+
+    Of a what-if only nodes that differ are asked anew.
+    """
+    pod, base = any_pod_of(requirements), base_with_most(view)
+    one = Prepared(pod, checks)
+    if base is None:
+        every = zip(checks, lost(view, requirements, checks), strict=True)
+        asked: Iterable[NodeSet] = (
+            part for check, nodes in every if nodes for part in check.lasting_alike(view, pod, nodes)
+        )
+        found: _Parts = ()
+    else:
+        asked, others = singles(differing(view)), ~differing(view)
+        before = ((reason, nodes & others) for reason, nodes in refusing(base, requirements, checks))
+        found = [part for part in before if part[1]]
+    reasons = ((rejection_as_is(pod, view.state(first_of(view, part)), one), part) for part in asked)
+    return (*found, *((reason, part) for reason, part in reasons if reason is not None))
+
+
+def refusing_beside(view: View, pod: PendingPod, checks: tuple[Check, ...]) -> Iterator[tuple[Reason, NodeSet]]:
+    """Yield the same parts for a pod where some filters look at who is there; all views share what the others lose."""
+    lasting = tuple(check for check in checks if check.depends_on != "pods")
+    known = dict(zip(map(id, lasting), lost(view, pod.requirements, lasting), strict=True))
+    left = every_node(view)
+    for check in checks:
+        lost_here = known[id(check)] & left if id(check) in known else check.refused(view, pod, left) if left else 0
+        parts = check.lasting_alike(view, pod, lost_here) if lost_here else ()
+        asked = ((check.reject(pod, view.state(first_of(view, part)), pod.requirements), part) for part in parts)
+        yield from ((reason, part) for reason, part in asked if reason is not None)
+        left &= ~lost_here
+
+
+class NodeSlots(Struct, frozen=True, gc=False):
+    """How many pods went onto a node, and why the next did not; no reason when all did."""
+
+    slots: int
+    rejection: Reason | None
+
+
+class Counts(Mapping[str, int]):
+    """How many pods nodes take, by name; nodes that are left out take none."""
+
+    def __init__(self, numbers: Mapping[str, int] | Iterable[tuple[str, int]]) -> None:
+        """Take the numbers."""
+        self._numbers = dict(numbers)
+
+    @property
+    def by_name(self) -> dict[str, int]:
+        """The numbers by name, in the order of the nodes."""
+        return self._numbers
+
+    def __getitem__(self, name: str) -> int:
+        """Return how many a node takes."""
+        return self.by_name.get(name, 0)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a node takes any."""
+        return name in self.by_name
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the nodes that take any, in their order."""
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        """Return how many nodes take any."""
+        return len(self.by_name)
+
+    def items(self) -> ItemsView[str, int]:
+        """Return nodes and numbers."""
+        return self.by_name.items()
+
+    def values(self) -> ValuesView[int]:
+        """Return the numbers."""
+        return self.by_name.values()
+
+    def total(self) -> int:
+        """Return the sum over the nodes."""
+        return sum(self.by_name.values())
+
+    def most_first(self) -> Iterable[tuple[str, int]]:
+        """Return the nodes that take any and how many, those first that take most."""
+        return sorted(self.by_name.items(), key=itemgetter(1), reverse=True)
+
+    def among(self, names: Collection[str]) -> "Counts":
+        """Return those of some of the nodes."""
+        return Counts((name, number) for name, number in self.by_name.items() if name in names)
+
+    def but(self, numbers: Mapping[str, int], names: Iterable[str]) -> "Counts":
+        """Return the same with other numbers of some nodes; `names` are all nodes, in their order."""
+        every = ((name, numbers[name] if name in numbers else self[name]) for name in names)
+        return Counts((name, number) for name, number in every if number)
+
+
+class LazyNames(Collection[str]):
+    """Names of nodes that are found out where anybody asks: of nodes that take all pods nobody does."""
+
+    def __init__(self, find: Callable[[], Iterable[str]]) -> None:
+        """Take what finds them."""
+        self._find = find
+
+    @cached_property
+    def _names(self) -> Collection[str]:
+        return dict.fromkeys(self._find()).keys()
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a node is among them."""
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over them in their order."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Return how many they are."""
+        return len(self._names)
+
+
+class Offer(Memo, Mapping[str, NodeSlots]):
+    """The slots of nodes by name: jobs that are alike share it, and what follows from it.
+
+    Why a node takes no more is found out where it is asked for: most of it never is.
+    """
+
+    def __init__(
+        self,
+        names: Collection[str],
+        counts: Counts,
+        on_node: Callable[[str], NodeSlots],
+        refused: Callable[[], Iterable[Refused]] | None = None,
+        partly: Callable[[], Iterable[Refused]] | None = None,
+        refusing: Callable[[], RefusingNodes] | None = None,
+    ) -> None:
+        """Take what is known.
+
+        Args:
+            names: the nodes, in their order.
+            counts: how many pods each of them takes.
+            on_node: tells also why it takes no more.
+            refused: tells why nodes take none, of all these at once; None where they are asked one by one.
+            partly: tells the same of nodes that take some, where `refused` is there.
+            refusing: tells the same by node, of nodes alike at once; None where they are asked one by one.
+
+        """
+        self.names = names
+        self.counts = counts
+        self.refused = None if refused is None else cache(lambda: tuple(refused()))
+        self._on_node = on_node
+        self._refusing = None if refusing is None else cache(refusing)
+        self._partly = partly
+        self._known: dict[str, NodeSlots] = {}
+
+    @classmethod
+    def of(cls, nodes: Mapping[str, NodeSlots]) -> "Offer":
+        """Return the offer in which all is known."""
+        counts = Counts((name, node.slots) for name, node in nodes.items() if node.slots)
+        return cls(nodes.keys(), counts, nodes.__getitem__)
+
+    def __getitem__(self, name: str) -> NodeSlots:
+        """Return the slots of a node."""
+        found = self._known.get(name)
+        if found is None:
+            if name not in self.names:
+                raise KeyError(name)
+            found = self._known[name] = self._on_node(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the nodes, in their order."""
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        """Return how many nodes there are."""
+        return len(self.names)
+
+    def among(self, names: Collection[str]) -> "Offer":
+        """Return the offer of some of the nodes."""
+        if len(names) == len(self.names):
+            return self
+        chosen = names if isinstance(names, NodeNames) else dict.fromkeys(names).keys()
+        return Offer(chosen, self.counts.among(chosen), self.__getitem__)
+
+    def but(self, nodes: Mapping[str, NodeSlots]) -> "Offer":
+        """Return the offer with other slots of some nodes."""
+        if not nodes:
+            return self
+        counts = self.counts.but({name: node.slots for name, node in nodes.items()}, self.names)
+
+        def on_node(name: str) -> NodeSlots:
+            return nodes[name] if name in nodes else self[name]
+
+        refusing = self.refusing_but({name: node.rejection for name, node in nodes.items()})
+        if refusing is None:
+            return Offer(self.names, counts, on_node)
+        none, some = (lambda: refusing().of_none(counts)), (lambda: refusing().of_some(counts))
+        return Offer(self.names, counts, on_node, none, some, refusing)
+
+    def refusing_but(self, nodes: Mapping[str, Reason | None]) -> Callable[[], RefusingNodes] | None:
+        """Return what tells why nodes take no more, with other reasons of some, or none; None where all are asked."""
+        known = self._refusing
+        return None if known is None else cache(lambda: known().but(nodes))
+
+    @cached_property
+    def reasons(self) -> tuple[Refused, ...]:
+        """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
+        if self.refused is None:
+            return tuple(Refused(reason, 1) for reason in self.refusals.values())
+        return (*self.refused(), *(self._one_by_one() if self._partly is None else self._partly()))
+
+    def _one_by_one(self) -> Iterable[Refused]:
+        partly = (self[name].rejection for name in self.counts)
+        return (Refused(reason, 1) for reason in partly if reason is not None)
+
+    def refusing(self, is_of_sort: Callable[[Reason], bool]) -> Iterable[str]:
+        """Return the nodes that take no more for a reason of some sort, in their order.
+
+        Reasons that are worded the same, and that removing pods could help all or none of, must be of the same sorts.
+        """
+        if self._refusing is not None:
+            return self._refusing().of_sort(is_of_sort)
+        return [name for name, reason in self.refusals.items() if is_of_sort(reason)]
+
+    @cached_property
+    def worded(self) -> Mapping[str, Reason]:
+        """Why nodes take no more, by node: a reason that is worded the same, which another may share."""
+        return self._refusing().by_name() if self._refusing is not None else self.refusals
+
+    @cached_property
+    def refusals(self) -> Mapping[str, Reason]:
+        """Why nodes take no more, of those that do not take all."""
+        return {name: node.rejection for name, node in self.items() if node.rejection is not None}
+
+
+class Levels(Counts):
+    """How many pods nodes take: of all names and numbers a list is made only where anybody asks by name."""
+
+    def __init__(self, view: View, sets: Iterable[NodeSet]) -> None:
+        """Take the nodes that take one pod at least, those that take two, and so on: none of the sets is empty."""
+        self.view = view
+        self.sets = tuple(sets)
+
+    @cached_property
+    def by_name(self) -> dict[str, int]:
+        """The numbers by name, in the order of the nodes."""
+        found = dict.fromkeys(members(self.view, self.at_least(1)), 1)
+        for number, nodes in self.exactly():
+            found.update(dict.fromkeys(members(self.view, nodes), number) if number > 1 else ())
+        return found
+
+    def at_least(self, number: int) -> NodeSet:
+        """Return the nodes that take so many pods, one at least."""
+        return self.sets[number - 1] if number <= len(self.sets) else 0
+
+    def by_number(self) -> Iterable[tuple[int, NodeSet]]:
+        """Return numbers of pods with the nodes that take so many at least, as long as any does."""
+        return enumerate(self.sets, 1)
+
+    def exactly(self) -> Iterator[tuple[int, NodeSet]]:
+        """Yield numbers of pods and the nodes that take just so many, the fewest first."""
+        for number, nodes in self.by_number():
+            yield number, nodes & ~self.at_least(number + 1)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a node takes any."""
+        return isinstance(name, str) and has(self.view, self.at_least(1), name)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the nodes that take any, in their order."""
+        return members(self.view, self.at_least(1))
+
+    def __len__(self) -> int:
+        """Return how many nodes take any."""
+        return self.at_least(1).bit_count()
+
+    def total(self) -> int:
+        """Return the sum over the nodes."""
+        return sum(nodes.bit_count() for nodes in self.sets)
+
+    def most_first(self) -> Iterator[tuple[str, int]]:
+        """Yield the nodes that take any and how many, those first that take most."""
+        for number, nodes in reversed([*self.exactly()]):
+            yield from zip(members(self.view, nodes), repeat(number))
+
+    def among(self, names: Collection[str]) -> "Levels":
+        """Return those of some of the nodes."""
+        chosen = with_names(self.view, names)
+        return Levels(self.view, [left for nodes in self.sets if (left := nodes & chosen)])
+
+    def but(self, numbers: Mapping[str, int], _names: Iterable[str]) -> "Levels":
+        """Return the same with other numbers of some nodes."""
+        others = ~named(self.view, numbers)
+        most = max((len(self.sets), *numbers.values()))
+        anew = (named(self.view, (name for name in numbers if numbers[name] >= at)) for at in range(1, most + 1))
+        every = (self.at_least(at) & others | nodes for at, nodes in enumerate(anew, 1))
+        return Levels(self.view, takewhile(bool, every))
+
+
+def taking_any(view: View, counts: Counts) -> NodeSet:
+    """Return the nodes that take any."""
+    return counts.at_least(1) if isinstance(counts, Levels) else with_names(view, counts)
+
+
+class Room:
+    """How many pods of a kind nodes take, were there any number of them; found out as far as anybody asks."""
+
+    def __init__(self, view: View, prepared: Prepared, below: "Room | None") -> None:
+        """Take what such pods are prepared with, and the same of the view below, where few nodes are not as there."""
+        self._view = view
+        self._prepared = prepared
+        self._below = below
+        self._sets: list[NodeSet] = []
+
+    def levels(self, most: int) -> Levels:
+        """Return how many nodes take, of so many pods."""
+        while len(self._sets) < most and all(self._sets[-1:]):
+            self._sets.append(self._at_least(len(self._sets) + 1))
+        return Levels(self._view, [nodes for nodes in self._sets[:most] if nodes])
+
+    def _at_least(self, number: int) -> NodeSet:
+        singly = set_of(self._view, (position for position, most in self._singly.items() if most >= number))
+        if self._below is not None:
+            return self._below.levels(number).at_least(number) & ~differing(self._view) | singly
+        return with_room(self._view, self._plain, self._prepared.trigger.requirements.requests, number) | singly
+
+    @cached_property
+    def _taking(self) -> NodeSet:
+        return taking(self._view, self._prepared.trigger.requirements, self._prepared.checks)
+
+    @cached_property
+    def _plain(self) -> NodeSet:
+        """The nodes that take one and on which what is free for strangers tells how many there is room for."""
+        return self._taking & ~counted_singly(self._view, self._prepared.checks)
+
+    @cached_property
+    def _singly(self) -> Mapping[int, int]:
+        """How many pods those nodes take that are asked one by one, by position: in a what-if those that differ."""
+        view, known = self._view, position_of(self._view)
+        if self._below is not None:
+            return {position: self._on_node(view.state(name)) for name, position in places_touched(view).items()}
+        names = members(view, self._taking & ~self._plain)
+        return {known[name]: self._room(view.state(name)) for name in names}
+
+    def _on_node(self, state: NodeState) -> int:
+        is_refused = rejection_as_is(self._prepared.trigger, state, self._prepared) is not None
+        return 0 if is_refused else self._room(state)
+
+    def _room(self, state: NodeState) -> int:
+        return room_for(state, self._prepared.trigger.requirements.requests, self._prepared)
+
+
+@recently(_MOST_KINDS)
+def room_of(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> Room:
+    """Return how many pods of these requirements nodes take: gangs of any size share it, and what-ifs."""
+    base = base_with_most(view)
+    below = room_of(base, requirements, checks) if base is not None else None
+    return below if below and not view.touched() else Room(view, Prepared(any_pod_of(requirements), checks), below)
+
 
 _Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
 """Pods in index order: how many with equal requirements follow each other."""
-_MOST_KINDS = 16
-"""Of so many kinds of pods a view keeps the slots."""
 
 
 def in_index_order(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
@@ -232,10 +735,10 @@ def _on_node(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: P
 
 def _one_by_one(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> NodeSlots:
     left = state
-    for count, pod in enumerate(pods):
+    for taken, pod in enumerate(pods):
         reason = rejection(pod, left, prepared)
         if reason is not None:
-            return NodeSlots(count, reason)
+            return NodeSlots(taken, reason)
         if left is state:
             left = state.copy()
         left.add(pod)
@@ -248,12 +751,12 @@ def places(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> 
     Unlike offer slots, this is what becomes of pods that are scheduled one by one.
     """
     left = state.copy()
-    for count, pod in enumerate(pods):
+    for taken, pod in enumerate(pods):
         found = rejection(pod, left, prepared) or reserve(pod, left, prepared)
         if not isinstance(found, PendingPod):
-            return NodeSlots(count, found)
+            return NodeSlots(taken, found)
         if found.allocations is NOTHING and found.requirements is pods[-1].requirements:
-            return _places_unbooked(left, found, pods[count:], prepared, count)
+            return _places_unbooked(left, found, pods[taken:], prepared, taken)
         left.add(found)
     return NodeSlots(len(pods), None)
 

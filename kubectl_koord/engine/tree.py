@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values import memoised
 
 NODE_LAYER = "NodeTopologyLayer"
 ROOT_LAYER = "ClusterTopologyLayer"

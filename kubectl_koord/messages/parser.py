@@ -1,25 +1,249 @@
-"""The scheduler's own words, read: what a condition or event of a gang's pod says, of 1.7, 1.8 and main.
-
-The shapes are those of kube-scheduler's FitError around Koordinator's texts; nesting is followed.
-What is not understood stays as text, it is never guessed, and nothing is dropped. Every pattern is
-anchored: the time is linear in the length of the text.
-"""
+"""The scheduler's own messages, parsed: conditions and events of a gang's pods, of 1.7, 1.8 and main."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from kubectl_koord.messages.parsed import (
-    DomainSlots,
-    Fragment,
-    ParsedMessage,
-    QuotaMessage,
-    Rejection,
-    Suggestion,
-    TopologyMessage,
+_NAME = r'(?:[^"\\]|\\.)*'
+_OLD = "before-1.7-"
+
+
+class Phrase(Struct, frozen=True):
+    """A sentence that was recognised: its code, and the names and numbers in it."""
+
+    code: str
+    about: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_old(self) -> bool:
+        """Whether only schedulers older than 1.7 say so."""
+        return self.code.startswith(_OLD)
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What the sentence names, by what it is: `gang`, `pod`, `reason`, ..."""
+        return dict(self.about)
+
+
+# Rows of coscheduling/core/core.go and gang.go (gang-*, group-*, member-*), batch scheduling, job preemption,
+# Permit (kube-scheduler's waiting pods among them), binding, quota hooks, what DeviceShare refuses before any node.
+_PHRASES = (
+    ("gang-unknown", r"can't find gang, gangName: (?P<gang>\S+), podName: (?P<pod>\S+)"),
+    ("gang-not-initialised", r"gang has not init, gangName: (?P<gang>\S+), podName: (?P<pod>\S+)"),
+    ("gang-gone", r"Gang not found|gang is nil, may be already deleted"),
+    (
+        "group-incomplete",
+        (
+            r"gangGroup (?P<group>\[[^\]]*\]|\S+) basic check: (?P<reason>.*), current gang: (?P<gang>[^,]+),"
+            r" podName: (?P<pod>\S+)"
+        ),
+    ),
+    ("group-in-round", r"gangGroup (?P<group>\S+) is scheduling and this pod has not been attempted"),
+    ("group-attempted", r"all pending pods is already been attempted"),
+    ("member-represents", r"representative pod (?P<pod>\S+) of gangGroupID (?P<group>\S+) already exists"),
+    ("member-not-known", r"pod (?P<pod>\S+) is not exists in gangCache"),
+    ("member-unreserved", rf'Gang "(?P<gang>{_NAME})" gets rejected due to Pod "(?P<pod>{_NAME})" in Unreserve'),
+    ("no-topology", r"no cluster network topology"),
+    ("no-pending-pods", r"no pending pods"),
+    ("plan-invalid", r"plan become invalid, wait for the next round"),
+    (
+        "batch-failed",
+        (
+            r"job failed due to job batch schedule failed, assumed (?P<assumed>\d+) pods, failed (?P<failed>\d+) pods,"
+            r" first failed pod (?P<pod>[^\s@]+)@(?P<node>\S+) failed due to (?P<reason>.*)"
+        ),
+    ),
+    (
+        "batch-waits",
+        r"inline batch permit did not complete: (?P<pods>\d+) pods are still waiting after all pods were permitted",
+    ),
+    ("batch-not-permitted", r"permit failed for pod (?P<pod>[^\s@]+)@(?P<node>[^\s:]+): (?P<reason>.*)"),
+    ("permit-timeout", r"rejected due to timeout after waiting (?P<waited>\S+) at plugin (?P<plugin>\S+)"),
+    ("preempted", r"preempted"),
+    ("preempt-success", r"preempt success, alreadyWaitingForBound: (?P<waiting>\d+)/(?P<members>\d+)"),
+    ("preempts-never", r"not eligible due to preemptionPolicy=Never"),
+    ("victims-terminate", r"not eligible due to (?:a )?terminating pod on the nominated node"),
+    ("quota-hook", r"CheckPod failed for hook plugin (?P<plugin>[^,]+), err: (?P<reason>.*)"),
+    ("no-reservation", r"node\(s\) no reservations match reservation affinity"),
+    ("other-scheduler", r"schedulerName unmatched"),
+    ("being-deleted", r"pod is being deleted"),
+    ("plugin-failed", rf'running (?P<point>\w+) plugin "(?P<plugin>{_NAME})": (?P<reason>.*)'),
+    ("filter-failed", rf'running "(?P<plugin>{_NAME})" filter plugin: (?P<reason>.*)'),
+    ("device-amount-invalid", r"invalid resource unit (?P<resource>\S+): (?P<amount>\S+)"),
+    ("device-set-invalid", r"invalid resource device requests: \[(?P<resources>[^\]]*)\]"),
+    (
+        "device-annotation-unreadable",
+        (
+            r"invalid (?P<annotation>DeviceAllocateHint|DeviceJointAllocate|GPUPartitionSpec) annotation,"
+            r" err: (?P<reason>.*)"
+        ),
+    ),
+    (
+        "device-selector-invalid",
+        r"invalid (?P<selector>VFSelector|Selector) of DeviceHint, deviceType: (?P<type>[^,]*), err: (?P<reason>.*)",
+    ),
+    ("device-template-missing", r"no matched GPU shared resource template"),
+    ("cpus-not-integer", r"the requested CPUs must be integer"),
+    ("claim-unbound", r"pod has unbound immediate PersistentVolumeClaims"),
+    ("claim-missing", r'persistentvolumeclaim "(?P<claim>[^"]+)" not found'),
+    ("claim-deleted", r'persistentvolumeclaim "(?P<claim>[^"]+)" is being deleted'),
+    ("claim-of-other", r"PVC (?P<claim>\S+) was not created for pod \S+ \(pod is not owner\)"),
+    (
+        "claim-awaited",
+        r'waiting for ephemeral volume controller to create the persistentvolumeclaim "(?P<claim>[^"]+)"',
+    ),
+    (
+        "volume-missing",
+        (
+            r'(?:persistentvolumeclaim "(?P<claim>[^"]+)" bound to non-existent persistentvolume|persistentvolume)'
+            r' "(?P<volume>[^"]+)"(?: not found)?'
+        ),
+    ),
+    ("device-class-missing", r"request (?P<request>\S+): device class (?P<class>\S+) does not exist"),
+    (f"{_OLD}too-few-pods", r"gang child pod not collect enough, (?P<reason>.*)"),
+    (f"{_OLD}cycle", r"gang scheduleCycle not valid, (?P<reason>.*)"),
+    (
+        f"{_OLD}rejected",
+        (
+            rf'Gang "(?P<gang>{_NAME})" gets rejected due to member Pod "(?P<pod>{_NAME})" is unschedulable'
+            rf' with reason "(?P<reason>{_NAME})"'
+        ),
+    ),
 )
-from kubectl_koord.messages.phrases import phrase
+_COMPILED = tuple((code, re.compile(pattern, re.DOTALL)) for code, pattern in _PHRASES)
+
+
+def phrase(text: str) -> Phrase | None:
+    """Return the sentence that the whole text is, None where it is none of those known."""
+    for code, pattern in _COMPILED:
+        match = pattern.fullmatch(text)
+        if match:
+            return Phrase(code, tuple((name, value) for name, value in match.groupdict().items() if value is not None))
+    return None
+
+
+_NO_PREEMPTION = {"no potential victims", "Preemption is not helpful for scheduling"}
+
+
+class DomainSlots(Struct, frozen=True):
+    """The slots that the scheduler counted for one domain."""
+
+    layer: str
+    name: str
+    slots: int
+
+
+class TopologyMessage(Struct, frozen=True):
+    """The text of a failed plan (coscheduling/core/network_topology_solver.go).
+
+    `domains` is empty for a layer that does not exist, and where only the best is stated: then
+    `best` holds how many domains there are and the most slots of any (koordinator#3191).
+    `nodes` is the nested histogram; `text` what of the list could not be read, such as its cut end.
+    """
+
+    desired: int
+    domains: tuple[DomainSlots, ...] = ()
+    best: tuple[int, int] | None = None
+    multiples: tuple[tuple[str, int], ...] = ()
+    nodes: "ParsedMessage | None" = None
+    text: str = ""
+
+
+class Rejection(Struct, frozen=True):
+    """A member quoting another: the group, the pod that failed, its words, how many waited (None: not stated)."""
+
+    group: str
+    pod: str
+    words: "ParsedMessage"
+    waiting: int | None
+
+
+class QuotaMessage(Struct, frozen=True):
+    """ElasticQuota's refusal (elasticquota/plugin_helper.go): amounts are spelled as in the text.
+
+    names: the quota, or the path to the parent that refused; limit: `runtime`, or `min` for pods
+    that may not be preempted; exceeded: the resources of which there is not enough.
+    """
+
+    names: tuple[str, ...]
+    limit: str
+    allowed: tuple[tuple[str, str], ...]
+    used: tuple[tuple[str, str], ...]
+    request: tuple[tuple[str, str], ...]
+    exceeded: tuple[str, ...]
+
+
+class Fragment(Struct, frozen=True):
+    """What one plugin says after `preemption:`; `by` is set where it repeats another member's attempt."""
+
+    words: "ParsedMessage"
+    by: str = ""
+
+
+class Suggestion(Struct, frozen=True):
+    """What main may append: a type such as `WaitingVictimReleased`, and a sentence."""
+
+    type: str
+    message: str
+
+
+class ParsedMessage(Struct, frozen=True):
+    """One message, taken apart.
+
+    nodes: the number in `0/N nodes are available`, None without.
+    counts: `(number, reason)` by node, and by reservation, which may follow a phrase or quota. Of
+    phrase, topology, rejected, quota and permit (the text of a pod that waited in Permit, where
+    that is a message itself) at most one is set.
+    preemption: what follows `preemption:`, one entry per plugin.
+    text: what was not understood, as it is. cut: whether the end is missing, as in long events.
+    """
+
+    nodes: int | None = None
+    counts: tuple[tuple[int, str], ...] = ()
+    phrase: Phrase | None = None
+    topology: TopologyMessage | None = None
+    rejected: Rejection | None = None
+    quota: QuotaMessage | None = None
+    permit: "ParsedMessage | None" = None
+    preemption: tuple[Fragment, ...] = ()
+    suggestion: Suggestion | None = None
+    text: str = ""
+    cut: bool = False
+
+    @property
+    def is_quote(self) -> bool:
+        """Whether it only quotes another member's failure."""
+        return self.rejected is not None
+
+    @property
+    def is_failed_preemption(self) -> bool:
+        """Whether its counts are those of a preemption that failed."""
+        return any(reason in _NO_PREEMPTION for _, reason in self.counts)
+
+    @property
+    def root(self) -> "ParsedMessage":
+        """The innermost words: those of the pod whose failure all others quote."""
+        inner = self.rejected.words if self.rejected else self.permit
+        return inner.root if inner is not None else self
+
+    @property
+    def slots(self) -> TopologyMessage | None:
+        """Return the slot table, also where it is quoted from another member."""
+        return self.root.topology
+
+    @property
+    def has_preempted(self) -> bool:
+        """Whether a preemption has succeeded: victims were just deleted."""
+        phrases = [self.phrase, *(fragment.words.phrase for fragment in self.preemption)]
+        return any(one is not None and one.code == "preempt-success" for one in phrases)
+
+    @property
+    def is_of_old_scheduler(self) -> bool:
+        """Whether only schedulers older than 1.7 say so."""
+        return self.root.phrase is not None and self.root.phrase.is_old
+
 
 _DEEPEST = 4
 _MOST_TEXTS = 128

@@ -1,12 +1,71 @@
-"""How Koordinator is installed: what `doctor` alone looks at."""
+"""How Koordinator is installed, and what other schedulers, the descheduler and Volcano are told."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.others.descheduler import Descheduler
+from kubectl_koord.model.values import Selector
+
+DeschedulerState: TypeAlias = Literal["unreadable", "read"]
+
+
+class Namespaces(Struct, frozen=True):
+    """Of which namespaces pods may be evicted: of all for none, without those that are excluded."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def cover(self, namespace: str) -> bool:
+        """Tell whether pods of a namespace may be evicted."""
+        return (not self.include or namespace in self.include) and namespace not in self.exclude
+
+
+class DeschedulerPlugin(Struct, frozen=True):
+    """A plugin that chooses pods, at which point (`deschedule` or `balance`), and of which namespaces."""
+
+    name: str
+    point: str
+    namespaces: Namespaces = Namespaces()
+
+
+class Evictable(Struct, frozen=True):
+    """Which pods MigrationController evicts, whoever chose them.
+
+    `priority_below` None stands for any priority, `selector` None for any labels, `critical` for those of the system,
+    and `bare` for pods that no controller owns.
+    """
+
+    namespaces: Namespaces = Namespaces()
+    priority_below: int | None = None
+    selector: Selector | None = None
+    critical: bool = False
+    bare: bool = False
+
+
+class DeschedulerProfile(Struct, frozen=True):
+    """A profile: `limits` of evictions by the names of the settings, spelled as in YAML."""
+
+    name: str
+    plugins: tuple[DeschedulerPlugin, ...] = ()
+    evictors: tuple[str, ...] = ()
+    evictable: Evictable = Evictable()
+    limits: tuple[tuple[str, str], ...] = ()
+
+
+class Descheduler(Struct, frozen=True):
+    """The configuration of koord-descheduler; a `dry_run` evicts nothing. Of an unreadable one there is no more."""
+
+    state: DeschedulerState = "read"
+    dry_run: bool = False
+    interval: str = ""
+    profiles: tuple[DeschedulerProfile, ...] = ()
+
+    def evicting(self) -> Iterator[DeschedulerProfile]:
+        """Yield the profiles in which some plugin chooses pods, and another evicts them."""
+        yield from (one for one in self.profiles if one.plugins and one.evictors and not self.dry_run)
+
 
 TREE_MANAGER = "--enable-network-topology-manager"
 """The flag with which koord-scheduler builds a topology tree; without it there is none."""
@@ -178,3 +237,171 @@ def manages_topology(flags: Collection[str]) -> bool:
     """Tell whether a command line lets the scheduler build a topology tree; taken to be so where it shows nothing."""
     told = [word for word in flags if word.partition("=")[0] == TREE_MANAGER]
     return not flags or bool(told and (told[-1] == TREE_MANAGER or told[-1].partition("=")[2] in _TRUE))
+
+
+_ACTIVE = {"", "Pending", "Running"}
+
+
+class MigrationJob(Struct, frozen=True, gc=False):
+    """One PodMigrationJob, which moves one pod: `pod` is its `namespace/name`.
+
+    `mode`, `phase`, `status`, `reason` and `message` are as written; without a mode a Reservation comes first.
+    `reservation` is the name of the Reservation for the pod that is to replace it, `replacement` that pod
+    (`namespace/name`), each empty where the job names none.
+    """
+
+    name: str
+    pod: str
+    uid: str = ""
+    mode: str = "ReservationFirst"
+    paused: bool = False
+    phase: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    reservation: str = ""
+    replacement: str = ""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is not over: neither Succeeded, Failed nor Aborted."""
+        return self.phase in _ACTIVE
+
+
+class VolcanoCondition(Struct, frozen=True, gc=False):
+    """One of a PodGroup's conditions, as written."""
+
+    type: str
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    since: str = ""
+
+
+class VolcanoGroup(Struct, frozen=True):
+    """One PodGroup of Volcano; the numbers are those of its status, `owner` is `Kind/name`."""
+
+    namespace: str
+    name: str
+    queue: str = "default"
+    min_member: int = 0
+    priority_class: str = ""
+    phase: str = ""
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    conditions: tuple[VolcanoCondition, ...] = ()
+    owner: str = ""
+    created: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name as reports print it: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+class Volcano(Struct, frozen=True):
+    """What was read of Volcano: PodGroups by `namespace/name`, and the state of each queue, empty where none is told.
+
+    `policies` holds the preemptionPolicy of PriorityClasses by name, as far as those were read.
+    """
+
+    groups: Mapping[str, VolcanoGroup] = {}
+    queues: Mapping[str, str] = {}
+    policies: Mapping[str, str] = {}
+
+
+_STATEFUL = ("preFilter", "filter")
+_BOOKING = ("preFilter", "filter", "reserve")
+OF_KUBERNETES: Mapping[str, tuple[str, ...]] = {
+    "NodeUnschedulable": ("filter",),
+    "TaintToleration": ("filter",),
+    "NodeAffinity": _STATEFUL,
+    "NodePorts": _STATEFUL,
+    "NodeResourcesFit": _STATEFUL,
+    "VolumeRestrictions": _STATEFUL,
+    "NodeVolumeLimits": _STATEFUL,
+    "VolumeBinding": _BOOKING,
+    "VolumeZone": _STATEFUL,
+    "PodTopologySpread": _STATEFUL,
+    "InterPodAffinity": _STATEFUL,
+    "DynamicResources": _BOOKING,
+}
+"""The points at which plugins decide that kube-scheduler enables where a profile does not disable them."""
+POINTS: Mapping[str, tuple[str, ...]] = {
+    **OF_KUBERNETES,
+    "Reservation": _BOOKING,
+    "LoadAwareScheduling": ("filter", "reserve"),
+    "NodeNUMAResource": _BOOKING,
+    "DeviceShare": _BOOKING,
+    "ElasticQuota": ("preFilter", "postFilter", "reserve"),
+    "Coscheduling": ("preFilter", "postFilter", "reserve", "permit"),
+}
+"""The same with Koordinator's own, which are enabled where a profile says so."""
+ORDERING = frozenset((
+    "PrioritySort", "SchedulingGates", "NodeName", "ImageLocality", "NodeResourcesBalancedAllocation", "DefaultBinder",
+    "DefaultPreBind", "NodeResourcesFitPlus", "ScarceResourceAvoidance", "SchedulingHint", "NodeDeclaredFeatures",
+    "GangScheduling",
+))  # fmt: skip
+"""The others of kube-scheduler and Koordinator: they order nodes, or what they decide is told elsewhere."""
+FILTERS_ALONE = frozenset(("LoadAwareScheduling", "NodePorts", "PodTopologySpread", "InterPodAffinity"))
+"""Plugins of which nothing but the filter refuses nodes."""
+VOLUMES = frozenset(("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"))
+DefaultPreemption: TypeAlias = Literal["", "first", "last"]
+"""Whether kube-scheduler's DefaultPreemption runs: not at all, before other plugins that preempt, or after them."""
+INLINE_BATCH = "EnableInlineBatchSchedule"
+"""The feature gate with which a plan is carried out for all its pods at once."""
+GATES: Mapping[str, tuple[str, ...]] = {
+    "PriorityTransformer": ("1.7", "1.8", "main"),
+    "PreemptionPolicyTransformer": ("1.7", "1.8", "main"),
+    "OmitNodeLabelsForReservation": ("1.7", "1.8", "main"),
+    "ReplaceResourcesTransformer": ("1.8", "main"),
+    INLINE_BATCH: ("main",),
+    "SkipFilterWithNominatedPods": ("main",),
+    "CrossSchedulerNomination": ("main",),
+}
+"""The feature gates that decide, where they are on, about more than quotas, and the versions that know them."""
+
+
+class Extender(Struct, frozen=True):
+    """A program that the scheduler asks about nodes or victims, of pods that request one of the resources, if any."""
+
+    filters: bool = False
+    preempts: bool = False
+    resources: tuple[str, ...] = ()
+
+
+class Plugins(Struct, frozen=True):
+    """Which plugins a profile does not enable: `off` holds their points, by name; what is not there is enabled.
+
+    `adds_affinity` is whether NodeAffinity requires more of nodes than pods do; `ignored` and `ignored_groups` are the
+    extended resources, and their domains, that NodeResourcesFit does not count.
+    """
+
+    off: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    default_preemption: DefaultPreemption = ""
+    adds_affinity: bool = False
+    ignored: tuple[str, ...] = ()
+    ignored_groups: tuple[str, ...] = ()
+
+    def ignores(self, resource: str) -> bool:
+        """Tell whether NodeResourcesFit ignores an extended resource, by its name or by the domain before the slash."""
+        return resource in self.ignored or resource.partition("/")[0] in self.ignored_groups
+
+    def lacks(self, name: str) -> tuple[str, ...]:
+        """Return the points at which a plugin decides and is not enabled."""
+        return dict(self.off).get(name, ())
+
+    def filters(self, name: str) -> bool:
+        """Tell whether a plugin may refuse nodes: not where none of its points is left that could."""
+        lacking = self.lacks(name)
+        return "filter" not in lacking if name in FILTERS_ALONE else lacking != POINTS[name]
+
+    def is_partial(self, name: str) -> bool:
+        """Tell whether a plugin that refuses nodes lacks a point at which it does more than that."""
+        return bool(self.lacks(name)) and self.filters(name)
+
+    @property
+    def preempts_in_quotas(self) -> bool:
+        """Whether ElasticQuota preempts, by what its PreFilter has found out."""
+        return {"preFilter", "postFilter"}.isdisjoint(self.lacks("ElasticQuota"))

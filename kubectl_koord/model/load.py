@@ -6,8 +6,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.model.values.packed import Packed, packed
-from kubectl_koord.model.values.quantity import Resources
+from kubectl_koord.model.values import Packed, Resources, packed
 
 Percentages: TypeAlias = tuple[tuple[str, int], ...]
 

@@ -6,20 +6,68 @@ from typing import Self, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
-from kubectl_koord.model.hardware.devices import DeviceOptions
-from kubectl_koord.model.hardware.numa import NO_NUMA, PodNUMA
+from kubectl_koord.model.hardware import NO_NUMA, NOTHING, Allocations, DeviceOptions, PodNUMA
 from kubectl_koord.model.load import EstimatedTime, ExpectedUse
-from kubectl_koord.model.marks import NO_MARKS, GangAnnotations, Marks
-from kubectl_koord.model.namespaces import NAME_LABEL
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
 from kubectl_koord.model.resource_claims import PodClaim
 from kubectl_koord.model.unevaluated import PodUnevaluated
-from kubectl_koord.model.values import quantity
-from kubectl_koord.model.values.packed import PackedLabels
-from kubectl_koord.model.values.selectors import Labels, NodeTerm, Selector, Toleration
+from kubectl_koord.model.values import Labels, NodeTerm, PackedLabels, Resources, Selector, Toleration
 
-Resources: TypeAlias = quantity.Resources
+
+class GangAnnotations(Struct, frozen=True, gc=False):
+    """What a pod itself says of its gang (only read where no PodGroup defines the gang)."""
+
+    minimum: str | None = None
+    total: str | None = None
+    mode: str = ""
+    match_policy: str = ""
+    groups: str | None = None
+    topology: str | None = None
+
+
+class Marks(Struct, frozen=True, gc=False):
+    """What tells a running pod from most others, as one value for all that have the same.
+
+    `job` is the victim's job key (label `scheduling.koordinator.sh/questioned-object-key`); `selector` its annotation
+    `network-topology-selector`; `gone_by` when a terminating pod must have ended, its grace period over;
+    `offers` the uid of the reservation that the pod is itself (operating mode); `initialized` since when its init
+    containers have run, where it says for how long its estimate counts from then on. `preemptor` is the job for which
+    job preemption ended it, as its condition names that: the ids of a gang group, or `namespace/name` of a pod.
+    `gang_terms` is what a pod says of its gang that no PodGroup has to define, None where it says nothing.
+    """
+
+    job: str = ""
+    protected: bool = False
+    terminating: bool = False
+    preempted: bool = False
+    selector: str = ""
+    gone_by: str = ""
+    offers: str = ""
+    initialized: str = ""
+    preemptor: str = ""
+    gang_terms: GangAnnotations | None = None
+
+
+NO_MARKS = Marks()
+
+
+NamespaceLabels: TypeAlias = Mapping[str, Mapping[str, str]]
+"""The labels of namespaces, by their names."""
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+"""The label with a namespace's name, which the API server sets."""
+
+
+def labels_of(name: str, known: NamespaceLabels) -> Mapping[str, str]:
+    """Return the labels of a namespace; of one that is not known the label that each has."""
+    return known.get(name) or labels_of_new(name)
+
+
+def labels_of_new(name: str) -> Mapping[str, str]:
+    """Return the labels that a namespace has which is made with nothing but a name."""
+    return {NAME_LABEL: name}
+
+
 AnyLabels: TypeAlias = Labels | PackedLabels
 """Labels of a pod: pairs for whoever iterates over them."""
 
@@ -351,6 +399,56 @@ class FinishedPod(Struct, frozen=True, gc=False):
     was_bound: bool
     created: str = ""
     owner: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name as reports print it: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+class Event(Struct, frozen=True, gc=False):
+    """One event about a pod, or about what could not make one; of `v1` or `events.k8s.io/v1`.
+
+    Times are RFC 3339, empty where not set. `kind` is that of the object that it is about.
+    `related` is the other pod (for `Preempted` the one that preempted) as `namespace/name`. `note`
+    is cut at 1024 characters by its writer.
+    """
+
+    namespace: str
+    name: str
+    reason: str
+    note: str
+    uid: str = ""
+    related: str = ""
+    first_seen: str = ""
+    last_seen: str = ""
+    kind: str = "Pod"
+
+    @property
+    def key(self) -> str:
+        """The object that it is about: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+class PodTrace(Struct, frozen=True, gc=False):
+    """A pod in any phase, with what shows that it was preempted.
+
+    `node` is empty while it is pending; `preempted` the condition `DisruptionTarget` of reason
+    `PreemptionByScheduler`; `quota` the quota that its label names.
+    """
+
+    namespace: str
+    name: str
+    uid: str = ""
+    node: str = ""
+    priority: int = 0
+    gang: str = ""
+    owner: str = ""
+    quota: str = ""
+    phase: str = ""
+    terminating: bool = False
+    preempted: Condition | None = None
+    created: str = ""
 
     @property
     def key(self) -> str:

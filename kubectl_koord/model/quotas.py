@@ -7,9 +7,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.values.packed import PackedLabels
-from kubectl_koord.model.values.quantity import Resources
-from kubectl_koord.model.values.selectors import Labels
+from kubectl_koord.model.values import Labels, PackedLabels, Resources
 
 ROOT, SYSTEM, DEFAULT = "koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"
 BUILT_IN = frozenset((ROOT, SYSTEM, DEFAULT))

@@ -6,13 +6,13 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.values.memo import Identity
-from kubectl_koord.model.values.quantity import Resources
-from kubectl_koord.model.values.selectors import (
+from kubectl_koord.model.values import (
     EVERYTHING,
     BySelector,
+    Identity,
     Labels,
     Requirement,
+    Resources,
     Selector,
     Taint,
     Toleration,

@@ -6,8 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.model.unevaluated import ClaimFeature
-from kubectl_koord.model.values.memo import Memo
-from kubectl_koord.model.values.selectors import NodeTerm
+from kubectl_koord.model.values import Memo, NodeTerm
 
 DeviceId: TypeAlias = tuple[str, str, str]
 """Driver, pool and name of a device."""

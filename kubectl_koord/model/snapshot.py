@@ -7,25 +7,35 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.hardware.devices import DEVICE_SCORING
-from kubectl_koord.model.hardware.numa import NUMASettings
-from kubectl_koord.model.hardware.scoring import Scoring
-from kubectl_koord.model.installation import HOME, Deployment, Home, Installation
+from kubectl_koord.model.hardware import DEVICE_SCORING, NUMASettings, Scoring
+from kubectl_koord.model.installation import (
+    HOME,
+    Deployment,
+    Extender,
+    Home,
+    Installation,
+    MigrationJob,
+    Plugins,
+    Volcano,
+)
 from kubectl_koord.model.load import LoadSettings
-from kubectl_koord.model.namespaces import NamespaceLabels
-from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
-from kubectl_koord.model.others.migrations import MigrationJob
-from kubectl_koord.model.others.volcano import Volcano
-from kubectl_koord.model.plugins import Extender, Plugins
-from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
+from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Storage
+from kubectl_koord.model.pods import (
+    Event,
+    FinishedPod,
+    NamespaceLabels,
+    PendingPod,
+    PodTrace,
+    ReservedRoom,
+    RunningPod,
+    claim_names,
+)
 from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.reservations import ByLabel, Reservation, ReservedMember, by_label
 from kubectl_koord.model.resource_claims import NO_DEVICES, ClaimSettings, DynamicResources
 from kubectl_koord.model.settings import SetOtherwise
-from kubectl_koord.model.storage import Claim, Storage
-from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
-from kubectl_koord.model.values.memo import Identity, Memo
+from kubectl_koord.model.values import Identity, Memo
 
 GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "unavailable", "not-in-input"]
 

@@ -1,31 +1,42 @@
-"""What to do next about a cause that keeps a gang from being tried, or that only time ends."""
+"""What to do next where no way out is computed: causes before an attempt, retries, surplus pods."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from difflib import get_close_matches
 from itertools import islice
 
-from kubectl_koord.diagnosis import creation
-from kubectl_koord.diagnosis.obstacles import room
-from kubectl_koord.engine.admission.before_trying import knows_profiles
-from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
-from kubectl_koord.engine.gangs import Gang, GangGroup
-from kubectl_koord.engine.subjects import GangSubject
+from kubectl_koord.diagnosis import coverage, obstacles
+from kubectl_koord.diagnosis.scheduler_says import members_bring_it_back
+from kubectl_koord.engine.admission import knows_profiles
+from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.blockers import has_bound
+from kubectl_koord.engine.filters.resource_claims import unready_claim
+from kubectl_koord.engine.gangs import Gang, GangGroup, GangSubject, PodSubject, never_tried
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.messages import admission
 from kubectl_koord.messages.admission import refused
+from kubectl_koord.model import values
 from kubectl_koord.model.pods import SCHEDULER_LABEL, PendingPod
-from kubectl_koord.model.values import quantity
-from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology, SupplyClaims
-from kubectl_koord.reports.jobs.pending import Cause
-from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.simulation.edits import changed
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values import between, later
+from kubectl_koord.reports.common import (
+    CauseCode,
+    CreatePodGroup,
+    DeletePod,
+    Notice,
+    SetMinimum,
+    SetTopology,
+    SupplyClaims,
+    Verdict,
+    WayOut,
+)
+from kubectl_koord.reports.jobs import Cause
 from kubectl_koord.simulation.simulation import Simulation, all_place, next_attempt
-from kubectl_koord.wording.remedies import claims, commands
-from kubectl_koord.wording.remedies import next_steps as sentences
-from kubectl_koord.wording.remedies.next_steps import DEVICE_PLUGIN, KOORDLET
+from kubectl_koord.simulation.what_if import changed
+from kubectl_koord.wording import jobs, remedies
+from kubectl_koord.wording.remedies import DEVICE_PLUGIN, KOORDLET, drop_surplus
 
 _MOST_NAMES = 2
 _KOORD = "koordinator.sh/"
@@ -44,13 +55,13 @@ def annotate(members: Sequence[Gang], *options: str) -> str:
     """Return what to paste: every gang of a group must change alike; empty for gangs that pods define."""
     if any(gang.defined_by != "PodGroup" for gang in members):
         return ""
-    return commands.in_turn(commands.annotate(gang.key, options) for gang in members)
+    return remedies.in_turn(remedies.annotate(gang.key, options) for gang in members)
 
 
 def touch(simulation: Simulation, message: str) -> WayOut:
     """Return the step that makes the scheduler count the pods of a gang again: any change of its PodGroup."""
     key, snapshot = simulation.subject.key, simulation.snapshot
-    command = commands.touch(key, snapshot.moment) if key in snapshot.pod_groups else ""
+    command = remedies.touch(key, snapshot.moment) if key in snapshot.pod_groups else ""
     return WayOut("touch-podgroup", message, command)
 
 
@@ -64,7 +75,7 @@ def wake(simulation: Simulation) -> WayOut | None:
     for gang in subject.gangs.values():
         if gang is not None and gang.pending and gang.minimum and gang.key in snapshot.pod_groups:
             above = max(gang.minimum, gang.children) + 1
-            return WayOut("wake-gang", sentences.WAKE, commands.wake(gang.key, gang.minimum, above))
+            return WayOut("wake-gang", remedies.WAKE, remedies.wake(gang.key, gang.minimum, above))
     return None
 
 
@@ -80,8 +91,8 @@ def dropped(pods: Sequence[PendingPod]) -> list[str]:
     """
     owners = Counter(pod.owner for pod in pods if pod.owner)
     fields = ((_SIZE.get(owner.partition("/")[0], "replicas"), owner, less) for owner, less in sorted(owners.items()))
-    left_out = sentences.leave_out_pods(sorted(pod.key for pod in pods if not pod.owner))
-    return [part for part in (sentences.scale_down(fields), left_out) if part]
+    left_out = remedies.leave_out_pods(sorted(pod.key for pod in pods if not pod.owner))
+    return [part for part in (remedies.scale_down(fields), left_out) if part]
 
 
 def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
@@ -91,21 +102,21 @@ def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
         return  # it may be that of a profile
     by_label = any(SCHEDULER_LABEL in dict(pod.labels) for pod in pods)
     scheduler = snapshot.config.profiles[0]
-    message = sentences.set_scheduler_name(scheduler, owners_of(pods), len(pods), by_label=by_label)
+    message = remedies.set_scheduler_name(scheduler, owners_of(pods), len(pods), by_label=by_label)
     yield WayOut("set-scheduler-name", message)
 
 
 def _scheduler(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("see-scheduler", sentences.SEE_SCHEDULER, commands.see_scheduler(simulation.snapshot.config.home))
+    yield WayOut("see-scheduler", remedies.SEE_SCHEDULER, remedies.see_scheduler(simulation.snapshot.config.home))
 
 
 def _finalizers(_simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("see-finalizers", sentences.SEE_FINALIZERS, commands.see_finalizers(cause.pods[0]))
+    yield WayOut("see-finalizers", remedies.SEE_FINALIZERS, remedies.see_finalizers(cause.pods[0]))
 
 
 def _ungate(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     gates = sorted({gate for pod in simulation.subject.pending for gate in pod.gates})
-    yield WayOut("ungate", sentences.ungate(gates))
+    yield WayOut("ungate", remedies.ungate(gates))
 
 
 def _pod_group(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
@@ -114,13 +125,13 @@ def _pod_group(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iter
 
 def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, with_pods: bool = False) -> WayOut:
     """Return the step that creates a PodGroup; `groups` are the ids of its gang group, none where it stands alone."""
-    message = sentences.create_pod_group(key, minimum, with_pods=with_pods)
-    command = commands.create_pod_group(key, minimum, groups)
+    message = remedies.create_pod_group_step(key, minimum, with_pods=with_pods)
+    command = remedies.create_pod_group(key, minimum, groups)
     return WayOut("create-podgroup", message, command, (CreatePodGroup(key, minimum, groups),))
 
 
 def _min_available(_simulation: Simulation, _group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("set-min-available", sentences.SET_MIN_AVAILABLE)
+    yield WayOut("set-min-available", remedies.SET_MIN_AVAILABLE)
 
 
 def admitted(namespace: str, said: str, owner: str, missing: int) -> WayOut:
@@ -129,26 +140,26 @@ def admitted(namespace: str, said: str, owner: str, missing: int) -> WayOut:
     `owner` is what creates them, `Kind/name`, empty for pods that were applied.
     """
     of = [owner] if owner else []
-    after = sentences.made_then(owner, missing)
+    after = remedies.made_then(owner, missing)
     match refused(said):
         case admission.Exceeded(quota, short) if short and (amounts := _amounts(short, missing)):
             hard = {name: wanted for name, _, wanted in amounts}
-            message = sentences.raise_resource_quota(quota, amounts) + after
-            return WayOut("raise-resource-quota", message, commands.patch_resource_quota(f"{namespace}/{quota}", hard))
+            message = remedies.raise_resource_quota(quota, amounts) + after
+            return WayOut("raise-resource-quota", message, remedies.patch_resource_quota(f"{namespace}/{quota}", hard))
         case admission.Missing("ServiceAccount", name):
-            message = sentences.create_service_account(name, namespace) + after
-            return WayOut("admit-pods", message, commands.create_service_account(f"{namespace}/{name}"))
+            message = remedies.next_steps_create_service_account(name, namespace) + after
+            return WayOut("admit-pods", message, remedies.create_service_account(f"{namespace}/{name}"))
         case admission.OutOfRange():
-            command = commands.describe_all("limitranges", namespace)
-            return WayOut("admit-pods", sentences.keep_to_range(of), command)
+            command = remedies.describe_all("limitranges", namespace)
+            return WayOut("admit-pods", remedies.keep_to_range(of), command)
         case admission.Exceeded(quota) | admission.Unspecified(quota) as why:
             what = why.what if isinstance(why, admission.Unspecified) else ""
-            command = commands.describe("resourcequota", f"{namespace}/{quota}")
-            return WayOut("admit-pods", sentences.keep_to_quota(quota, what, of), command)
+            command = remedies.describe("resourcequota", f"{namespace}/{quota}")
+            return WayOut("admit-pods", remedies.keep_to_quota(quota, what, of), command)
         case why:
             kind, _, name = owner.partition("/")
-            command = commands.describe(kind.lower(), f"{namespace}/{name}") if owner else ""
-            return WayOut("admit-pods", sentences.let_be_made(why, of, namespace) + after, command)
+            command = remedies.describe(kind.lower(), f"{namespace}/{name}") if owner else ""
+            return WayOut("admit-pods", remedies.let_be_made(why, of, namespace) + after, command)
 
 
 def _amounts(short: Iterable[tuple[str, str, str, str]], missing: int) -> list[tuple[str, str, str]]:
@@ -157,10 +168,10 @@ def _amounts(short: Iterable[tuple[str, str, str, str]], missing: int) -> list[t
     for name, requested, used, limited in short:
         resource = name.removeprefix("requests.").removeprefix("limits.")
         try:
-            nano = quantity.parse(used) + missing * quantity.parse(requested)
-        except quantity.QuantityError:
+            nano = values.parse(used) + missing * values.parse(requested)
+        except values.QuantityError:
             return []
-        found.append((name, limited, quantity.spell(resource, quantity.amount(resource, nano))))
+        found.append((name, limited, values.spell(resource, values.amount(resource, nano))))
     return found
 
 
@@ -171,16 +182,16 @@ def _more_pods(simulation: Simulation, group: GangGroup, _cause: Cause) -> Itera
 def _pods_or_minimum(simulation: Simulation, gang: Gang) -> Iterator[WayOut]:
     alive = len(gang.pending) + len(gang.running)
     minimum = gang.minimum or 0
-    event = creation.last_said((gang,), simulation.snapshot)
+    event = coverage.last_said((gang,), simulation.snapshot)
     if event is None:
-        yield WayOut("add-pods", sentences.add_pods(minimum - alive))
+        yield WayOut("add-pods", remedies.add_pods(minimum - alive))
     else:
         yield admitted(event.namespace, event.note, f"{event.kind}/{event.name}", minimum - alive)
     if gang.defined_by == "PodGroup" and alive:
         patch = json.dumps({"spec": {"minMember": alive}}, separators=(",", ":"))
         edits = (SetMinimum(gang.key, gang.defined_by, alive),)
-        command = commands.patch_pod_group(gang.key, patch)
-        yield WayOut("lower-minimum", sentences.lower_minimum(alive), command, edits)
+        command = remedies.patch_pod_group(gang.key, patch)
+        yield WayOut("lower-minimum", remedies.lower_minimum(alive), command, edits)
 
 
 def _member(simulation: Simulation, group: GangGroup, cause: Cause) -> Iterator[WayOut]:
@@ -205,7 +216,7 @@ def _member(simulation: Simulation, group: GangGroup, cause: Cause) -> Iterator[
 def _spelled_out(gang: Gang) -> Iterator[WayOut]:
     home = gang.key.partition("/")[0]
     wanted = [key if "/" in key else f"{home}/{key}" for key in gang.group]
-    yield WayOut("fix-groups", sentences.SPELL_OUT_GROUPS, _with_groups([gang], wanted))
+    yield WayOut("fix-groups", remedies.SPELL_OUT_GROUPS, _with_groups([gang], wanted))
 
 
 def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
@@ -215,7 +226,7 @@ def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
     """
     kept = sorted({*(key for key in group.own.group if key not in missing), group.own.key})
     gangs = [gang for gang in dict.fromkeys((group.own, *group.members)) if gang.group != tuple(kept)]
-    message = sentences.leave_out(list(missing), [gang.key for gang in gangs], kept)
+    message = remedies.leave_out(list(missing), [gang.key for gang in gangs], kept)
     return WayOut("fix-groups", message, _with_groups(gangs, kept))
 
 
@@ -223,7 +234,7 @@ def _same_groups(_simulation: Simulation, group: GangGroup, _cause: Cause) -> It
     wanted = sorted({*group.own.group, group.own.key})
     every = dict.fromkeys((group.own, *group.members))
     differing = [gang for gang in every if set(gang.group) != set(wanted)]
-    message = sentences.same_groups([gang.key for gang in differing])
+    message = remedies.same_groups([gang.key for gang in differing])
     yield WayOut("fix-groups", message, _with_groups(differing, wanted))
 
 
@@ -234,24 +245,24 @@ def _with_groups(gangs: Sequence[Gang], groups: Sequence[str]) -> str:
 
 def _match_policy(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     command = annotate(group.members, "--match-policy", "waiting-and-running")
-    yield WayOut("set-match-policy", sentences.SET_MATCH_POLICY, command)
+    yield WayOut("set-match-policy", remedies.SET_MATCH_POLICY, command)
 
 
 def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     if isinstance(simulation.tree, Tree):
         config = simulation.snapshot.config
         if not config.manages_topology:
-            command = commands.edit_scheduler(config.home)
-            yield WayOut("start-topology-manager", sentences.START_TOPOLOGY_MANAGER, command)
+            command = remedies.edit_scheduler(config.home)
+            yield WayOut("start-topology-manager", remedies.START_TOPOLOGY_MANAGER, command)
         if not config.aware_of_topology:
-            command = commands.edit_scheduler_config(config.home)
-            yield WayOut("set-topology-aware", sentences.SET_TOPOLOGY_AWARE, command)
+            command = remedies.edit_scheduler_config(config.home)
+            yield WayOut("set-topology-aware", remedies.SET_TOPOLOGY_AWARE, command)
         return
-    yield WayOut("create-topology", sentences.name_topology(list(simulation.snapshot.topologies)))
+    yield WayOut("create-topology", remedies.name_topology(list(simulation.snapshot.topologies)))
 
 
 def _layers(_simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("fix-layers", sentences.FIX_LAYERS, commands.EDIT_TOPOLOGY)
+    yield WayOut("fix-layers", remedies.FIX_LAYERS, remedies.EDIT_TOPOLOGY)
 
 
 def _nearest_layer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
@@ -269,7 +280,7 @@ def _gathering(simulation: Simulation, layer: str, *, is_closest: bool) -> WayOu
     spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
     edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in gangs)
     owners = None if command else owners_of(simulation.subject.pending)
-    return WayOut("use-layer", sentences.use_layer(layer, owners, is_closest=is_closest), command, edits)
+    return WayOut("use-layer", remedies.use_layer(layer, owners, is_closest=is_closest), command, edits)
 
 
 def _places(simulation: Simulation, way: WayOut) -> bool:
@@ -281,22 +292,22 @@ def _claims(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     found = (unready_claim(pod, snapshot) for pod in simulation.subject.pending)
     for claim in dict.fromkeys(one for one in found if one is not None):
         edits = () if claim.fault == "not-made" else (SupplyClaims(resource_claims=(claim.name,)),)
-        yield WayOut("supply-claims", claims.make_ready(claim), claims.show_unready(claim), edits)
+        yield WayOut("supply-claims", remedies.make_ready(claim), remedies.show_unready(claim), edits)
 
 
 def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     first = next_attempt(simulation)[0].first
-    found = room.unoffered(simulation, first)
+    found = obstacles.unoffered(simulation, first)
     if found is None:
         return
     owners = owners_of(simulation.subject.pending)
     for name in found.similar[:_MOST_NAMES]:
-        yield WayOut("other-resource", sentences.request_instead(name, found.resource, owners))
+        yield WayOut("other-resource", remedies.request_instead(name, found.resource, owners))
     should = [*found.with_none, *found.listed, *(name for name, _ in found.labelled), *found.unlisted]
     idle = [*found.idle, *should]
     if idle:
         what = KOORDLET if found.unlisted or found.resource.startswith(_KOORD) else DEVICE_PLUGIN
-        yield WayOut("start-publisher", sentences.see_publisher(what, idle[0]), commands.pods_on(idle[0]))
+        yield WayOut("start-publisher", remedies.see_publisher(what, idle[0]), remedies.pods_on(idle[0]))
 
 
 _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
@@ -322,3 +333,123 @@ _GANG_STEPS: Mapping[CauseCode, Callable[[Simulation, GangGroup, Cause], Iterabl
     "surplus-pods": _match_policy,
     "replacement-waits": _match_policy,
 }
+
+
+_SOON = timedelta(minutes=1)  # a pod that young may simply not have been tried yet
+_FLUSHED_WITHIN = timedelta(minutes=5, seconds=30)
+"""A pod is flushed that waits for 5 minutes, and all are looked at every 30 s (`flushUnschedulablePodsLeftover`)."""
+
+
+def waits(simulation: Simulation) -> Cause | None:
+    """Return the cause of a subject that would be placed now though the scheduler said no earlier; else None.
+
+    Coscheduling registers no cluster events: a pod that only it has refused comes back with the
+    periodic flush of the queue, or when a pod comes. Other plugins register some, which not every change is.
+    Of a gang other members may bring it back.
+    """
+    refused = [pod.key for pod in simulation.subject.pending if pod.condition is not None and pod.condition.message]
+    if not refused:
+        return None
+    by_members = members_bring_it_back(simulation)
+    message = jobs.not_retried(_latest(simulation), by_members=by_members, has_topology=simulation.has_topology)
+    return Cause("waiting-for-retry", message, tuple(refused))
+
+
+def _latest(simulation: Simulation) -> str:
+    """Return when it is tried again at the latest, by the last attempt that is known; empty where that is over."""
+    own = {pod.key for pod in simulation.subject.pending}
+    said = [pod.condition.since for pod in simulation.subject.pending if pod.condition is not None]
+    said += [one.last_seen for one in simulation.snapshot.events if one.key in own and one.reason == "FailedScheduling"]
+    moment = simulation.snapshot.moment
+    by = max((later(since, _FLUSHED_WITHIN) for since in said), default="")
+    left = between(moment, by)
+    return by if left is not None and left > timedelta() else ""
+
+
+def steps(simulation: Simulation) -> tuple[WayOut, ...]:
+    """Return what makes the scheduler try again, where there is a PodGroup to do it by."""
+    wakes = wake(simulation)
+    return () if wakes is None else (wakes,)
+
+
+def retry_notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
+    """Warn of a group that 1.7 may never try again, and does not report (koordinator#2773)."""
+    subject, is_affected = simulation.subject, simulation.snapshot.config.version == "1.7"
+    if not is_affected or verdict != "yes" or isinstance(subject, PodSubject) or subject.group.is_satisfied():
+        return
+    if len(subject.pending) > 1 and all(
+        pod.condition is None and _is_old(simulation, pod.created) for pod in subject.pending
+    ):
+        yield Notice("stuck-representative", jobs.STUCK_REPRESENTATIVE)
+
+
+def _is_old(simulation: Simulation, created: str) -> bool:
+    age = between(created, simulation.snapshot.moment)
+    return age is not None and age > _SOON
+
+
+def without(simulation: Simulation) -> tuple[WayOut, ...]:
+    """Return the way out of a topology gang that would be placed with its minimum alone, none else.
+
+    The scheduler wants slots for all members that are pending (`desiredOfferSlot`), not for the minimum.
+    """
+    subject = simulation.subject
+    is_planned = simulation.has_topology and simulation.snapshot.config.aware_of_topology
+    if isinstance(subject, PodSubject) or not is_planned:
+        return ()
+    group = subject.group
+    wanted = needed(group)
+    never = never_tried(subject, simulation.snapshot)
+    kept = {
+        gang.key: sorted(gang.pending, key=lambda pod: pod.key in never)[: wanted[gang.key]] for gang in group.members
+    }
+    staying = {pod.key for pods in kept.values() for pod in pods}
+    surplus = tuple(pod for pod in group.pending if pod.key not in staying)
+    if not surplus or not staying:
+        return ()
+    edits = tuple(DeletePod(pod.key) for pod in surplus)
+    if not all_place(next_attempt(changed(simulation, edits))):
+        return ()
+    message = drop_surplus(len(staying), len(surplus), dropped(surplus))
+    return (WayOut("drop-surplus", message, edits=edits),)
+
+
+def wanted(simulation: Simulation) -> Iterator[Cause]:
+    """Yield that only pods beyond the minimum find no place, where that is so."""
+    for way in without(simulation):
+        gone = tuple(edit.pod for edit in way.edits if isinstance(edit, DeletePod))
+        pods = len(simulation.subject.pending)
+        yield Cause("surplus-pods", jobs.wanted_beyond(pods - len(gone), pods), gone)
+
+
+def surplus_notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
+    """Warn of members that are not certain to be bound with the others, or at all."""
+    subject = simulation.subject
+    if isinstance(subject, PodSubject) or verdict != "yes":
+        return
+    group = subject.group
+    at_once = max(1, sum(needed(group).values()))
+    if not group.is_satisfied() and group.minimum > 0 and at_once < len(group.pending):
+        yield Notice("surplus-pods", jobs.some_bound_later(at_once, group.pending))
+    elif may_be_forgotten(group, simulation.snapshot):
+        yield Notice("replacement-waits", jobs.FORGOTTEN_IF_STILL_PENDING)
+
+
+def may_be_forgotten(group: GangGroup, snapshot: Snapshot) -> bool:
+    """Tell whether it decides that the scheduler remembers the gang to have run (`OnceResourceSatisfied`).
+
+    A scheduler that has restarted may have forgotten, which is in no object; then the new pods wait
+    for as many as the minimum. One that leads for longer than some member is bound remembers.
+    """
+    if not any(group.has_run(gang) for gang in group.everyone) or has_bound(group, snapshot):
+        return False
+    forgotten = needed(group, remembered=False)
+    return any(len(gang.pending) < forgotten[gang.key] for gang in group.members)
+
+
+def late_code(group: GangGroup) -> jobs.LateCode:
+    """Return what the pending members of a satisfied group are: of a new run, beyond the minimum, or replacements."""
+    if not any(gang.running for gang in group.members):
+        return "satisfied-by-earlier-pods"
+    is_complete = all(len(gang.running) >= (gang.minimum or 0) for gang in group.members)
+    return "surplus-pods" if is_complete else "replacement-waits"

@@ -7,27 +7,24 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.diagnosis import coverage, evidence, visibility
+from kubectl_koord.diagnosis import coverage, evidence
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.remedies.costs import Loss, loss
-from kubectl_koord.remedies.proof import SearchBudget, is_placed
-from kubectl_koord.remedies.search import Search
-from kubectl_koord.remedies.ways import claims, cluster, gang, moves, outside, pods, quotas, reservations
-from kubectl_koord.reports.edits import Edit, Uncordon
-from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.simulation.edits import changed, deleted
+from kubectl_koord.remedies import cluster, gang, pods, quotas
+from kubectl_koord.remedies.running_pods import Loss, loss
+from kubectl_koord.remedies.search import Search, SearchBudget, is_placed
+from kubectl_koord.reports.common import Edit, Uncordon, WayOut
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.wording.remedies import commands
-from kubectl_koord.wording.remedies import ways_out as sentences
-from kubectl_koord.wording.remedies.ways_out import Change
+from kubectl_koord.simulation.what_if import changed, deleted
+from kubectl_koord.wording import remedies
+from kubectl_koord.wording.remedies import Change
 
 _Family: TypeAlias = Callable[[Search], Iterator[WayOut]]
 _FAMILIES: tuple[_Family, ...] = (
     cluster.wait_for_terminating,
     quotas.wait_for_revoking,
-    claims.supply,
-    outside.label_nodes,
-    outside.name_labels,
+    cluster.supply,
+    cluster.label_nodes,
+    cluster.name_labels,
     cluster.uncordon,
     cluster.mend_nodes,
     cluster.raise_thresholds,
@@ -38,11 +35,11 @@ _FAMILIES: tuple[_Family, ...] = (
     gang.smaller_multiple,
     gang.smaller_request,
     cluster.wait_for_preemption,
-    reservations.release,
-    moves.move_one,
+    cluster.release,
+    pods.move_one,
     pods.free_lower,
     quotas.free_quota,
-    outside.label_where_they_stand,
+    cluster.label_where_they_stand,
     cluster.add_nodes,
     gang.fewer_pods,
     pods.free_any,
@@ -62,8 +59,8 @@ _OF_QUOTAS = (
 """Those that may open a quota: room on nodes does not."""
 _LONG: Mapping[_Family, Change] = {
     cluster.wait_for_preemption: "preemption",
-    reservations.release: "release-reservation",
-    moves.move_one: "move-pod",
+    cluster.release: "release-reservation",
+    pods.move_one: "move-pod",
     pods.free_lower: "free-pods",
     quotas.free_quota: "free-pods",
     cluster.add_nodes: "add-nodes",
@@ -96,20 +93,20 @@ def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False,
     """
     unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
     if unevaluated:
-        return Found((), sentences.help_depends_on(unevaluated))
+        return Found((), remedies.help_depends_on(unevaluated))
     if not simulation.view.names():
-        return Found((), sentences.NO_NODES)
+        return Found((), remedies.NO_NODES)
     search = Search(simulation, failed, SearchBudget(simulation), never_fits=never_fits)
     ways = (_of_family(search, cluster.wait_for_terminating) if waits else ()) or _found(search)
     if ways:
         return Found(
             tuple(sorted(ways, key=partial(loss, simulation))),
-            not_tried=sentences.not_tried(search.untried - {"pairs"}),
+            not_tried=remedies.not_tried(search.untried - {"pairs"}),
         )
     quotas_alone = "raise-quota" not in search.untried and quotas.may_pass(search)
     tried, untried = search.tried - search.untried, search.untried
     counted = search.counted - tried - untried
-    return Found((), sentences.none_found(tried, untried, quotas_alone=quotas_alone, counted=counted))
+    return Found((), remedies.none_found(tried, untried, quotas_alone=quotas_alone, counted=counted))
 
 
 def _found(search: Search) -> tuple[WayOut, ...]:
@@ -156,7 +153,7 @@ def divided(simulation: Simulation, steps: Iterable[WayOut]) -> tuple[tuple[WayO
     """Return the steps after which the engine says yes, and those that must be done but may not be enough."""
     steps = tuple(steps)
     subject, snapshot = simulation.subject, simulation.snapshot
-    if coverage.not_evaluated(subject, snapshot) or visibility.unread_for(subject, snapshot):
+    if coverage.not_evaluated(subject, snapshot) or coverage.unread_for(subject, snapshot):
         return (), steps
     budget = SearchBudget(simulation)
     proven = tuple(step for step in steps if step.edits and is_placed(changed(simulation, step.edits), budget))
@@ -188,8 +185,8 @@ def _opening(search: Search) -> Iterator[_Half]:
     """Yield changes to begin a pair with without which no node is asked, and their rank among the families."""
     for way in quotas.raising(search):
         yield _rank(quotas.raise_quota), way
-    for way in claims.supplying(search) if not quotas.refuse(search) else ():
-        yield _rank(claims.supply), way
+    for way in cluster.supplying(search) if not quotas.refuse(search) else ():
+        yield _rank(cluster.supply), way
 
 
 def _halves(search: Search) -> Iterator[_Half]:
@@ -199,7 +196,7 @@ def _halves(search: Search) -> Iterator[_Half]:
     if terminating:
         yield (
             _rank(cluster.wait_for_terminating),
-            WayOut("wait-for-terminating", sentences.WAIT_FOR_TERMINATING, edits=deleted(terminating)),
+            WayOut("wait-for-terminating", remedies.WAIT_FOR_TERMINATING, edits=deleted(terminating)),
         )
     if cordoned:
         yield _rank(cluster.uncordon), cluster.uncordoning([Uncordon(node.name) for node in cordoned])
@@ -230,7 +227,7 @@ def _trimmed(search: Search, half: WayOut, way: WayOut) -> WayOut:
 def _joined(one: WayOut, other: WayOut) -> WayOut:
     both = [way.command for way in (one, other)]
     edits: tuple[Edit, ...] = (*one.edits, *other.edits)
-    command = commands.in_turn(both) if all(both) else ""
-    message = sentences.pair(one.message, other.message)
+    command = remedies.in_turn(both) if all(both) else ""
+    message = remedies.pair(one.message, other.message)
     freed, broken = (*one.freed, *other.freed), (*one.broken_gangs, *other.broken_gangs)
     return WayOut("pair", message, command, edits, freed, broken, (*one.released, *other.released))

@@ -5,11 +5,9 @@ from collections.abc import Iterable, Sequence
 from kubectl_koord.render.document import Block, Bullet, Bullets, EmptyLine, Line, Style
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Basis, Notice, Verdict
-from kubectl_koord.reports.jobs.pending import SchedulerSays
-from kubectl_koord.wording import basis as of_basis
-from kubectl_koord.wording import scheduler
-from kubectl_koord.wording.pages.common import OUTCOMES, more
-from kubectl_koord.wording.words import name_within
+from kubectl_koord.reports.jobs import SchedulerSays
+from kubectl_koord.wording import facts, words
+from kubectl_koord.wording.words import OUTCOMES, more, name_within
 
 _LONG = 300  # the text of a scheduler that is quoted on a screen
 
@@ -18,12 +16,12 @@ VERDICT_STYLE: dict[Verdict, Style] = {"yes": "good", "no": "bad", "unknown": "w
 
 def basis_line(basis: Basis, facts: Iterable[str] = ()) -> Line:
     """Return the last line: the facts counted, and whose behaviour the answer reproduces."""
-    return Line(of_basis.evaluated_as(basis, facts), "dim")
+    return Line(words.evaluated_as(basis, facts), "dim")
 
 
 def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
     """Return the warnings, a gap before them."""
-    lines = [Line(of_basis.warning(notice), "warn") for notice in warnings]
+    lines = [Line(words.warning(notice), "warn") for notice in warnings]
     return [EmptyLine(), *lines] if lines else []
 
 
@@ -43,7 +41,7 @@ def more_line(sentence: str) -> Line:
 
 def scheduler_line(says: SchedulerSays, moment: str, shown: Shown) -> Line:
     """Return what the scheduler wrote on the pods."""
-    return Line(scheduler.last_said(says, moment, None if shown.lines is None else _LONG), "dim")
+    return Line(facts.last_said(says, moment, None if shown.lines is None else _LONG), "dim")
 
 
 def raw_lines(says: SchedulerSays, gang: str) -> list[Block]:
@@ -53,6 +51,6 @@ def raw_lines(says: SchedulerSays, gang: str) -> list[Block]:
     lines: list[Block] = [EmptyLine(), Line("Scheduler messages", "bold")]
     for each in says.texts:
         pods = [name_within(gang, pod) for pod in each.pods]
-        lines.append(Line(scheduler.carried_by(pods), "dim", indent=2))
+        lines.append(Line(facts.carried_by(pods), "dim", indent=2))
         lines.append(Line(each.message, indent=4, quoted=True))
     return lines

@@ -1,11 +1,91 @@
-"""Blocks for a pipe: one line per row, never cut, never wrapped, no escape codes and no drawing."""
+"""Blocks for a pipe: one line per row, never cut or wrapped; and the escaping of text from a cluster."""
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import assert_never
 
 from kubectl_koord.render.document import Block, Bullets, Command, EmptyLine, Line, Table, TreeTable
-from kubectl_koord.render.escape import harmless, width
+
+_WIDE = frozenset("WF")
+
+# Code points that draw nothing although Unicode calls them letters, marks or selectors.
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+
+
+def harmless(text: str, *, ascii_only: bool = False) -> str:
+    r"""Return the text with everything that acts, hides or reorders shown as `\x1b`, `\u202e` or `\U000e0001`.
+
+    Args:
+        text: anything, lone surrogates and line breaks included.
+        ascii_only: for an output that cannot carry more than ASCII.
+
+    """
+    if text.isascii():
+        return text if text.isprintable() else "".join(map(_shown, text))
+    if ascii_only:
+        return "".join(_shown(char) if char.isascii() else _code(char) for char in text)
+    if text.isprintable() and _INVISIBLE.search(text) is None:
+        return text
+    return "".join(map(_shown, text))
+
+
+def width(text: str) -> int:
+    """Return how many terminal cells the text takes."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def short(text: str, cells: int, ellipsis: str = "\u2026") -> str:
+    """Return the text in at most so many cells, cut in the middle: names differ at both ends."""
+    if width(text) <= cells:
+        return text
+    room = cells - width(ellipsis)
+    if room < 2:  # noqa: PLR2004 - one cell on each side
+        return head(text, cells)
+    tail = head(text[::-1], room // 2)[::-1]
+    return head(text, room - width(tail)) + ellipsis + tail
+
+
+def clipped(text: str, cells: int, ellipsis: str = "\u2026") -> str:
+    """Return the text in at most so many cells, cut at the end: a sentence says the main thing first."""
+    if width(text) <= cells:
+        return text
+    room = cells - width(ellipsis)
+    return head(text, room).rstrip() + ellipsis if room > 0 else head(text, cells)
+
+
+def head(text: str, cells: int) -> str:
+    """Return the longest beginning that takes no more than so many cells."""
+    if text.isascii():
+        return text[: max(cells, 0)]
+    used = 0
+    for index, char in enumerate(text):
+        used += _cells(char)
+        if used > cells:
+            return text[:index]
+    return text
+
+
+def _cells(char: str) -> int:
+    if unicodedata.east_asian_width(char) in _WIDE:
+        return 2
+    return 0 if unicodedata.category(char) in {"Mn", "Me"} else 1
+
+
+def _shown(char: str) -> str:
+    # isprintable() is false for every C* and Z* category but the plain space; other spaces only look wide.
+    if (char.isprintable() and _INVISIBLE.match(char) is None) or unicodedata.category(char) == "Zs":
+        return char
+    return _code(char)
+
+
+def _code(char: str) -> str:
+    number = ord(char)
+    if number > 0xFFFF:  # noqa: PLR2004
+        return f"\\U{number:08x}"
+    return f"\\u{number:04x}" if number > 0xFF else f"\\x{number:02x}"  # noqa: PLR2004
+
 
 _BETWEEN = "   "
 

@@ -5,39 +5,44 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubectl_koord.explain.jobs.progress import ProgressNote
-from kubectl_koord.render import aimed
+from kubectl_koord.explain.every_pending import ProgressNote
+from kubectl_koord.render import shown as aimed
 from kubectl_koord.render.document import USUAL, Block, Columns, Line, printed
 from kubectl_koord.render.lines import VERDICT_STYLE
 from kubectl_koord.render.pages import (
     change,
+    devices,
+    fit,
+    gangs,
     manual,
+    operation,
+    pending,
+    place,
+    preempt,
+    quota,
+    scheduler,
+    topo,
+    why,
 )
-from kubectl_koord.render.pages.capacity import devices, place, quota, topo
-from kubectl_koord.render.pages.jobs import fit, gangs, pending, preempt, why, why_preempted
-from kubectl_koord.render.pages.operation import diff, doctor, scheduler
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
-from kubectl_koord.reports.capacity.devices import DevicesReport
-from kubectl_koord.reports.capacity.place import DomainReport, NodeReport
-from kubectl_koord.reports.capacity.quota import QuotaTreeReport
-from kubectl_koord.reports.capacity.topology import TopologyReport
+from kubectl_koord.reports.capacity import DevicesReport, DomainReport, NodeReport, QuotaTreeReport, TopologyReport
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.common import Verdict
-from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
-from kubectl_koord.reports.jobs.fit import FitReport
-from kubectl_koord.reports.jobs.gangs import GangsReport
-from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
-from kubectl_koord.reports.jobs.preempted import WhyPreemptedReport
-from kubectl_koord.reports.jobs.preemption import PreemptReport
-from kubectl_koord.reports.operation.difference import DiffReport
-from kubectl_koord.reports.operation.doctor import DoctorReport
-from kubectl_koord.reports.operation.scheduler import SchedulerLogReport, SchedulerReport
-from kubectl_koord.wording.aiming import HERE, Aim
-from kubectl_koord.wording.answers.version import version_lines
-from kubectl_koord.wording.basis import read_at
+from kubectl_koord.reports.jobs import (
+    FitReport,
+    GangsReport,
+    PendingGangsReport,
+    PreemptReport,
+    WhyPreemptedReport,
+    WhyReport,
+)
+from kubectl_koord.reports.manual import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.operation import DiffReport, DoctorReport, SchedulerLogReport, SchedulerReport
+from kubectl_koord.wording.version import version_lines
+from kubectl_koord.wording.words import HERE, Aim, read_at
 
 _OF_NO_CLUSTER = Explanation | Explanations | VersionReport | SchedulerLogReport
 _NO_TERMINAL_WIDTH = 80
@@ -109,10 +114,10 @@ def to_hand_on(
     options = topo_options or TopoOptions()
     page = [*aimed.page(printed(_page(report, options, EVERYTHING, columns), columns), aim), *_read(report)]
     if form == "svg" and isinstance(report, TopologyReport):
-        from kubectl_koord.render.web.svg import to_svg  # noqa: PLC0415 - needed for this format alone
+        from kubectl_koord.render.svg import to_svg  # noqa: PLC0415 - needed for this format alone
 
         return to_svg(page, report, depth=options.depth, nodes=options.nodes)
-    from kubectl_koord.render.web.html import to_html  # noqa: PLC0415
+    from kubectl_koord.render.web import to_html  # noqa: PLC0415
 
     return to_html(page)
 
@@ -186,16 +191,16 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
 _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     DevicesReport: devices.blocks,
     GangsReport: gangs.blocks,
-    DiffReport: diff.blocks,
+    DiffReport: operation.diff_blocks,
     FitReport: lambda report, shown, _: fit.blocks(report, shown),
-    DoctorReport: lambda report, _, __: doctor.blocks(report),
+    DoctorReport: lambda report, _, __: operation.doctor_blocks(report),
     NodeReport: lambda report, shown, _: place.node_blocks(report, shown),
     DomainReport: lambda report, shown, _: place.domain_blocks(report, shown),
     QuotaTreeReport: lambda report, shown, _: quota.blocks(report, shown),
     WhyReport: lambda report, shown, _: why.blocks(report, shown),
     PendingGangsReport: pending.blocks,
     PreemptReport: lambda report, shown, _: preempt.blocks(report, shown),
-    WhyPreemptedReport: lambda report, shown, _: why_preempted.blocks(report, shown),
+    WhyPreemptedReport: lambda report, shown, _: preempt.why_preempted_blocks(report, shown),
     ChangePlan: lambda report, shown, _: change.blocks(report, shown),
     SchedulerReport: lambda report, shown, _: scheduler.blocks(report, shown),
     SchedulerLogReport: lambda report, shown, _: scheduler.log_blocks(report, shown),

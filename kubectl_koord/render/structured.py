@@ -7,20 +7,18 @@ from typing import TypeAlias
 
 import msgspec
 
-from kubectl_koord.reports.capacity.devices import DevicesReport
-from kubectl_koord.reports.capacity.place import DomainReport, NodeReport
-from kubectl_koord.reports.capacity.quota import QuotaTreeReport
-from kubectl_koord.reports.capacity.topology import TopologyReport
+from kubectl_koord.reports.capacity import DevicesReport, DomainReport, NodeReport, QuotaTreeReport, TopologyReport
 from kubectl_koord.reports.change import ChangePlan
-from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
-from kubectl_koord.reports.jobs.fit import FitReport
-from kubectl_koord.reports.jobs.gangs import GangsReport
-from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
-from kubectl_koord.reports.jobs.preempted import WhyPreemptedReport
-from kubectl_koord.reports.jobs.preemption import PreemptReport
-from kubectl_koord.reports.operation.difference import DiffReport
-from kubectl_koord.reports.operation.doctor import DoctorReport
-from kubectl_koord.reports.operation.scheduler import SchedulerLogReport, SchedulerReport
+from kubectl_koord.reports.jobs import (
+    FitReport,
+    GangsReport,
+    PendingGangsReport,
+    PreemptReport,
+    WhyPreemptedReport,
+    WhyReport,
+)
+from kubectl_koord.reports.manual import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.operation import DiffReport, DoctorReport, SchedulerLogReport, SchedulerReport
 
 Report: TypeAlias = (
     TopologyReport

@@ -5,9 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.common import Basis, Notice, Verdict
-from kubectl_koord.reports.jobs.fit import FitReport
+from kubectl_koord.reports.common import Basis, CauseCode, Notice, Verdict
+from kubectl_koord.reports.jobs import FitReport
 
 
 class ObjectName(Struct, frozen=True, rename="camel"):

@@ -5,18 +5,59 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.reports import codes
-from kubectl_koord.reports.explanation import CodeRow, Explanation, Explanations
+from kubectl_koord.reports import common
+from kubectl_koord.reports.common import Verdict
+
+
+class Explanation(Struct, frozen=True, rename="camel"):
+    """The page of one code: what it means, how the scheduler comes to it, how to see it, what to do.
+
+    `used_as` names what carries the code, such as `cause`; `see` are commands to paste.
+    """
+
+    verdict: Verdict
+    code: str
+    used_as: tuple[str, ...]
+    title: str
+    text: str
+    how: str
+    see: tuple[str, ...]
+    remedy: str
+
+
+class CodeRow(Struct, frozen=True, rename="camel"):
+    """One line of the list of codes; `group` is the heading it stands under."""
+
+    group: str
+    code: str
+    title: str
+
+
+class Explanations(Struct, frozen=True, rename="camel"):
+    """Every code with its title, grouped."""
+
+    verdict: Verdict
+    items: tuple[CodeRow, ...]
+
+
+class VersionReport(Struct, frozen=True, rename="camel"):
+    """Which plugin this is, the scheduler versions that it evaluates, and what it takes for the newest of them."""
+
+    verdict: Verdict
+    version: str
+    evaluates: tuple[str, ...]
+    main: str
+
 
 _USES = (
-    ("cause", codes.CauseCode),
-    ("reason of preempt", codes.ReasonCode),
-    ("warning", codes.WarningCode),
-    ("way out", codes.ActionCode),
-    ("finding", codes.QuotaFindingCode),
-    ("finding of doctor", codes.DoctorCode),
+    ("cause", common.CauseCode),
+    ("reason of preempt", common.ReasonCode),
+    ("warning", common.WarningCode),
+    ("way out", common.ActionCode),
+    ("finding", common.QuotaFindingCode),
+    ("finding of doctor", common.DoctorCode),
 )
-_CODES = {code for _, listed in codes.GROUPS for code in listed}
+_CODES = {code for _, listed in common.GROUPS for code in listed}
 
 
 class Page(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,13 +83,13 @@ class Manual(Struct, frozen=True):
         page = self.pages.get(code)
         if page is None:
             return None
-        uses = tuple(use for use, known in _USES if code in codes.members(known))
+        uses = tuple(use for use, known in _USES if code in common.members(known))
         text, how, remedy = map(_unbroken, (page.text, page.how, page.remedy))
         return Explanation("yes", code, uses, page.title, text, how, page.see, remedy)
 
     def contents(self) -> Explanations:
         """Return every code with its title, under its heading; causes in the order in which the scheduler looks."""
-        rows = (CodeRow(group, code, self.pages[code].title) for group, listed in codes.GROUPS for code in listed)
+        rows = (CodeRow(group, code, self.pages[code].title) for group, listed in common.GROUPS for code in listed)
         return Explanations("yes", tuple(rows))
 
 

@@ -1,33 +1,30 @@
-"""One subject put to the engine: the cluster it is simulated in, and the outcomes that the engine gives.
+"""One subject put to the engine: what was left out, the sizes of gangs, and the outcomes that follow."""
 
-Shared by every explanation, so that all of them, and every proof of a way out, run the same engine.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
-from kubectl_koord.engine.admission.jobs import jobs
-from kubectl_koord.engine.admission.queue import After, priority
-from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape
-from kubectl_koord.engine.attempts.surely import surely_placed_beside_all
-from kubectl_koord.engine.attempts.trying import carried_out
+from kubectl_koord.engine.attempt import Attempt, Job, shape
+from kubectl_koord.engine.blockers import jobs
 from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps
-from kubectl_koord.engine.each_alone import outcomes_of_each as each_alone
-from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
-from kubectl_koord.engine.landings import Landing, landings
+from kubectl_koord.engine.filters import Prepared, of_other_jobs, prepare
+from kubectl_koord.engine.gangs import GangSubject, Subject
 from kubectl_koord.engine.placement import TopologyRequirements
-from kubectl_koord.engine.preemption.preempt import Preemption
-from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, effect, effects, outcomes
+from kubectl_koord.engine.preemption import Preemption
+from kubectl_koord.engine.queue import After, priority
+from kubectl_koord.engine.quota.tree import quotas_of
+from kubectl_koord.engine.quota.usage import waiting
+from kubectl_koord.engine.rounds import MOST_ROUNDS, Landing, Outcome, effect, effects, landings, outcomes
+from kubectl_koord.engine.rounds import outcomes_of_each as each_alone
 from kubectl_koord.engine.rules import rules, rules_of
-from kubectl_koord.engine.subjects import GangSubject, Subject
+from kubectl_koord.engine.state import View, of
 from kubectl_koord.engine.tree import NoTree, Tree
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.trying import carried_out, surely_placed_beside_all
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import Identity, recently
+from kubectl_koord.model.values import Identity, memoised, recently
 
 _Seen: TypeAlias = tuple[object, ...]
 
@@ -368,3 +365,66 @@ def _later(outcome: Outcome) -> _Seen:
         tuple((one.meanwhile, effect(one, planned=planned)) for one in later),
         tuple(effect(one, planned=planned) for one in perhaps),
     )
+
+
+def see_no_difference(simulation: Simulation, after: Subject) -> bool:
+    """Tell whether other jobs go where they did once the subject's own pending pods are changed.
+
+    Of pods that wait they see nothing but what these request of quotas, where they are nominated, whom they keep away,
+    and the gangs that they count among their own. No is no proof of the contrary.
+    """
+    before = simulation.subject
+    if any(pod.nominated or pod.requirements.pod_anti_affinity for pod in (*before.pending, *after.pending)):
+        return False
+    if priority(before) != priority(after) or not _only_own(simulation.seen_by_others, before.gangs):
+        return False
+    tree = quotas_of(simulation.view)
+    is_limited = any(map(tree.limits, tree.quotas))
+    return not is_limited or waiting(before.pending, tree) == waiting(after.pending, tree)
+
+
+def _only_own(snapshot: Snapshot, keys: Collection[str]) -> bool:
+    """Tell whether no other gang counts one of these among those of its group."""
+    listing = _listing(snapshot)
+    return all(listing.get(key, frozenset()) <= set(keys) for key in keys)
+
+
+@memoised
+def _listing(snapshot: Snapshot) -> Mapping[str, frozenset[str]]:
+    """Return by gang the gangs that name it in their list."""
+    found: dict[str, set[str]] = {}
+    for key, gang in gangs.all_gangs(snapshot).items():
+        for other in gang.group:
+            found.setdefault(other, set()).add(key)
+    return {key: frozenset(naming) for key, naming in found.items()}
+
+
+def largest(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number from 1 to `most` that fits; 0 when none does. It is looked for by halves."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def largest_from_above(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the same where it is probably near `most`: each step down is twice as long as the last."""
+    above, step = most + 1, 1
+    while above > 1:
+        size = max(1, above - step)
+        if fits(size):
+            return size + largest(above - size - 1, lambda more: fits(size + more))  # noqa: B023 - called at once
+        above, step = size, step * 2
+    return 0
+
+
+def largest_from_below(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the same where it is probably small: twice as many are tried each time."""
+    size, tried = 0, 1
+    while tried <= most and fits(tried):
+        size, tried = tried, tried * 2
+    return size + largest(min(tried - 1, most) - size, lambda more: fits(size + more))

@@ -7,12 +7,10 @@ from typing import TypeVar
 from msgspec import Struct
 
 from kubectl_koord.engine import gangs
-from kubectl_koord.engine.gangs import Gang
-from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
+from kubectl_koord.engine.gangs import Gang, GangSubject, PodSubject, Subject
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import memoised
-from kubectl_koord.model.values.selectors import Labels, Selector, matches
+from kubectl_koord.model.values import Labels, Selector, matches, memoised
 from kubectl_koord.wording.suggestions import near
 
 T = TypeVar("T")

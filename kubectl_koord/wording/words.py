@@ -1,14 +1,66 @@
-"""Where names and amounts become English; nowhere else."""
+"""Words that sentences share: names, amounts, ages, layers, suggestions, what is not evaluated, aimed commands."""
 
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from functools import lru_cache
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar, assert_never
 
-from kubectl_koord.model import accelerators
-from kubectl_koord.model.pods import Resources
-from kubectl_koord.model.values import quantity
+from msgspec import Struct
+
+from kubectl_koord.model import objects, values
+from kubectl_koord.model.installation import Home
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.settings import SetOtherwise
+from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.model.unevaluated import (
+    AddedAffinity,
+    AttachedVolume,
+    ClaimFeature,
+    ForeignPlugin,
+    IdleClaim,
+    IgnoredResource,
+    IncompletePool,
+    NodeSetting,
+    NodeSettingCode,
+    OpenCards,
+    OpenCardsCode,
+    OpenClaim,
+    OpenExtender,
+    OpenGate,
+    OpenPlugin,
+    OpenProfile,
+    OpenProfileCode,
+    OpenQuota,
+    OpenSetting,
+    OpenToleration,
+    OtherProfile,
+    PodSetting,
+    PodSettingCode,
+    QuotaFault,
+    QuotaSetting,
+    Unevaluated,
+    UnreadAttachments,
+    UnreadCards,
+    UnreadClaims,
+    UnreadDevices,
+    UnreadLoad,
+    UnreadNamespaces,
+    UnreadQuotas,
+    UnreadReservations,
+    UnreadRuntimeClass,
+    UnreadScheduler,
+    UnreadStorage,
+    UnreadTopologies,
+    UnreadVolume,
+    UnreadVolumeLimits,
+    WideningClaim,
+    WideningCode,
+    WideningPodSetting,
+)
+from kubectl_koord.model.values import Resources, between
+from kubectl_koord.reports.common import Basis, Notice
 
 AmountForm: TypeAlias = Literal["exact", "rounded"]
 V = TypeVar("V")
@@ -92,7 +144,7 @@ def resource_name(resource: str) -> str:
     """Return the short name of a resource: `CPU`, `GPU` for what counts GPUs, `NPU`, `RDMA`, else the name itself."""
     if resource == "cpu":
         return "CPU"
-    if accelerators.family(resource) == accelerators.GPU and not resource.endswith("-memory-ratio"):
+    if objects.family(resource) == objects.GPU and not resource.endswith("-memory-ratio"):
         return "GPU"
     last = resource.rpartition("/")[2]
     return last.upper() if last in {"npu", "rdma"} and last != resource else resource
@@ -112,7 +164,7 @@ def unit(resource: str) -> str:
 def amounts_of(resource: str, *numbers: int) -> list[str]:
     """Return amounts of a resource that stand in one sentence: bytes no longer than is read, none like another one."""
     exact = [amount_of(resource, number) for number in numbers]
-    if quantity.is_bytes(resource):
+    if values.is_bytes(resource):
         for digits in _DECIMALS:
             texts = [
                 text if len(text) <= _SHORT else _in_largest(number, digits)
@@ -128,24 +180,24 @@ def amount_of(resource: str, number: int, form: AmountForm = "exact") -> str:
 
     `exact` is the quantity (`1500m`, `1536Mi`), for sentences and commands; `rounded` is for tables (`1.5`, `1.5Gi`).
     """
-    if accelerators.is_share(resource) and resource_name(resource) == "GPU":
-        return f"{number / accelerators.CARD:g}"
+    if objects.is_share(resource) and resource_name(resource) == "GPU":
+        return f"{number / objects.CARD:g}"
     return _exact(resource, number) if form == "exact" else _rounded(resource, number)
 
 
 def _exact(resource: str, number: int) -> str:
     """Return the shortest spelling that is read as the same amount: 3435973837 bytes are 3.2Gi, as manifests say."""
-    spelled = quantity.spell(resource, number)
-    if len(spelled) <= _SHORT or not quantity.is_bytes(resource):
+    spelled = values.spell(resource, number)
+    if len(spelled) <= _SHORT or not values.is_bytes(resource):
         return spelled
     short = _in_largest(number, _DECIMALS[0])
-    return short if quantity.amount(resource, quantity.parse(short)) == number else spelled
+    return short if values.amount(resource, values.parse(short)) == number else spelled
 
 
 def _rounded(resource: str, number: int) -> str:
     if resource == "cpu":
         return f"{number / 1000:.2f}".rstrip("0").rstrip(".")
-    if quantity.is_bytes(resource):
+    if values.is_bytes(resource):
         return _in_largest(number, 1)
     return str(number)
 
@@ -165,7 +217,7 @@ def amounts(needs: Iterable[tuple[str, int]]) -> str:
 
 def main_amounts(needs: Mapping[str, int]) -> str:
     """Return what counts most of what pods request together: `64 GPU`, `96 CPU`."""
-    return ", ".join(f"{amount_of(name, number)} {unit(name)}" for name, number in accelerators.main_of(needs).items())
+    return ", ".join(f"{amount_of(name, number)} {unit(name)}" for name, number in objects.main_of(needs).items())
 
 
 def layer_noun(layer: str) -> str:
@@ -180,7 +232,7 @@ def requests(needs: Resources) -> str:
     """Return what a pod asks for, the resource that counts first, cards once: `8 GPU and 96 CPU`."""
     known = dict(needs)
     cores = known.get(f"{_KOORD}gpu-core")
-    said_by_cores = {f"{_KOORD}gpu-memory-ratio": cores, f"{_KOORD}gpu.shared": cores and cores // accelerators.CARD}
+    said_by_cores = {f"{_KOORD}gpu-memory-ratio": cores, f"{_KOORD}gpu.shared": cores and cores // objects.CARD}
     told = [(name, number) for name, number in ranked(needs) if said_by_cores.get(name) != number]
     return amounts(told)
 
@@ -198,4 +250,423 @@ def requests_of_each(kinds: Sequence[Resources]) -> str:
 
 def ranked(needs: Resources) -> list[tuple[str, int]]:
     """Return what a pod asks for in the order in which people name it: cards, CPU, the rest by name."""
-    return sorted(needs, key=lambda need: (not accelerators.family(need[0]), need[0] != "cpu", need[0]))
+    return sorted(needs, key=lambda need: (not objects.family(need[0]), need[0] != "cpu", need[0]))
+
+
+_SLACK = timedelta(minutes=1)
+_AGO = re.compile(r"\b\d+[dhms] ago\b")
+
+
+def spelled(age: timedelta) -> str:
+    """Return an age in its largest unit: `13d`, `2h`, `90s`, as kubectl does."""
+    seconds = int(age.total_seconds())
+    for size, sign in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= 2 * size:
+            return f"{seconds // size}{sign}"
+    return f"{max(seconds, 0)}s"
+
+
+def without_ages(text: str) -> str:
+    """Return a text to compare with another, which may have been said a second later."""
+    return _AGO.sub("ago", text)
+
+
+def age_at(since: str, moment: str) -> str:
+    """Return how long before `moment` the other moment was, empty when one of them is no time."""
+    age = between(since, moment)
+    return "" if age is None else spelled(age)
+
+
+def overdue(pods: Iterable[RunningPod], moment: str) -> tuple[RunningPod, ...]:
+    """Return the pods that still terminate though their grace period is over, the latest first.
+
+    They may never end: a finalizer keeps them, or their node does not answer.
+    """
+    late = [(age, pod) for pod in pods if (age := between(pod.gone_by, moment)) is not None and age > _SLACK]
+    return tuple(pod for _, pod in sorted(late, key=lambda item: (-item[0], item[1].key)))
+
+
+def overdue_clause(pods: Iterable[RunningPod], moment: str) -> str:
+    """Return, to follow a sentence, which pods should have terminated, and since when; empty for none."""
+    late = overdue(pods, moment)
+    age = between(late[0].gone_by, moment) if late else None
+    if age is None:
+        return ""
+    return f"{listed([pod.key for pod in late])} should have terminated {spelled(age)} ago: check finalizers and node"
+
+
+OF_NO_CLUSTER = frozenset({"completion", "explain", "version"})
+"""Our own verbs that need no cluster."""
+
+_FOLLOWS = frozenset({"--until", "--watch", "-w"})
+_OF_CLUSTER = "Commands of kubectl, and those that change or follow something,"
+_PART = re.compile(r"""\s+|'[^']*'|"(?:\\.|[^"\\])*"|\\.|&&|\|\||[;&|(){}]|[^\s'"\\;&|(){}]+|.""", re.DOTALL)
+_SEPARATORS = frozenset({"&&", "||", ";", "&", "|", "(", "{", "do", "then", "else"})
+
+
+class Aim(Struct, frozen=True):
+    """What chose the cluster, as words for a command line.
+
+    `kubectl` are for kubectl, `koord` for our own commands. `note` says what no word can: that kubectl's commands are
+    for another cluster than the file that was read, that a token is not repeated.
+    """
+
+    kubectl: tuple[str, ...] = ()
+    koord: tuple[str, ...] = ()
+    note: str = ""
+
+
+HERE = Aim()
+"""The current context: nothing needs to be said."""
+
+
+def aimed(command: str, aim: Aim) -> str:
+    """Return a command line for a shell with the words that choose the cluster, in each of its simple commands.
+
+    They stand behind `kubectl`, and at the end of a command of ours, as a person types them. What is quoted, and what
+    is no command but an argument, stays as it is. What changes or follows the cluster gets the words of kubectl also
+    where it is a command of ours: no file can be changed, and none goes on.
+    """
+    found: list[str] = []
+    simple: list[str] = []
+    for part in _PART.findall(command):
+        if part in _SEPARATORS:
+            found += [*_simple(simple, aim), part]
+            simple = []
+        else:
+            simple.append(part)
+    return "".join([*found, *_simple(simple, aim)])
+
+
+def _simple(parts: Sequence[str], aim: Aim) -> list[str]:
+    """Return a command without pipes, and with the space around it."""
+    words = [part for part in parts if not part.isspace()]
+    if words[:1] != ["kubectl"]:
+        return list(parts)
+    is_ours = words[1:2] == ["koord"]
+    chosen = [f" {shlex.quote(word)}" for word in (_of_ours(words[2:], aim) if is_ours else aim.kubectl)]
+    behind = parts.index("kubectl") + 1
+    if is_ours:
+        redirects = (place for place, part in enumerate(parts) if part.startswith((">", "<")))
+        behind = next(redirects, len(parts))
+        while parts[behind - 1].isspace():
+            behind -= 1
+    return [*parts[:behind], *chosen, *parts[behind:]]
+
+
+def _of_ours(words: Sequence[str], aim: Aim) -> tuple[str, ...]:
+    if OF_NO_CLUSTER & {*words[:1]}:
+        return ()
+    is_change = words[:1] == ["annotate"] and not any(word.startswith("--dry-run") for word in words)
+    return aim.kubectl if is_change or _FOLLOWS & {*words} else aim.koord
+
+
+def is_for_cluster(command: str) -> bool:
+    """Tell whether a command line holds what only a cluster takes: kubectl's own commands, changes, what goes on."""
+    return aimed(command, Aim(kubectl=("--",))) != command
+
+
+def for_recorded(files: Sequence[str]) -> str:
+    """Return for which cluster commands are where files were read, or the demo where none is named."""
+    if not files:
+        return f"{_OF_CLUSTER} are examples here: the demo cluster is no real one."
+    again = "; the others read standard input again: give them the same" if "-" in files else ""
+    source = "this input" if "-" in files else ", ".join(files)
+    return f"{_OF_CLUSTER} are for the cluster that {source} came from: add its --context{again}."
+
+
+def not_repeated(flags: Sequence[str]) -> str:
+    """Return that flags with secrets are not in the commands."""
+    return f"The commands do not repeat {', '.join(flags)}: add what is secret yourself."
+
+
+def assumed_config(why: str) -> str:
+    """Return that the configuration is assumed; `why` it could not be read, empty where it was not found."""
+    if not why:
+        return "the scheduler's configuration was not read; assuming Helm chart defaults."
+    return f"the scheduler's configuration could not be read ({why}); assuming Helm chart defaults."
+
+
+def lease_missing(home: Home) -> str:
+    """Return that there is no leader lease."""
+    return (
+        f"lease {home.lease} does not exist in {home.namespace}: the scheduler has never been active, runs elsewhere"
+        " (--koordinator-namespace), or runs without leader election."
+    )
+
+
+def could_not_be_read(gaps: Iterable[Gap]) -> str:
+    """Return which kinds could not be read, and why, without a full stop."""
+    kinds = dict.fromkeys(gap.kind for gap in gaps)
+    reasons = dict.fromkeys(gap.message for gap in gaps)
+    return f"{listed(tuple(kinds))} could not be read: {listed(tuple(reasons))}"
+
+
+def not_followed(outcomes: int) -> str:
+    """Return that there are more outcomes than were followed, and that nothing is known of the others."""
+    return f"followed {outcomes} of more outcomes: what the others come to is unknown"
+
+
+def not_read(kinds: Iterable[str], reason: str) -> str:
+    """Return the warning of kinds that could not be read for one reason."""
+    return f"{listed(tuple(dict.fromkeys(kinds)))}: {reason}"
+
+
+def none_in_input(kinds: Iterable[str]) -> str:
+    """Return the warning of kinds of which the input holds nothing."""
+    return f"snapshot contains no {listed(tuple(kinds), 'or')}; assuming none exist."
+
+
+def evaluated_as(basis: Basis, facts: Iterable[str] = ()) -> str:
+    """Return the facts counted, whose behaviour the answer reproduces, and of which cluster it is."""
+    by = f"Evaluated as Koordinator {basis.koordinator_version} ({basis.version_from})"
+    return ". ".join(filter(None, ["; ".join(filter(None, facts)), by, named(basis)]))
+
+
+def named(basis: Basis) -> str:
+    """Return the names that the kubeconfig has for the cluster, empty where it has none."""
+    if not basis.context:
+        return f"Cluster {basis.cluster}" if basis.cluster else ""
+    return ", ".join(filter(None, [f"Context {basis.context}", basis.cluster and f"cluster {basis.cluster}"]))
+
+
+def read_at(basis: Basis) -> str:
+    """Return what was read, and when."""
+    source = {"file": "a file", "demo": "the demo cluster"}.get(basis.source, f"the {basis.source}")
+    return ". ".join(filter(None, [f"Read from {source} at {basis.moment}", named(basis)]))
+
+
+def warning(notice: Notice) -> str:
+    """Return a warning with its code."""
+    return f"Warning: {notice.message} ({notice.code})"
+
+
+DETAILS = "Details: "
+NEXT_STEPS = "What to do next"
+CODES = "kubectl koord explain CODE shows what a code means and what to do next."
+_MOST_CASES = 2
+OUTCOMES = "Possible outcomes (no object shows which one)"
+
+
+def and_more(what: str, how: str = "") -> str:
+    """Return that there is more than is shown, such as `19 more`, and how to see it."""
+    return f"... and {what}{how} (--all shows them)"
+
+
+def more(number: int, things: str = "") -> str:
+    """Return that there are so many more: `... and 4 more victims (--all shows them)`."""
+    return and_more(f"{number} more {things}" if things else f"{number} more")
+
+
+def told(found: Iterable[tuple[Sequence[str], str]]) -> list[str]:
+    """Return outcomes, each with the cases in which it comes: those of the same cases in one."""
+    by_case: dict[str, list[str]] = {}
+    for cases, outcome in found:
+        by_case.setdefault(_cases(tuple(dict.fromkeys(cases))), []).append(outcome)
+    return [f"If {case}: {' Or: '.join(outcomes)}" for case, outcomes in by_case.items()]
+
+
+def _cases(cases: Sequence[str]) -> str:
+    if len(cases) <= _MOST_CASES:
+        return ", or ".join(cases)
+    return f"{cases[0]}, or in {len(cases) - 1} other cases"
+
+
+def beyond_limit(number: int, things: str = "") -> str:
+    """Return that there are so many more than `--limit` allows."""
+    return f"... and {number} more {things}".rstrip()
+
+
+def more_pods(pods: int, nodes: int) -> str:
+    """Return how many more pods there are, on how many more nodes."""
+    return and_more(f"{count(pods, 'pod')} on {nodes} more nodes")
+
+
+def first_names(names: Sequence[str], more: int) -> str:
+    """Return the first names of a list, and how many more there are."""
+    return f"{', '.join(names)} and {more} more (--all shows them)"
+
+
+def columns_left_out(titles: Sequence[str]) -> str:
+    """Return that there is no room for columns."""
+    return f"(no room for {', '.join(titles)})"
+
+
+def command_left_out(size: int) -> str:
+    """Return that a command is too long to be shown."""
+    return f"(a command of {size} characters: -o json has it)"
+
+
+_OF_SCHEDULER = {
+    "whether the scheduler is active": "Lease",
+    "the scheduler's flags": "Deployment",
+    "the scheduler's configuration": "ConfigMap",
+}
+_POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
+    "npu-template": "template of shared NPU resources",
+    "scheduling-hint": "scheduling hint",
+    "unknown-numa-policy": "a NUMA policy of the pods that the scheduler does not know and may crash on",
+    "default-storage-class": "default StorageClass for a volume claim",
+    "resource-claim-template": "template of resource claims",
+    "exclusive-topology": "exclusive placement by topology",
+    "volume-claim-policy": "volume claim policies of a JobSet",
+    "resource-quota-scope": "scopes of a ResourceQuota",
+    "exclusive-node-selector": "exclusive placement by node selectors",
+    "training-runtime": "the training runtime of a TrainJob (it was not read: give it with a further -f)",
+    "training-runtime-patches": "runtimePatches of a TrainJob",
+}
+_CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
+    "selector": "CEL selector",
+    "attribute": "devices on which its CEL selectors fail",
+    "constraints": "constraints between devices",
+    "all-devices": "requests for all devices that have to share an attribute, or are more than 32",
+    "every-alternative": "requests for all devices as an alternative",
+    "admin-access": "administrative access beside other claims",
+    "beside-allocated": "claims that are allocated and claims that are not, for which 1.8 may fail to rank nodes",
+    "prioritized-list": "requests with alternatives",
+    "capacity": "capacity requests",
+    "shared-device": "devices that several claims may share",
+    "counters": "partitionable devices",
+    "taints": "device taints",
+    "binding-conditions": "devices with binding conditions",
+    "node-selection": "devices that nodes share",
+}
+_QUOTA_FAULTS: Mapping[QuotaFault, str] = {
+    "no-parent": "its parent does not exist",
+    "cycle": "it is below itself",
+    "same-name": "several quotas have this name",
+    "same-namespace": "several quotas list the namespace",
+}
+_QUOTA_SETTINGS = {"hook-plugin": "hook plugin", "feature-gate": "feature gate"}
+_PROFILES: Mapping[OpenProfileCode, str] = {
+    "unread": "no right to list clustercolocationprofiles.config.koordinator.sh",
+    "namespaces": "Namespace objects could not be read",
+    "probability": "it changes some pods, at random",
+    "mapping": "it maps keys onto each other",
+    "patch": "its patch changes containers, or has directives",
+}
+_CARDS: Mapping[OpenCardsCode, str] = {
+    "unread": "no right to list mutatingwebhookconfigurations.admissionregistration.k8s.io",
+    "version": "without koordinator.sh/gpu.shared 1.7 and 1.8 ask for other cards than later versions",
+}
+_NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
+    "load-estimates": "estimates of load for a time after pods are initialized",
+    "load-thresholds": "thresholds of load for other resources than CPU and memory",
+    "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
+    "unknown-numa-policy": (
+        "labels with a NUMA policy that the scheduler does not know and may crash on: see 'kubectl koord doctor'"
+    ),
+}
+
+
+def depends_on(items: Iterable[Unevaluated]) -> str:
+    """Return that the answer depends on what is not evaluated."""
+    return f"it depends on {unevaluated_names(items)}, which is not evaluated."
+
+
+def unevaluated_names(items: Iterable[Unevaluated]) -> str:
+    """Return `quota team, CPU binding and node settings (NUMA topology policy)`: node settings together, last."""
+    items = tuple(items)
+    names = [_name(item) for item in items if not isinstance(item, NodeSetting)]
+    settings = sorted(_name(item) for item in items if isinstance(item, NodeSetting))
+    return listed([*names, *([f"node settings ({listed(settings)})"] if settings else [])])
+
+
+def setting_name(kind: str, name: str) -> str:
+    """Return how a setting of the scheduler is called: `feature gate X`, `flag --x`, `argument Plugin.x`."""
+    return f"{kind} {'--' if kind == 'flag' else ''}{name}"
+
+
+def settings_left_out(settings: Iterable[SetOtherwise]) -> str:
+    """Return the warning that the scheduler is told what is not evaluated."""
+    settings = tuple(settings)
+    decide = [setting_name(one.kind, one.name) for one in settings if one.known]
+    unknown = [setting_name(one.kind, one.name) for one in settings if not one.known]
+    told = [f"{listed(decide)}, which may decide and is not evaluated"] if decide else []
+    told += [f"{listed(unknown)}, which is not known here for its version"] if unknown else []
+    return f"the scheduler has {'; and '.join(told)}."
+
+
+def _of_setting(item: OpenGate | OpenSetting | OpenToleration | ForeignPlugin) -> str:
+    if isinstance(item, ForeignPlugin):
+        return f"plugin {item.name} of the scheduler, which is neither Kubernetes' nor Koordinator's"
+    if isinstance(item, OpenToleration):
+        how = "the API server adds it with ExtendedResourceToleration, or the template"
+        return f"a toleration of taint {item.key} ({how})"
+    if isinstance(item, OpenGate):
+        return f"{setting_name('feature gate', item.name)} of the scheduler"
+    return f"{setting_name(item.kind, item.name)} of the scheduler{'' if item.known else ' (not known here)'}"
+
+
+def _of_scheduler(kinds: Sequence[str]) -> str:
+    parts = [part for part, of in _OF_SCHEDULER.items() if of in kinds]
+    return f"{listed(parts)} ({listed(kinds)} objects could not be read)"
+
+
+def _name(item: Unevaluated) -> str:
+    match item:
+        case OpenQuota(name, fault):
+            return f"quota {name} ({_QUOTA_FAULTS[fault]})"
+        case QuotaSetting(kind, name):
+            return f"{_QUOTA_SETTINGS[kind]} {name} of the scheduler's quotas"
+        case UnreadQuotas():
+            return "quotas (ElasticQuota objects could not be read)"
+        case UnreadCards():
+            return "the cards of the nodes (Device objects could not be read)"
+        case UnreadLoad():
+            return "the measured load of the nodes (NodeMetric objects could not be read)"
+        case UnreadTopologies():
+            return "the CPUs and NUMA zones of the nodes (NodeResourceTopology objects could not be read)"
+        case UnreadScheduler(kinds):
+            return _of_scheduler(kinds)
+        case UnreadReservations():
+            return "reservations (Reservation objects could not be read)"
+        case UnreadNamespaces():
+            return "namespace selectors of inter-pod affinities (Namespace objects could not be read)"
+        case UnreadStorage(name, kind):
+            return f"volume claim {name} (not bound yet, and {kind} objects could not be read)"
+        case UnreadVolume(name):
+            return f"volume claim {name} (its volume could not be read)"
+        case UnreadVolumeLimits():
+            return "how many volumes the nodes can hold (CSINode objects could not be read)"
+        case UnreadAttachments():
+            return "which volumes are attached to the nodes (VolumeAttachment objects could not be read)"
+        case UnreadClaims():
+            return "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
+        case OpenClaim(name, feature, detail):
+            told = f" {detail}" if detail else ""
+            return f"resource claim {name} ({_CLAIM_FEATURES[feature]}{told})"
+        case WideningClaim(name, feature):
+            return f"resource claim {name} ({_CLAIM_FEATURES[feature]})"
+        case IdleClaim(name):
+            return f"resource claim {name} (no other pod uses it: the scheduler may release it)"
+        case IncompletePool(driver, pool):
+            return f"device pool {pool} of driver {driver} (not all of its ResourceSlices are there)"
+        case UnreadDevices(kind):
+            return f"resource claims ({kind} objects could not all be read)"
+        case AttachedVolume(name):
+            return f"attached volume {name}"
+        case UnreadRuntimeClass(name):
+            return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
+        case OpenProfile(name, code):
+            return f"ClusterColocationProfile{f' {name}' if name else 's'} ({_PROFILES[code]})"
+        case OpenGate() | OpenSetting() | OpenToleration() | ForeignPlugin():
+            return _of_setting(item)
+        case AddedAffinity():
+            return "the node affinity that the scheduler adds to that of every pod (addedAffinity)"
+        case IgnoredResource(name):
+            return f"resource {name}, of which the scheduler ignores whether a node has enough"
+        case OpenExtender():
+            return "an extender of the scheduler"
+        case OtherProfile(name):
+            return f"profile {name} of the scheduler, whose settings differ from those of the first"
+        case OpenPlugin(name, points):
+            return f"plugin {name} of the scheduler, which its profile does not enable at {listed(points)}"
+        case OpenCards(code):
+            return f"what Koordinator's webhook makes of parts of GPUs ({_CARDS[code]})"
+        case PodSetting(code) | WideningPodSetting(code):
+            return _POD_SETTINGS[code]
+        case NodeSetting(code):
+            return _NODE_SETTINGS[code]
+        case _:
+            assert_never(item)

@@ -4,11 +4,20 @@ import json
 
 import pytest
 
-from kubectl_koord.changes.annotate import pod_group_plan
-from kubectl_koord.changes.pods import PodsWanted, pods_plan
-from kubectl_koord.changes.settings import INDEX, LIGHT_POLICY, MINIMUM, PREFIX, SELECTOR, SPEC, TIMEOUT
-from kubectl_koord.changes.values import RefusedError, WantedSettings, seconds
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.changes.annotate import PodsWanted, pod_group_plan, pods_plan
+from kubectl_koord.changes.values import (
+    INDEX,
+    LIGHT_POLICY,
+    MINIMUM,
+    PREFIX,
+    SELECTOR,
+    SPEC,
+    TIMEOUT,
+    RefusedError,
+    WantedSettings,
+    seconds,
+)
+from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 

@@ -3,9 +3,19 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.changes import conflicts
-from kubectl_koord.changes.conflicts import ChangedField
-from kubectl_koord.changes.settings import LABEL, MINIMUM, PREFIX, SPEC, key_of, merge_patch, pod_key_of, put, value
+from kubectl_koord.changes import values
+from kubectl_koord.changes.values import (
+    LABEL,
+    MINIMUM,
+    PREFIX,
+    SPEC,
+    ChangedField,
+    key_of,
+    merge_patch,
+    pod_key_of,
+    put,
+    written_value,
+)
 from kubectl_koord.reports.change import Change, ObjectName
 
 MODE = PREFIX + "mode"
@@ -24,34 +34,34 @@ def job(minimum: object = 2, version: str = "2", **annotations: str) -> dict[str
 
 
 def test_what_is_as_it_was_shown_is_changed_from_the_newer_version() -> None:
-    assert conflicts.moved(CHANGE, job(groups="x")) == ()
-    assert conflicts.rebased(CHANGE, job(groups="x")).patch == {
+    assert values.moved(CHANGE, job(groups="x")) == ()
+    assert values.rebased(CHANGE, job(groups="x")).patch == {
         "metadata": {"resourceVersion": "2", "annotations": {MODE: "Strict"}},
         "spec": {"minMember": 3},
     }
 
 
 def test_what_is_not_as_it_was_shown_is_told() -> None:
-    assert conflicts.moved(CHANGE, job(4, mode="NonStrict")) == (
+    assert values.moved(CHANGE, job(4, mode="NonStrict")) == (
         ChangedField(MODE, None, "NonStrict"),
         ChangedField(MINIMUM, 2, 4),
     )
 
 
 def test_what_is_as_wanted_is_done() -> None:
-    assert conflicts.is_done(CHANGE, job(3, mode="Strict"))
-    assert not conflicts.is_done(CHANGE, job(3))
+    assert values.is_done(CHANGE, job(3, mode="Strict"))
+    assert not values.is_done(CHANGE, job(3))
 
 
 def test_an_object_is_as_a_change_leaves_it_where_all_that_it_sends_is_there() -> None:
     sent = merge_patch({MODE: "Strict", MINIMUM: 3, SPEC: None}, "1")
     change = structs.replace(CHANGE, patch=sent)
-    assert conflicts.is_in(change, job(3, "9", mode="Strict", other="x"))
-    assert not conflicts.is_in(change, job(2, "9", mode="Strict"))
-    assert not conflicts.is_in(change, job(3, "9", mode="Strict", **{SPEC.removeprefix(PREFIX): "{}"}))
-    assert not conflicts.is_in(change, {})
+    assert values.is_in(change, job(3, "9", mode="Strict", other="x"))
+    assert not values.is_in(change, job(2, "9", mode="Strict"))
+    assert not values.is_in(change, job(3, "9", mode="Strict", **{SPEC.removeprefix(PREFIX): "{}"}))
+    assert not values.is_in(change, {})
     gone = structs.replace(CHANGE, patch=merge_patch({MINIMUM: None}, "1"))
-    assert conflicts.is_in(gone, job(0))
+    assert values.is_in(gone, job(0))
     layers = structs.replace(CHANGE, patch={"metadata": {}, "spec": {"layers": [{"name": "a", "keys": ["x"]}]}})
     for held, same in (
         ([{"name": "a", "keys": ["x"], "more": 1}], True),
@@ -59,11 +69,11 @@ def test_an_object_is_as_a_change_leaves_it_where_all_that_it_sends_is_there() -
         ([{"name": "a", "keys": ["x"]}, {"name": "b"}], False),
         (None, False),
     ):
-        assert conflicts.is_in(layers, {"spec": {"layers": held}}) is same
+        assert values.is_in(layers, {"spec": {"layers": held}}) is same
 
 
 def test_a_change_is_undone_from_what_it_made() -> None:
-    undone = conflicts.undone(CHANGE, job(3, "7", mode="Strict"))
+    undone = values.undone(CHANGE, job(3, "7", mode="Strict"))
     assert (undone.before, undone.after) == (CHANGE.after, CHANGE.before)
     assert undone.patch == {
         "metadata": {"resourceVersion": "7", "annotations": {MODE: None}},
@@ -82,22 +92,22 @@ def test_a_change_is_undone_from_what_it_made() -> None:
     ],
 )
 def test_the_last_manager_is_the_one_of_the_newest_entry(managed: object, manager: str) -> None:
-    assert conflicts.last_manager({"metadata": {"managedFields": managed}}) == manager
+    assert values.last_manager({"metadata": {"managedFields": managed}}) == manager
 
 
 def test_an_object_without_metadata_says_nothing() -> None:
-    assert (conflicts.version_of({}), conflicts.last_manager({}), value({}, MODE), value({}, MINIMUM)) == (
+    assert (values.version_of({}), values.last_manager({}), written_value({}, MODE), written_value({}, MINIMUM)) == (
         "",
         "",
         None,
         None,
     )
-    assert value({}, LABEL + "x") is None
+    assert written_value({}, LABEL + "x") is None
 
 
 def test_zero_is_absent_in_a_spec_and_other_values_are_text() -> None:
-    assert value({"spec": {"minMember": 0}}, MINIMUM) is None
-    assert value({"metadata": {"annotations": {MODE: ["x"]}}}, MODE) == "['x']"
+    assert written_value({"spec": {"minMember": 0}}, MINIMUM) is None
+    assert written_value({"metadata": {"annotations": {MODE: ["x"]}}}, MODE) == "['x']"
 
 
 def test_fields_are_put_where_they_belong() -> None:
@@ -146,11 +156,11 @@ def test_who_applies_what_is_changed_is_told_with_the_fields() -> None:
         {"manager": "kubectl-edit", "operation": "Update", "fieldsV1": annotated},
         "x",
     ]
-    found = conflicts.appliers(CHANGE, {"metadata": {"managedFields": managed}})
+    found = values.appliers(CHANGE, {"metadata": {"managedFields": managed}})
     assert found == {"argocd": (MODE, MINIMUM), "flux": (MODE,), "": (MINIMUM,)}
-    assert conflicts.appliers(CHANGE, job()) == {}
+    assert values.appliers(CHANGE, job()) == {}
     label = LABEL + "example.com/rack"
     node = structs.replace(CHANGE, before={label: "a"}, after={label: "b"})
     labelled: dict[str, object] = {"f:metadata": {"f:labels": {"f:example.com/rack": {}}}}
     owner = [{"manager": "a", "operation": "Apply", "fieldsV1": labelled}]
-    assert conflicts.appliers(node, {"metadata": {"managedFields": owner}}) == {"a": (label,)}
+    assert values.appliers(node, {"metadata": {"managedFields": owner}}) == {"a": (label,)}

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.changes.gangs import gang_plan, pods_to_read
-from kubectl_koord.changes.settings import LABEL, MINIMUM_LABEL, PREFIX, SPEC
-from kubectl_koord.changes.values import RefusedError, WantedSettings
-from kubectl_koord.model.marks import GangAnnotations
+from kubectl_koord.changes.annotate import gang_plan, pods_to_read
+from kubectl_koord.changes.values import LABEL, MINIMUM_LABEL, PREFIX, SPEC, RefusedError, WantedSettings
+from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.change import ChangePlan, Effect, VerdictSummary
 from tests.build import BLOCK, SPINE, Drawing, cluster, rules
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.changes.labels import NodePlaces, labels_plan
+from kubectl_koord.changes.topology import NodePlaces, labels_plan
 from kubectl_koord.changes.values import RefusedError
 from kubectl_koord.reports.change import ChangePlan
 from tests.build import BLOCK_KEY, SPINE_KEY, Drawing, cluster

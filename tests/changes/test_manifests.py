@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.changes.annotate import PodsWanted
 from kubectl_koord.changes.manifests import (
     Manifest,
     Meant,
@@ -13,9 +14,17 @@ from kubectl_koord.changes.manifests import (
     pod_groups_change,
     pods_change,
 )
-from kubectl_koord.changes.pods import PodsWanted
-from kubectl_koord.changes.settings import GANG_LABEL, INDEX, LIGHT_LABEL, MINIMUM_LABEL, PREFIX, SELECTOR, SPEC
-from kubectl_koord.changes.values import RefusedError, WantedSettings
+from kubectl_koord.changes.values import (
+    GANG_LABEL,
+    INDEX,
+    LIGHT_LABEL,
+    MINIMUM_LABEL,
+    PREFIX,
+    SELECTOR,
+    SPEC,
+    RefusedError,
+    WantedSettings,
+)
 
 API = "scheduling.sigs.k8s.io/v1alpha1"
 

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.changes.manifests import Meant
-from kubectl_koord.changes.new_gangs import NewGang, new_gang
+from kubectl_koord.changes.manifests import Meant, NewGang, new_gang
 from kubectl_koord.changes.values import RefusedError, WantedSettings
-from kubectl_koord.model.workloads import Template, Workload
+from kubectl_koord.model.objects import Template, Workload
 from kubectl_koord.reports.change import Change, ObjectName
 from tests.build import SPINE, cluster
 

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from kubectl_koord.changes.topology import manifest, propose, topology_plan
 from kubectl_koord.changes.values import RefusedError
-from kubectl_koord.diagnosis.proposal import NamedLayer, Proposal
+from kubectl_koord.diagnosis.labels import NamedLayer, Proposal
 from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.reports.common import Notice
 from tests.build import SPINE, Drawing, cluster, node

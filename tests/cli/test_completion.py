@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 import typer
 
-from kubectl_koord.cli import flag_texts
+from kubectl_koord.cli import command_line, completion
 from kubectl_koord.cli.app import tree
-from kubectl_koord.cli.completing import completion, names
-from kubectl_koord.cli.options import FORMATS, Globals
-from kubectl_koord.cli.verbs import VERBS, needs_more
+from kubectl_koord.cli.command_line import FORMATS, Globals
+from kubectl_koord.cli.verb_table import VERBS, needs_more
 from kubectl_koord.cluster.api.connection import Connection
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import BIN, Run
@@ -172,7 +171,7 @@ def test_a_server_that_does_not_tell_is_no_failure(server: ApiServer, rule: Rule
 
 def test_a_server_that_hangs_is_not_waited_for(server: ApiServer) -> None:
     server.rules.append(Rule(".*", hang=threading.Event()))
-    assert names.find("gang", "", Connection(), Globals(), seconds=0.3) == []
+    assert completion.find("gang", "", Connection(), Globals(), seconds=0.3) == []
 
 
 def test_the_whole_program_is_done_in_time_though_the_server_hangs(server: ApiServer) -> None:
@@ -180,15 +179,15 @@ def test_the_whole_program_is_done_in_time_though_the_server_hangs(server: ApiSe
     start = time.monotonic()
     done = subprocess.run([BIN / "kubectl_complete-koord", "why-pending", ""], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b":4\n", b"")
-    assert time.monotonic() - start < 4 * names.SECONDS
+    assert time.monotonic() - start < 4 * completion.SECONDS
 
 
 @pytest.mark.usefixtures("no_kubectl")
 def test_names_come_without_kubectl_too(tls: Tls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ApiServer(world(), token="secret", tls=tls) as api:  # noqa: S106
         monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
-        monkeypatch.setattr(names, "SECONDS", 20.0)
-        found = names.find("gang", "", Connection(), Globals(), seconds=20)
+        monkeypatch.setattr(completion, "SECONDS", 20.0)
+        found = completion.find("gang", "", Connection(), Globals(), seconds=20)
     assert found == ["few", "high", "job", "tiny"]
 
 
@@ -250,12 +249,12 @@ def test_every_flag_is_offered_with_what_it_is_for() -> None:
         assert [line for line in lines if not line.partition("\t")[2]] == []
     assert "--depth\tLayers to show (default: on a terminal what fits)." in completion.answer(["topo", "--dep"])
     every = {**completion.GLOBAL_FLAGS, **completion.CONNECTION_FLAGS}
-    described = {**flag_texts.OF_EVERY_VERB, **flag_texts.OF_CONNECTIONS}
+    described = {**command_line.OF_EVERY_VERB, **command_line.OF_CONNECTIONS}
     assert set(described) == {flag for flag in every if flag.startswith("--")}
     assert {flag: bool(metavar) for flag, (metavar, _) in described.items()} == {
         flag: every[flag] for flag in described
     }
-    assert {short for short in every if not short.startswith("--")} == set(flag_texts.SHORT.values())
+    assert {short for short in every if not short.startswith("--")} == set(command_line.SHORT.values())
 
 
 @pytest.mark.parametrize(
@@ -293,9 +292,6 @@ def test_bash_replaces_only_what_stands_behind_a_colon(tmp_path: Path, breaks: s
 
 
 def test_it_imports_no_typer() -> None:
-    code = (
-        "import sys; from kubectl_koord.cli.completing.completion import answer;"
-        "answer(['topo', '-']); print(*sys.modules)"
-    )
+    code = "import sys; from kubectl_koord.cli.completion import answer;answer(['topo', '-']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"typer", "yaml", "kubectl_koord.cluster.source"} & set(done.stdout.split())

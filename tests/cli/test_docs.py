@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cli import command_words, flag_texts
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli import command_line
+from kubectl_koord.cli.verb_table import VERBS
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
 
@@ -20,7 +20,7 @@ PATHS = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PATHS}
 ENGLISH, CHINESE = TEXTS["README.md"], TEXTS["README.zh-CN.md"]
 PROMPT = "$ kubectl koord "
-KNOWN = {*flag_texts.OF_EVERY_VERB, *flag_texts.OF_CONNECTIONS, *flag_texts.SHORT.values()}
+KNOWN = {*command_line.OF_EVERY_VERB, *command_line.OF_CONNECTIONS, *command_line.SHORT.values()}
 
 
 def blocks(text: str) -> list[str]:
@@ -65,7 +65,7 @@ def unknown_words(line: str) -> list[str]:
     """Return the verb of a command line, or its flags, that the program does not know."""
     line = re.split(r" [|>&] | \$\(|   ", line)[0]
     words = shlex.split(re.sub(r"[\[\]]|\\?\|", " ", line), comments=True)
-    name = command_words.in_full(words)
+    name = command_line.in_full(words)
     if name not in VERBS:
         return words[:1] if words and not words[0].startswith("-") and not words[0].isupper() else []
     verbs = [row for verb, row in VERBS.items() if verb == name or verb.startswith(f"{name} ")]

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from kubectl_koord.cli.commands.explain import shipped_manual
-from kubectl_koord.reports import codes
-from kubectl_koord.reports.explanation import Explanation
+from kubectl_koord.cli.verbs.explain import shipped_manual
+from kubectl_koord.reports import common
+from kubectl_koord.reports.manual import Explanation
 from tests.cli.conftest import Run
 
 
@@ -20,7 +20,7 @@ def test_a_code_is_explained_without_a_cluster(koord: Run, monkeypatch: pytest.M
 def test_without_a_code_all_are_listed(koord: Run) -> None:
     done = koord("explain")
     assert done.code == 0
-    for _, group in codes.GROUPS:
+    for _, group in common.GROUPS:
         assert all(f"  {code} " in done.out for code in group)
 
 
@@ -45,7 +45,7 @@ def test_a_code_is_one_document_for_programs(koord: Run) -> None:
 def test_the_list_is_one_document_for_programs(koord: Run) -> None:
     written = json.loads(koord("explain", "-o", "json").out)
     assert (written["kind"], written["verdict"]) == ("Explanations", "yes")
-    assert [item["code"] for item in written["items"]] == [code for _, group in codes.GROUPS for code in group]
+    assert [item["code"] for item in written["items"]] == [code for _, group in common.GROUPS for code in group]
 
 
 def test_a_mistyped_code_is_one_line_with_the_nearest(koord: Run) -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.cli.session import Session
-from kubectl_koord.explain.jobs import preempt
+from kubectl_koord.explain import preempt
 from tests.cli.conftest import BIN, Run
 
 FAULT = (

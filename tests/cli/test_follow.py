@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cli import follow
-from kubectl_koord.cluster.watching import watch
-from kubectl_koord.cluster.watching.follower import Backoff
+from kubectl_koord.cluster import watching
+from kubectl_koord.cluster.watching import Backoff
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import BIN, Run
 from tests.cli.world import pod, pod_group, world
@@ -326,7 +326,7 @@ def test_what_makes_no_sense_is_one_line_and_2(koord: Run, words: tuple[str, ...
 def test_a_cluster_that_cannot_be_watched_for_long_is_one_line_and_2(
     koord: Run, server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "BACKOFF", Backoff(first=0.01, most=0.01, failures=2))
+    monkeypatch.setattr(watching, "BACKOFF", Backoff(first=0.01, most=0.01, failures=2))
     server.rules.append(Rule(PODS, 500, "InternalError", "it broke", watch=True))
     assert koord("why-pending", "job", *UNTIL) == (2, "", "Error from server (InternalError): it broke\n")
 

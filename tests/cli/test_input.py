@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubectl_koord.cluster.objects.koordinator.scheduler import EXPLANATIONS
+from kubectl_koord.cluster.objects.scheduler import EXPLANATIONS
 from tests.cli.conftest import Run
 from tests.cli.world import Object, lasting, node, pod, world, write
 

@@ -12,7 +12,7 @@ import pytest
 
 from kubectl_koord.cluster import kinds, source
 from kubectl_koord.cluster.api import retrying
-from kubectl_koord.cluster.reading.lists import ListRequest
+from kubectl_koord.cluster.lists import ListRequest
 from kubectl_koord.model.snapshot import Snapshot
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import Done, Run

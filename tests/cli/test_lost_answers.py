@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.changes.conflicts import is_in
-from kubectl_koord.changes.settings import LABEL, PREFIX, merge_patch
-from kubectl_koord.cli.writing.sending import name_of, path_of, send
+from kubectl_koord.changes.values import LABEL, PREFIX, is_in, merge_patch
+from kubectl_koord.cli.sending import name_of, path_of, send
 from kubectl_koord.cluster.api.connect import connect, find_kubectl
 from kubectl_koord.cluster.api.connection import take_connection
 from kubectl_koord.cluster.api.retrying import TRIES, RetryingTransport
@@ -23,7 +22,7 @@ from kubectl_koord.cluster.api.transport import Body, Reply, Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.reports.change import Change, ChangePlan, ObjectName
 from kubectl_koord.reports.common import Basis
-from kubectl_koord.wording.aiming import HERE, Aim
+from kubectl_koord.wording.words import HERE, Aim
 from tests.apiserver import ApiServer, Rule, merge, status_body
 from tests.cli.conftest import Run
 from tests.cli.world import Object, topology, world

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubectl_koord.cli import pager
+from kubectl_koord.cli import output
 from tests.cli.conftest import BIN, Run
 from tests.cli.world import GATHER, Object, node, pod, pod_group, scheduler, topology, world, write
 
@@ -123,16 +123,16 @@ def test_a_pager_that_is_none_or_is_left_early_loses_nothing_and_fails_nothing()
 
 def test_which_pager_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
-    assert pager.chosen({"TERM": "xterm"}) == "less"
-    assert pager.chosen({"TERM": "xterm", "PAGER": "more -d"}) == "more -d"
-    assert pager.chosen({"TERM": "xterm", "PAGER": "more", "KUBECTL_KOORD_PAGER": " "}) == ""
-    assert pager.chosen({"PAGER": "more"}) == ""
+    assert output.chosen({"TERM": "xterm"}) == "less"
+    assert output.chosen({"TERM": "xterm", "PAGER": "more -d"}) == "more -d"
+    assert output.chosen({"TERM": "xterm", "PAGER": "more", "KUBECTL_KOORD_PAGER": " "}) == ""
+    assert output.chosen({"PAGER": "more"}) == ""
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    assert pager.chosen({"TERM": "xterm"}) == ""
+    assert output.chosen({"TERM": "xterm"}) == ""
 
 
 def test_ctrl_c_is_for_the_pager_while_it_runs() -> None:
-    assert pager.show("kill -INT $PPID; cat >/dev/null", b"x")
+    assert output.show("kill -INT $PPID; cat >/dev/null", b"x")
 
 
 def crowded(tmp_path: Path) -> str:
@@ -258,7 +258,7 @@ def test_hostile_text_stays_text_in_every_format(
 
 IMPORTED = """
 import sys
-from kubectl_koord.cli import pager
+from kubectl_koord.cli import output as pager
 from kubectl_koord.cli.main import run
 code = run(sys.argv[1:])
 sys.stdout.flush()

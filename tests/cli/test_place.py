@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cli.completing.completion import answer
+from kubectl_koord.cli.completion import answer
 from tests.cli.conftest import Run
 from tests.cli.world import node, pod, topology, write
 

@@ -7,20 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cli.command_words import in_full
-from kubectl_koord.cli.commands.explain import shipped_manual
-from kubectl_koord.cli.options import take_globals
-from kubectl_koord.cli.verbs import VERBS
-from kubectl_koord.engine.subjects import Subject
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.reports import codes
-from kubectl_koord.reports.explanation import Explanation
-from kubectl_koord.reports.jobs.pending import WhyReport
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.cli.command_line import in_full, take_globals
+from kubectl_koord.cli.verb_table import VERBS
+from kubectl_koord.cli.verbs.explain import shipped_manual
+from kubectl_koord.engine.gangs import Subject
+from kubectl_koord.explain.why import why
+from kubectl_koord.reports import common
+from kubectl_koord.reports.common import WayOut
+from kubectl_koord.reports.jobs import WhyReport
+from kubectl_koord.reports.manual import Explanation
 from kubectl_koord.simulation import subjects
 from tests.cli.conftest import Run
-from tests.conformance import read_cases, snapshot_of
-from tests.conformance.cases import Case, subject_of
+from tests.conformance.cases import Case, read_cases, snapshot_of, subject_of
 from tests.pasting import Call, Json, changed_as_planned, done, pasted, understood
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +103,7 @@ def test_so_is_what_is_printed_for_every_recorded_cluster(koord: Run, family: st
 
 def of_manual() -> Iterator[str]:
     manual = shipped_manual()
-    for code in dict.fromkeys(code for _, group in codes.GROUPS for code in group):
+    for code in dict.fromkeys(code for _, group in common.GROUPS for code in group):
         page = manual.explained(code)
         assert isinstance(page, Explanation)
         yield from page.see

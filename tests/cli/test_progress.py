@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cli.progress import Progress
+from kubectl_koord.cli.session import Progress
 
 
 class Terminal(io.StringIO):
@@ -66,7 +66,7 @@ def test_the_line_is_taken_away_when_a_signal_ends_us(tmp_path: Path) -> None:
     program = """
 import os, signal, sys, threading
 from kubectl_koord import leaving
-from kubectl_koord.cli.progress import Progress
+from kubectl_koord.cli.session import Progress
 leaving.on_signals()
 class Terminal:
     written = threading.Event()

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.verb_table import VERBS
 from tests.apiserver import RESOURCES, ApiServer, Request, Rule
 from tests.cli.conftest import Done, Run
 from tests.cli.test_sight import DEMO, document, lists_of, objects, said

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cli.verbs import VERBS
-from kubectl_koord.cluster.stored import saved
+from kubectl_koord.cli.verb_table import VERBS
+from kubectl_koord.cluster import stored
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
 
@@ -153,7 +153,7 @@ def test_a_log_and_an_answer_may_be_packed(koord: Run, tmp_path: Path) -> None:
 def test_a_line_that_is_too_long_is_cut_and_the_next_is_read(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(stored, "LONGEST_LINE", 1000)
     file = tmp_path / "log"
     file.write_text(f"{'x' * 999}\n{'x' * 5000}\n{refusal('a')}")
     done = koord("scheduler", "filters", "--log", str(file), "-o", "json")
@@ -166,7 +166,7 @@ def test_a_log_without_an_end_is_refused(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
     """/dev/zero, or somebody who goes on and on."""
-    monkeypatch.setattr(saved, bound, most)
+    monkeypatch.setattr(stored, bound, most)
     file = "/dev/zero"
     if bound == "MOST_LINES":
         file = str(tmp_path / "log")
@@ -181,14 +181,14 @@ def test_how_much_of_a_log_came_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_text("a\n" * 5)
     seen: dict[str, int] = {}
-    assert len(list(saved.lines(str(file), seen))) == 5
+    assert len(list(stored.lines(str(file), seen))) == 5
     assert seen == {"line": 5}
 
 
 def test_a_saved_answer_beyond_the_bound_is_refused(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved, "LONGEST", 1 << 20)
+    monkeypatch.setattr(stored, "LONGEST", 1 << 20)
     file = tmp_path / "large"
     file.write_bytes(b" " * ((1 << 20) + 1))
     done = koord("scheduler", "gangs", "--demo", "--endpoint", str(file))

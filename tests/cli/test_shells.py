@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cli.options import SHELLS
+from kubectl_koord.cli.command_line import SHELLS
 from tests.cli.conftest import Run
 
 SHIPPED = Path(__file__).parents[2] / "completions"

@@ -85,8 +85,7 @@ def test_the_first_module_takes_care_of_signals_before_anything_else_is_imported
         "kubectl_koord",
         "kubectl_koord.cli",
         "kubectl_koord.cli.entry",
-        "kubectl_koord.cli.verb",
-        "kubectl_koord.cli.verbs",
+        "kubectl_koord.cli.verb_table",
         "kubectl_koord.leaving",
     ]
 
@@ -98,7 +97,7 @@ def test_a_signal_before_it_is_known_what_to_say_waits_for_that(number: int, wor
         "import builtins, os; real = builtins.__import__\n"
         "def watched(name, *rest):\n"
         "    names = rest[2] if len(rest) > 2 else ()\n"
-        f"    if name == 'kubectl_koord.cli' and 'verbs' in (names or ()): os.kill(os.getpid(), {int(number)})\n"
+        f"    if name == 'kubectl_koord.cli' and 'verb_table' in (names or ()): os.kill(os.getpid(), {int(number)})\n"
         "    return real(name, *rest)\n"
         "builtins.__import__ = watched; import kubectl_koord.cli.entry"
     )

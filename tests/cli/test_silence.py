@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cli import follow
-from kubectl_koord.cluster.api import connection, limits
+from kubectl_koord.cluster.api import connection, transport
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
 from tests.cli.world import world
@@ -18,7 +18,7 @@ NEVER = threading.Event()
 @pytest.fixture(autouse=True)
 def notice(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is waited for is told sooner than usual."""
-    monkeypatch.setattr(limits, "NOTICE", 0.5)
+    monkeypatch.setattr(transport, "NOTICE", 0.5)
 
 
 def ended(koord: Run, *words: str) -> list[str]:

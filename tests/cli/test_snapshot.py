@@ -16,8 +16,8 @@ import pytest
 
 from kubectl_koord import leaving
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.recording import target
-from kubectl_koord.cluster.recording.target import NewFile
+from kubectl_koord.cluster.recording import recorder
+from kubectl_koord.cluster.recording.recorder import NewFile
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import BIN, Run
@@ -288,7 +288,7 @@ def test_what_could_not_be_seen_is_not_seen_in_the_snapshot_either(
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write snapshots in each of the two ways that there are."""
     if request.param == "under another name":
-        monkeypatch.setattr(target, "NAMELESS", 0)
+        monkeypatch.setattr(recorder, "NAMELESS", 0)
 
 
 @pytest.mark.usefixtures("way")
@@ -331,7 +331,7 @@ def test_a_failure_leaves_nothing_behind(koord: Run, server: ApiServer, tmp_path
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_leaves_nothing_behind(server: ApiServer, tmp_path: Path, number: signal.Signals) -> None:
-    if number == signal.SIGKILL and not target.NAMELESS:
+    if number == signal.SIGKILL and not recorder.NAMELESS:
         pytest.skip("no files without a name here")
     hang = threading.Event()
     server.rules.append(Rule("/api/v1/nodes", hang=hang))
@@ -353,7 +353,7 @@ def test_where_there_are_no_files_without_a_name_it_has_another_one(
     opened = os.open
 
     def without(path: str, flags: int, mode: int = 0o777) -> int:
-        if target.NAMELESS and flags & target.NAMELESS == target.NAMELESS:
+        if recorder.NAMELESS and flags & recorder.NAMELESS == recorder.NAMELESS:
             raise OSError(errno.EOPNOTSUPP, "Operation not supported")
         return opened(path, flags, mode)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cli.command_words import may_change, may_send
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.command_line import may_change, may_send
+from kubectl_koord.cli.verb_table import VERBS
 from tests.apiserver import ApiServer
 from tests.cli.conftest import Run
 
@@ -80,11 +80,11 @@ def test_only_the_verb_that_is_used_is_imported(verb: str) -> None:
     code = (
         "import sys; from kubectl_koord.cli.main import run; run([sys.argv[1], '--help']);"
         "verbs = (name for name, module in sys.modules.items()"
-        "         if 'cli.commands.' in name and not hasattr(module, '__path__'));"
+        "         if 'cli.verbs.' in name and not hasattr(module, '__path__'));"
         "print(*sorted(verbs), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, verb], capture_output=True, text=True, check=True)
-    assert done.stderr.split() == [f"kubectl_koord.cli.commands.{VERBS[verb].module}"]
+    assert done.stderr.split() == [f"kubectl_koord.cli.verbs.{VERBS[verb].module}"]
 
 
 @pytest.mark.parametrize(

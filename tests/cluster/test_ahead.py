@@ -10,10 +10,9 @@ import msgspec
 import pytest
 
 from kubectl_koord.cluster import kinds, source
-from kubectl_koord.cluster.ahead import Ahead, Kinds
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.elsewhere import StatedInstallation
-from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.objects.pod_wire import Pod
+from kubectl_koord.cluster.source import Ahead, Kinds, StatedInstallation
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Snapshot
 from tests.apiserver import ApiServer, Rule

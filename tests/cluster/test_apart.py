@@ -18,18 +18,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster import source
+from kubectl_koord.cluster import reading, source
 from kubectl_koord.cluster.api.connection import Connection, Target
-from kubectl_koord.cluster.api.limits import Deadline, Limits
-from kubectl_koord.cluster.api.transport import Interrupted, Reply, Stream, TooLate
+from kubectl_koord.cluster.api.transport import Closing, Deadline, Interrupted, Limits, Reply, Stream, TooLate
 from kubectl_koord.cluster.bounds import Bounds, Meter, TooLargeError, resident
-from kubectl_koord.cluster.closing import Closing
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.collecting.listing import ListingCollector
-from kubectl_koord.cluster.objects.pods.compared import PodComparer
-from kubectl_koord.cluster.objects.pods.listed_fields import ListedPod
-from kubectl_koord.cluster.reading import apart, stream
-from kubectl_koord.cluster.reading.lists import ListRequest, Page
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collect_live import ListingCollector
+from kubectl_koord.cluster.lists import ListRequest, Page
+from kubectl_koord.cluster.objects.listed_pods import PodComparer
+from kubectl_koord.cluster.objects.pod_wire import ListedPod
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from tests.cluster.objects.test_listed import EVERY, SPREAD, claimed, token
@@ -115,8 +112,8 @@ def page(pods: list[Json], token: str = "") -> bytes:
 @pytest.fixture
 def apart_from_the_first(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let every list be read apart, in small slices; return the processes that are made for it."""
-    monkeypatch.setattr(stream, "AT_FIRST", 0)
-    monkeypatch.setattr(stream.read_page, "__defaults__", (1 << 10, None, None))
+    monkeypatch.setattr(reading, "AT_FIRST", 0)
+    monkeypatch.setattr(reading.read_page, "__defaults__", (1 << 10, None, None))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     made: list[int] = []
     fork = os.fork
@@ -149,7 +146,7 @@ def plain(*every: Json) -> Snapshot:
 def test_what_is_read_apart_is_what_one_process_reads(
     size: int, apart_from_the_first: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream.read_page, "__defaults__", (size, None, None))
+    monkeypatch.setattr(reading.read_page, "__defaults__", (size, None, None))
     pods = [*EVERY, *EVERY[::-1]]
     seen: dict[str, int] = {}
     assert read(Server(page(pods)), ListingCollector(seen=seen)) == plain(*pods)
@@ -216,7 +213,7 @@ def test_what_is_remembered_of_large_pods_stays_small() -> None:
 def test_a_page_here_goes_on_after_one_that_was_read_apart(
     apart_from_the_first: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "AT_FIRST", 2000)
+    monkeypatch.setattr(reading, "AT_FIRST", 2000)
     labels = [{"app": "a"}] * 40 + [{"app": "b"}] * 40 + [{"app": "a"}] * 40
     pods = [pod(f"p-{at:03}", nodeName="n1", labels=told) for at, told in enumerate(labels)]
     assert read(Server(page(pods[:80], "next"), page(pods[80:]))) == plain(*pods)
@@ -272,9 +269,9 @@ def test_a_pod_that_cannot_be_taken_is_named(
 def test_the_bounds_hold_for_what_is_read_apart(apart_from_the_first: list[int]) -> None:
     body = FileBody(page(list(EVERY)), Deadline(Limits(Connection()), "/pods"))
     reducer = ListingCollector().reducer("Pod")
-    beside = apart.Apart.where_faster(reducer, Page(body, threading.Event()))
+    beside = reading.Apart.where_faster(reducer, Page(body, threading.Event()))
     with closing(body), pytest.raises(TooLargeError, match="more than 20 objects"):
-        stream.read_page(body, ListedPod, lambda _: None, 1 << 10, Meter(Bounds(objects=20)), beside)
+        reading.read_page(body, ListedPod, lambda _: None, 1 << 10, Meter(Bounds(objects=20)), beside)
     assert apart_from_the_first
 
 
@@ -287,9 +284,9 @@ def test_a_page_that_is_no_longer_wanted_is_given_up(apart_from_the_first: list[
         taken.append(reduced)
         stop.set()
 
-    beside = apart.Apart(apart.Reducer(lambda _: b"some", take), whole)
+    beside = reading.Apart(reading.Reducer(lambda _: b"some", take), whole)
     with closing(whole), pytest.raises(KoordError, match="another list"):
-        stream.read_page(whole, ListedPod, lambda _: None, 1 << 10, None, beside)
+        reading.read_page(whole, ListedPod, lambda _: None, 1 << 10, None, beside)
     assert taken == [b"some"]
     assert apart_from_the_first
 
@@ -320,7 +317,7 @@ def test_without_room_for_a_process_the_list_is_read_here(monkeypatch: pytest.Mo
     def none() -> int:
         raise BlockingIOError
 
-    monkeypatch.setattr(stream, "AT_FIRST", 0)
+    monkeypatch.setattr(reading, "AT_FIRST", 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(os, "fork", none)
     assert read(Server(page(list(EVERY)))) == plain(*EVERY)
@@ -333,21 +330,21 @@ def test_a_short_list_and_a_single_processor_make_no_process(monkeypatch: pytest
     monkeypatch.setattr(os, "fork", never)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     assert read(Server(page(list(EVERY)))) == plain(*EVERY)
-    monkeypatch.setattr(stream, "AT_FIRST", 0)
+    monkeypatch.setattr(reading, "AT_FIRST", 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     assert read(Server(page(list(EVERY)))) == plain(*EVERY)
 
 
-def done(work: apart.Work, descriptor: int = 0) -> tuple[bytes | None, list[bytes], list[str]]:
+def done(work: reading.Work, descriptor: int = 0) -> tuple[bytes | None, list[bytes], list[str]]:
     taken: list[bytes] = []
     told: list[str] = []
-    return apart.run(work, descriptor, taken.append, told.append), taken, told
+    return reading.run(work, descriptor, taken.append, told.append), taken, told
 
 
 def test_messages_come_in_order_however_long_they_are() -> None:
     sent = [b"", b"a", b"b" * 3_000_000, *(str(number).encode() for number in range(9999))]
 
-    def work(send: apart.Send, tell: apart.Tell) -> bytes:
+    def work(send: reading.Send, tell: reading.Tell) -> bytes:
         tell("begin\ud800")
         for message in sent:
             send(message)
@@ -357,8 +354,8 @@ def test_messages_come_in_order_however_long_they_are() -> None:
     assert done(work) == (b"result", sent, ["begin\ud800", "end"])
 
 
-def _fail(error: BaseException) -> apart.Work:
-    def work(send: apart.Send, _: apart.Tell) -> bytes:
+def _fail(error: BaseException) -> reading.Work:
+    def work(send: reading.Send, _: reading.Tell) -> bytes:
         send(b"one")
         raise error
 
@@ -384,21 +381,21 @@ def test_an_error_there_is_one_here(error: Exception, kind: type[Exception], tex
 
 
 def test_a_process_that_is_killed_is_a_connection_that_broke() -> None:
-    def work(send: apart.Send, _: apart.Tell) -> bytes:
-        send(b"x" * apart._AT_ONCE)  # noqa: SLF001 - sent at once
+    def work(send: reading.Send, _: reading.Tell) -> bytes:
+        send(b"x" * reading._AT_ONCE)  # noqa: SLF001 - sent at once
         os.kill(os.getpid(), signal.SIGKILL)
         return b""
 
     taken: list[bytes] = []
     with pytest.raises(Interrupted):
-        apart.run(work, 0, taken.append, print)
-    assert list(map(len, taken)) == [apart._AT_ONCE]  # noqa: SLF001
+        reading.run(work, 0, taken.append, print)
+    assert list(map(len, taken)) == [reading._AT_ONCE]  # noqa: SLF001
 
 
 def test_a_failure_here_ends_the_process_there() -> None:
     ours, theirs = os.pipe()
 
-    def work(send: apart.Send, _: apart.Tell) -> bytes:
+    def work(send: reading.Send, _: reading.Tell) -> bytes:
         while True:
             send(b"more")
 
@@ -406,7 +403,7 @@ def test_a_failure_here_ends_the_process_there() -> None:
         raise KoordError("no")
 
     with pytest.raises(KoordError, match="no"):
-        apart.run(work, theirs, fail, print)
+        reading.run(work, theirs, fail, print)
     os.close(theirs)
     with os.fdopen(ours, "rb") as end:
         assert end.read() == b""
@@ -419,7 +416,7 @@ def open_file() -> Iterator[int]:
 
 
 def test_the_process_has_no_file_but_the_one_that_it_needs() -> None:
-    def work(_: apart.Send, __: apart.Tell) -> bytes:
+    def work(_: reading.Send, __: reading.Tell) -> bytes:
         found = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.exists() and one.name != str(at)]
         os.fstat(at)
         return json.dumps(found).encode()
@@ -432,7 +429,7 @@ def test_the_process_has_no_file_but_the_one_that_it_needs() -> None:
 
 PARENT = """
 import os, signal, sys
-from kubectl_koord.cluster.reading import apart
+from kubectl_koord.cluster import reading as apart
 
 def work(send, tell):
     os.write({descriptor}, b"there")
@@ -456,7 +453,7 @@ def test_the_process_ends_with_ours_however_that_ends(number: signal.Signals) ->
 
 
 def test_what_ends_us_is_not_handled_there() -> None:
-    def work(_: apart.Send, __: apart.Tell) -> bytes:
+    def work(_: reading.Send, __: reading.Tell) -> bytes:
         return json.dumps([signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]).encode()
 
     before = signal.getsignal(signal.SIGTERM)
@@ -469,7 +466,7 @@ def test_what_ends_us_is_not_handled_there() -> None:
 
 
 def test_what_is_ignored_stays_so_there() -> None:
-    def work(_: apart.Send, __: apart.Tell) -> bytes:
+    def work(_: reading.Send, __: reading.Tell) -> bytes:
         return str(signal.getsignal(signal.SIGINT) == signal.SIG_IGN).encode()
 
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
+from kubectl_koord.cluster.api import direct
 from kubectl_koord.cluster.api.connection import take_connection
-from kubectl_koord.cluster.api.direct import client
 from kubectl_koord.errors import KoordError
 from tests.apiserver import Tls
 from tests.cluster.seen import PATH, SETTINGS, SHAPES, Given, Place, Proxy, Seen, Server
@@ -49,7 +49,7 @@ def by_us(given: Given, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         monkeypatch.setenv(name, value)
     connection, _ = take_connection(["--request-timeout=20s", *given.flags])
     try:
-        with client.start(connection, writes=False) as transport:
+        with direct.start(connection, writes=False) as transport:
             transport.open(PATH).close()
     except KoordError as error:
         return error.message

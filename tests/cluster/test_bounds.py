@@ -12,14 +12,13 @@ import msgspec
 import pytest
 import yaml
 
+from kubectl_koord.cluster import stored
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, resident
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.reading.list_head import Rejoined
-from kubectl_koord.cluster.reading.stream import read_page
-from kubectl_koord.cluster.reading.yaml_objects import read_objects
-from kubectl_koord.cluster.stored import files
-from kubectl_koord.cluster.watching.streams import lines
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.files import read_objects
+from kubectl_koord.cluster.objects.pod_wire import Pod
+from kubectl_koord.cluster.reading import Rejoined, read_page
+from kubectl_koord.cluster.watching import lines
 from kubectl_koord.errors import KoordError
 
 SMALL = Bounds(object_bytes=20_000, values=500, objects=100)
@@ -86,7 +85,7 @@ def test_what_has_no_end_is_refused_early(
     path.write_bytes(gzip.compress(content) if packed else content)
 
     with pytest.raises(KoordError) as refused:
-        files.read([str(path)], Collector(), 1000, SMALL)
+        stored.read([str(path)], Collector(), 1000, SMALL)
 
     assert refused.value.message == f"error: {path}: {said}"
 
@@ -131,7 +130,7 @@ def test_a_list_whose_items_begin_late_and_in_another_order_is_read_in_slices(tm
     path.write_text(json.dumps({"kind": "List", "metadata": meta, "items": items}))
     collector = Collector()
 
-    files.read([str(path)], collector, 500, Bounds(object_bytes=5500))
+    stored.read([str(path)], collector, 500, Bounds(object_bytes=5500))
 
     assert sorted(collector.nodes) == sorted(f"n{number}" for number in range(90))
 
@@ -186,7 +185,7 @@ def test_aliases_and_depth_do_no_harm(tmp_path: Path, text: str, said: str) -> N
     path.write_text(text)
 
     with pytest.raises(KoordError) as refused:
-        files.read([str(path)], Collector(), bounds=SMALL)
+        stored.read([str(path)], Collector(), bounds=SMALL)
 
     assert said in refused.value.message
     assert refused.value.message.startswith(f"error: {path}:")
@@ -200,7 +199,7 @@ def test_aliases_and_merges_are_read_as_what_they_stand_for(tmp_path: Path) -> N
     )
     collector = Collector()
 
-    files.read([str(path)], collector)
+    stored.read([str(path)], collector)
 
     assert {name: node.labels for name, node in collector.nodes.items()} == {"a": (("x", "y"),), "b": (("x", "y"),)}
 

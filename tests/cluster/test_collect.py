@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.collecting.listing import ListingCollector
-from kubectl_koord.cluster.collecting.summing import SummingCollector
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collect_live import ListingCollector, SummingCollector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
-from kubectl_koord.model.namespaces import NAME_LABEL
+from kubectl_koord.model.pods import NAME_LABEL
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
 SPECS: dict[str, dict[str, Any]] = {

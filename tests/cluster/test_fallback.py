@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kubectl_koord.cluster.api import direct
 from kubectl_koord.cluster.api.connection import Connection, take_connection
-from kubectl_koord.cluster.api.direct import client, credentials, kubeconfig
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Tls
 from tests.cluster.conftest import Reach, pod
@@ -139,7 +139,7 @@ def test_a_pod_uses_its_service_account(
     (account / "token").write_text("secret\n")
     (account / "namespace").write_text("mine")
     (account / "ca.crt").write_bytes(tls.certificate.read_bytes())
-    for module in ("direct.kubeconfig", "context"):
+    for module in ("direct", "connection"):
         monkeypatch.setattr(f"kubectl_koord.cluster.api.{module}.SERVICE_ACCOUNT", str(account))
     with ApiServer({"items": [pod("a")]}, token="secret", tls=tls) as api:  # noqa: S106
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
@@ -155,7 +155,7 @@ def test_a_pod_uses_its_service_account(
             beaten.open(PODS).close()
             assert (len(other.requests(PODS)), beaten.namespace()) == (1, "theirs")
         monkeypatch.setenv("POD_NAMESPACE", "stated")
-        assert kubeconfig.namespace(Connection()) == "stated"
+        assert direct.kubeconfig_namespace(Connection()) == "stated"
 
 
 def test_the_file_of_a_token_is_read_again(
@@ -168,7 +168,7 @@ def test_the_file_of_a_token_is_read_again(
     file.write_text("secret\n")
     seen = []
     for every in (1000.0, 0.0, 0.0):
-        monkeypatch.setattr(credentials, "EVERY", every)
+        monkeypatch.setattr(direct, "EVERY", every)
         with closing(transport.open(PODS)) as body:
             seen.append(body.status)
         if seen[-1] == 200:
@@ -178,7 +178,7 @@ def test_the_file_of_a_token_is_read_again(
 
 def test_without_any_configuration_one_line_says_so(reach: Reach) -> None:
     assert refusal(reach) == "error: no configuration has been provided: no kubeconfig, no pod, no --server"
-    assert kubeconfig.namespace(Connection()) == "default"
+    assert direct.kubeconfig_namespace(Connection()) == "default"
 
 
 @pytest.mark.parametrize(
@@ -250,9 +250,9 @@ def test_what_is_slow_to_import_is_not_imported_where_kubectl_is_found() -> None
 
 def test_flags_overrule_the_kubeconfig(server: ApiServer) -> None:
     connection, _ = take_connection(["--server=https://h", "--token=t", "--certificate-authority=/ca", "--user=test"])
-    access = kubeconfig.load(connection)
+    access = direct.load(connection)
     assert (access.cluster.server, access.cluster.certificate_authority) == ("https://h", "/ca")
-    assert access.user == kubeconfig.User(token="t")  # noqa: S106
+    assert access.user == direct.User(token="t")  # noqa: S106
     assert not server.log
 
 
@@ -327,7 +327,11 @@ def test_an_odd_kubeconfig_is_one_line_that_names_the_file_or_the_field(
     file = tmp_path / "config"
     file.write_text(json.dumps(config))
     connection, _ = take_connection([f"--kubeconfig={file}"])
-    for ask in (kubeconfig.namespace, kubeconfig.target, lambda given: client.start(given, writes=False).open(PODS)):
+    for ask in (
+        direct.kubeconfig_namespace,
+        direct.kubeconfig_target,
+        lambda given: direct.start(given, writes=False).open(PODS),
+    ):
         try:
             ask(connection)
         except KoordError as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.reading.folders import files_of
+from kubectl_koord.cluster.files import files_of
 from kubectl_koord.errors import KoordError
 
 

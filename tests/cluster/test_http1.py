@@ -6,8 +6,8 @@ from contextlib import closing
 import pytest
 
 from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.kubectl.http1 import SocketBody
-from kubectl_koord.cluster.api.limits import Deadline, Limits
+from kubectl_koord.cluster.api.kubectl import SocketBody
+from kubectl_koord.cluster.api.transport import Deadline, Limits
 from kubectl_koord.errors import KoordError
 
 _CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

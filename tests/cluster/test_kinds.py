@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster import kinds, source
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.kind import Kind, bare_name
-from kubectl_koord.cluster.objects.fields.meta import Meta, Named
-from kubectl_koord.cluster.reading.lists import ListRequest
-from kubectl_koord.cluster.stored import files, offline
+from kubectl_koord.cluster import kinds, source, stored
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import Kind, bare_name
+from kubectl_koord.cluster.lists import ListRequest
+from kubectl_koord.cluster.objects.fields import Meta, Named
 
 STORAGE = "/apis/storage.k8s.io/v1"
 DRA = "/apis/resource.k8s.io/v1"
@@ -120,13 +119,13 @@ def test_a_new_kind_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(kinds.KINDS, row.name, row)
     monkeypatch.setitem(kinds.WIRE_TYPES, row.name, row.wire_type)
     collector = Collector()
-    assert "Switch" in offline.missing_kinds(collector)
+    assert "Switch" in stored.missing_kinds(collector)
     items = [{"kind": "Switch", "metadata": {"name": name, "uid": f"u{name}"}} for name in ("a", "b")]
     part = collector.part()
-    files.take("f", json.dumps({"items": items}).encode(), part)
+    stored.take("f", json.dumps({"items": items}).encode(), part)
     part.remove("Switch", Meta("a"))
     collector.merge(part)
-    assert "Switch" not in offline.missing_kinds(collector)
+    assert "Switch" not in stored.missing_kinds(collector)
     assert collector.values(row) == {"b": "ub"}
     collector.forget("Switch")
     assert collector.values(row) == {}

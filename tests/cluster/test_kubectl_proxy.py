@@ -12,12 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_koord.cluster.api import kubectl
 from kubectl_koord.cluster.api.connect import connect, find_kubectl
-from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.context import NamespaceLookup
-from kubectl_koord.cluster.api.kubectl import proxy, startup
-from kubectl_koord.cluster.api.limits import Limits
-from kubectl_koord.cluster.api.replies import failure
+from kubectl_koord.cluster.api.connection import Connection, NamespaceLookup
+from kubectl_koord.cluster.api.transport import Limits, failure
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
 from tests.cluster.conftest import Reach
@@ -160,7 +158,7 @@ def test_nothing_of_kubectls_log_reaches_our_stderr(server: ApiServer, capfd: py
         with pytest.raises(KoordError):
             transport.open(PODS).read()
         with pytest.raises(KoordError):
-            proxy.start(find_kubectl(), Connection((f"--server={server.url}1",)), writes=False).open(PODS)
+            kubectl.start(find_kubectl(), Connection((f"--server={server.url}1",)), writes=False).open(PODS)
     assert capfd.readouterr() == ("", "")
 
 
@@ -169,7 +167,7 @@ def test_a_line_of_kubectls_log_stays_one_however_long_it_is(capfd: pytest.Captu
     header = b"x \x1b[31m" * 40_000
     log = b"E1128 09:00:00.000000       1 proxy_server.go:147] Error: " + header + b"\n"
     errors, pipe = os.pipe()
-    relay = threading.Thread(target=proxy._relay, args=(errors, Limits(Connection())))  # noqa: SLF001
+    relay = threading.Thread(target=kubectl._relay, args=(errors, Limits(Connection())))  # noqa: SLF001
     relay.start()
     os.write(pipe, b"log in at https://example.com\n")
     pieces = memoryview(log)
@@ -192,7 +190,7 @@ def test_a_long_or_relative_temporary_folder_is_passed_by(
     for unfit in (str(long), "relative", "/no/such/folder"):
         monkeypatch.setenv("TMPDIR", unfit)
         monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-        made = Path(startup.private_folder())
+        made = Path(kubectl.private_folder())
         made.rmdir()
         assert made.parent == Path("/tmp")  # noqa: S108
     reach().open(PODS).close()
@@ -244,7 +242,7 @@ def test_a_kubectl_that_never_serves_is_given_up(
     script.write_text("#!/bin/sh\ntrap '' TERM\nsleep 60 & wait; sleep 60\n")
     script.chmod(0o755)
     monkeypatch.setenv("KUBECTL_PATH", str(script))
-    monkeypatch.setattr(proxy, "_SHORTEST_START", 0.2)
+    monkeypatch.setattr(kubectl, "_SHORTEST_START", 0.2)
     with (
         pytest.raises(KoordError, match="kubectl proxy did not start within"),
         connect(Connection(namespace="x", request_timeout=0.2), writes=False) as transport,

@@ -9,13 +9,12 @@ from contextlib import closing
 import pytest
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.api import limits
+from kubectl_koord.cluster.api import transport as limits
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import IDLE_LIMIT, Connection, take_connection
-from kubectl_koord.cluster.api.limits import Deadline, Limits
-from kubectl_koord.cluster.api.transport import TooLate
-from kubectl_koord.cluster.elsewhere import StatedInstallation
-from kubectl_koord.cluster.watching.watch import ClusterWatch
+from kubectl_koord.cluster.api.transport import Deadline, Limits, TooLate
+from kubectl_koord.cluster.source import StatedInstallation
+from kubectl_koord.cluster.watching import ClusterWatch
 from tests.apiserver import ApiServer, Rule
 from tests.cluster.conftest import pod
 

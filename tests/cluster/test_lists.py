@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.elsewhere import StatedInstallation
-from kubectl_koord.cluster.reading.lists import ListRequest, Pages, read_lists
-from kubectl_koord.cluster.source import live
+from kubectl_koord.cluster.lists import ListRequest, Pages, read_lists
+from kubectl_koord.cluster.source import StatedInstallation, live
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
 from tests.apiserver import ApiServer, Rule

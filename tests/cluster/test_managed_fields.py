@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.reading.managed_fields import Slice, WithoutManagedFields
-from kubectl_koord.cluster.reading.stream import read_page
+from kubectl_koord.cluster.objects.pod_wire import Pod
+from kubectl_koord.cluster.reading import Slice, WithoutManagedFields, read_page
 
 Json = dict[str, Any]
 

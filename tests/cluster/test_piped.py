@@ -12,10 +12,8 @@ from contextlib import closing, contextmanager
 import pytest
 
 from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.kubectl.http1 import SocketBody
-from kubectl_koord.cluster.api.kubectl.piped import Piped
-from kubectl_koord.cluster.api.limits import Deadline, Limits
-from kubectl_koord.cluster.api.transport import Interrupted
+from kubectl_koord.cluster.api.kubectl import Piped, SocketBody
+from kubectl_koord.cluster.api.transport import Deadline, Interrupted, Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux moves bytes from a socket to a pipe")
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.edits import placements
+from kubectl_koord.cluster import edits
 from kubectl_koord.errors import KoordError
 
 
-def read(tmp_path: Path, text: str) -> placements.Placements:
+def read(tmp_path: Path, text: str) -> edits.Placements:
     file = tmp_path / "f"
     file.write_text(text)
-    return placements.read(str(file))
+    return edits.read(str(file))
 
 
 def test_slurms_tree_of_switches_is_read_from_the_nodes_up(tmp_path: Path) -> None:
@@ -65,4 +65,4 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.write_bytes(b"node,a\nn1,\xff\n")
     with pytest.raises(KoordError, match="no UTF-8 text"):
-        placements.read(str(file))
+        edits.read(str(file))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster import processors
+from kubectl_koord.cluster import processes
 
 _on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these policies")
 
@@ -35,12 +35,12 @@ def choose(policy: int) -> None:
 
 @_on_linux
 def test_we_interrupt_nobody() -> None:
-    assert policy_after(lambda: choose(os.SCHED_OTHER), processors.run_in_batches) == os.SCHED_BATCH
+    assert policy_after(lambda: choose(os.SCHED_OTHER), processes.run_in_batches) == os.SCHED_BATCH
 
 
 @_on_linux
 def test_what_the_user_chose_stays() -> None:
-    assert policy_after(lambda: choose(os.SCHED_IDLE), processors.run_in_batches) == os.SCHED_IDLE
+    assert policy_after(lambda: choose(os.SCHED_IDLE), processes.run_in_batches) == os.SCHED_IDLE
 
 
 @_on_linux
@@ -51,14 +51,14 @@ def test_a_sandbox_may_forbid_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = policy_after(lambda: choose(os.SCHED_OTHER))
     choosing = os.sched_setscheduler
     monkeypatch.setattr(os, "sched_setscheduler", refused)
-    assert policy_after(lambda: choosing(0, before, os.sched_param(0)), processors.run_in_batches) == before
+    assert policy_after(lambda: choosing(0, before, os.sched_param(0)), processes.run_in_batches) == before
 
 
 def test_other_systems_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     monkeypatch.setattr(os, "sched_getscheduler", asked.append, raising=False)
     monkeypatch.setattr(sys, "platform", "darwin")
-    processors.run_in_batches()
+    processes.run_in_batches()
     assert not asked
 
 
@@ -79,6 +79,6 @@ def test_kubectl_runs_as_we_do(tmp_path: Path) -> None:
 
 def test_threads_take_longer_turns_for_a_while() -> None:
     before = sys.getswitchinterval()
-    with processors.long_turns():
+    with processes.long_turns():
         assert sys.getswitchinterval() == pytest.approx(0.1)
     assert sys.getswitchinterval() == before

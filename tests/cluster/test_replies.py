@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from kubectl_koord.cluster.api.replies import failure, gap_of, message_of, not_read
+from kubectl_koord.cluster.api.transport import failure, gap_of, message_of, not_read
 from kubectl_koord.model.snapshot import Gap
 from tests.apiserver import status_body
 

@@ -7,9 +7,8 @@ from contextlib import closing
 import pytest
 
 from kubectl_koord.cluster.api.connection import take_connection
-from kubectl_koord.cluster.api.replies import asks_to_wait
 from kubectl_koord.cluster.api.retrying import TRIES, RetryingTransport
-from kubectl_koord.cluster.api.transport import Body, Reply, Transport, Unsent
+from kubectl_koord.cluster.api.transport import Body, Reply, Transport, Unsent, asks_to_wait
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
 from tests.cluster.conftest import Reach

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.cluster import scheduler_api
-from kubectl_koord.cluster.objects.koordinator import summaries
+from kubectl_koord.cluster.objects import summaries
 from kubectl_koord.cluster.scheduler_api import PATHS, Answer, Endpoint, ask, leader
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.reading.stream import read_page
+from kubectl_koord.cluster.objects.pod_wire import Pod
+from kubectl_koord.cluster.reading import read_page
 
 HOSTILE = ['},{"metadata":{', '"items":[', "]}", "\\", "ä\u202e", '},\n        {\n            "metadata": {', ""]
 NAMES = st.text(max_size=20) | st.sampled_from(HOSTILE)
@@ -173,7 +173,7 @@ def test_types_that_several_threads_read_first_at_the_same_time_end_nobody() -> 
     """In a process of its own: what went wrong was a crash of the interpreter."""
     program = """
 import io, sys, threading, msgspec
-from kubectl_koord.cluster.reading.stream import read_page
+from kubectl_koord.cluster.reading import read_page
 sys.setswitchinterval(1e-6)
 page = b'{"items":[{"kind":"x","metadata":{"name":"a","owners":[{"uid":"b"}],"more":"c"}}]}'
 for _ in range(150):

@@ -9,8 +9,7 @@ import pytest
 
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection, Target
-from kubectl_koord.cluster.api.replies import failure
-from kubectl_koord.cluster.api.transport import USER_AGENT, Unsent, is_loopback
+from kubectl_koord.cluster.api.transport import USER_AGENT, Unsent, failure, is_loopback
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cluster.conftest import Reach, pod

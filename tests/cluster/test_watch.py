@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cluster import kinds, source
-from kubectl_koord.cluster.elsewhere import StatedInstallation
-from kubectl_koord.cluster.watching.follower import Backoff
-from kubectl_koord.cluster.watching.watch import ClusterWatch
+from kubectl_koord.cluster.source import StatedInstallation
+from kubectl_koord.cluster.watching import Backoff, ClusterWatch
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.namespaces import NAME_LABEL
+from kubectl_koord.model.pods import NAME_LABEL
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.world import Object, lease, node, pod, pod_group, world

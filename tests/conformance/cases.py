@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.stored import files
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.cluster import stored
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation import subjects
 
@@ -132,7 +132,7 @@ def _kept(record: Json) -> Json:
 def snapshot_of(cluster: Json, version: str) -> Snapshot:
     """Return the cluster as `--snapshot` reads it, with everything absent that it does not hold."""
     collector = Collector()
-    files.take("cluster.json", json.dumps(cluster).encode(), collector)
+    stored.take("cluster.json", json.dumps(cluster).encode(), collector)
     return collector.snapshot(moment="2026-11-21T00:00:00Z", source="file", chosen_version=version)
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from tests.conformance.cases import VERSIONS, Case, Json, snapshot_of, subject_of
 from tests.conformance.quotas import quotas_differ

@@ -7,12 +7,12 @@ tried, and above them: the scheduler refreshes no others at once. It is from bef
 import re
 from collections.abc import Iterator
 
-from kubectl_koord.cluster.objects.fields.amounts import limits
+from kubectl_koord.cluster.objects.pool import limits
+from kubectl_koord.engine.gangs import PodSubject, Subject
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
-from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
+from kubectl_koord.engine.reasons import QuotaExceeded
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.subjects import PodSubject, Subject
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
 from kubectl_koord.model.quotas import BUILT_IN
 from kubectl_koord.model.snapshot import Snapshot
 from tests.conformance.cases import Json

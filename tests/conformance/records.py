@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 
-from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
+from kubectl_koord.engine.gangs import GangSubject, PodSubject, Subject
 from tests.conformance.cases import Json
 
 PLAN_FAILS = "plan-not-executable"

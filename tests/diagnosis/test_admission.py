@@ -4,15 +4,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.explain.jobs.why import with_nodes
-from kubectl_koord.model.marks import GangAnnotations
+from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.why import with_nodes
 from kubectl_koord.model.objects import Layer
+from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology
-from kubectl_koord.reports.jobs.pending import Cause
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.reports.common import CauseCode, CreatePodGroup, SetMinimum, SetTopology, WayOut
+from kubectl_koord.reports.jobs import Cause
 from tests.build import BLOCK, LAYERS, NODE, SPINE, Drawing, cluster, preempt_of, rules, short, why_of
 from tests.render.samples import PIPE
 

@@ -3,10 +3,9 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.diagnosis.obstacles.bookings import lost, of_nodes
-from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA
-from kubectl_koord.model.plugins import Plugins
+from kubectl_koord.diagnosis.obstacles import lost, of_nodes
+from kubectl_koord.model.hardware import CPU, Allocations, CPUAllocation, CPUTopology, NodeNUMA, PodNUMA
+from kubectl_koord.model.installation import Plugins
 from tests.build import Drawing, card, cluster, cpus, devices, holding, why_of
 
 CODES = {"doubly-booked", "cpus-forgotten"}

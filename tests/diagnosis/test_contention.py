@@ -7,16 +7,15 @@ from msgspec import structs
 
 from kubectl_koord.diagnosis import contention
 from kubectl_koord.diagnosis.contention import in_turn, left_by_jobs_ahead
-from kubectl_koord.engine.admission import queue
-from kubectl_koord.engine.attempts.trying import carried_out
-from kubectl_koord.engine.view import of
-from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.engine import queue
+from kubectl_koord.engine.state import of
+from kubectl_koord.engine.trying import carried_out
+from kubectl_koord.explain.topo import topo
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.unevaluated import PodSetting, WideningPodSetting
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import Cause, Contention, WhyAlternative, WhyReport
-from kubectl_koord.reports.jobs.preemption import PreemptReport
+from kubectl_koord.reports.jobs import Cause, Contention, PreemptReport, WhyAlternative, WhyReport
 from kubectl_koord.simulation.simulation import cluster_of, next_attempt, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import (

@@ -4,15 +4,14 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.diagnosis.coverage import basis, general, not_evaluated, of_scheduler
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.model.hardware.numa import NodeNUMA, PodNUMA
-from kubectl_koord.model.namespaces import NAME_LABEL
-from kubectl_koord.model.plugins import INLINE_BATCH, POINTS, Extender, Plugins
-from kubectl_koord.model.pods import PodRequirements, PodTerm
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.model.hardware import NodeNUMA, PodNUMA
+from kubectl_koord.model.installation import INLINE_BATCH, POINTS, Extender, Plugins
+from kubectl_koord.model.objects import Claim
+from kubectl_koord.model.pods import NAME_LABEL, PodRequirements, PodTerm
 from kubectl_koord.model.quotas import IGNORE_TERMINATING, QuotaSettings
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from kubectl_koord.model.settings import SetOtherwise
-from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
     NodeSetting,
@@ -22,10 +21,10 @@ from kubectl_koord.model.unevaluated import (
     UnreadScheduler,
     WideningPodSetting,
 )
-from kubectl_koord.model.values.selectors import EVERYTHING, Requirement, Selector, Taint
+from kubectl_koord.model.values import EVERYTHING, Requirement, Selector, Taint
 from kubectl_koord.reports.common import Basis
-from kubectl_koord.reports.jobs.pending import Cause
-from kubectl_koord.wording.unevaluated import unevaluated_names
+from kubectl_koord.reports.jobs import Cause
+from kubectl_koord.wording.words import unevaluated_names
 from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, having, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kubectl_koord.diagnosis.creation import lacks_pods
-from kubectl_koord.model.marks import GangAnnotations
+from kubectl_koord.diagnosis.coverage import lacks_pods
+from kubectl_koord.model.pods import GangAnnotations
 from tests.build import Drawing, cluster, why_of
 
 SAID = 'pods "x" is forbidden: exceeded quota: team, requested: pods=1, used: pods=2, limited: pods=2'

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.diagnosis.doctor.descheduler import of_descheduler
-from kubectl_koord.model.installation import Deployment, Installation
-from kubectl_koord.model.others.descheduler import (
+from kubectl_koord.diagnosis.doctor import of_descheduler
+from kubectl_koord.model.installation import (
+    Deployment,
     Descheduler,
     DeschedulerPlugin,
     DeschedulerProfile,
     Evictable,
+    Installation,
     Namespaces,
 )
 from tests.build import Drawing, cluster, having

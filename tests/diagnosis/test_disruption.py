@@ -1,9 +1,9 @@
 """What ending pods does to others, of one pod alone without a look at all that is known of it."""
 
 from kubectl_koord.diagnosis import disruption
-from kubectl_koord.model.marks import GangAnnotations, Marks
-from kubectl_koord.model.values.selectors import EVERYTHING
-from kubectl_koord.reports.disruption import BrokenGang
+from kubectl_koord.model.pods import GangAnnotations, Marks
+from kubectl_koord.model.values import EVERYTHING
+from kubectl_koord.reports.common import BrokenGang
 from tests.build import cluster, having
 
 BARE = cluster("s0: b0[n1]").with_group("two", 2)

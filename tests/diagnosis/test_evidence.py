@@ -6,14 +6,14 @@ import pytest
 
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.diagnosis.evidence import by_node
-from kubectl_koord.engine.reasons import nodes
-from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine import reasons
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.state import of
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
-from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, WhatIf
+from kubectl_koord.reports.jobs import Funnel, NodeReason, WhatIf
 from kubectl_koord.simulation.simulation import next_attempt, simulate
-from kubectl_koord.wording.refusals.nodes import stage
+from kubectl_koord.wording.refusals import stage
 from tests.build import BLOCK_KEY, SPINE, Drawing, cluster, having, rules, why_of
 
 THREE = cluster("s0: b0[n1:8 n2:8 n3:8 n4:8]")
@@ -236,15 +236,15 @@ def test_slots_enough_on_nodes_that_no_multiple_divides_are_told_as_such() -> No
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (nodes.TooManyPods(3), "below their pod limit"),
-        (nodes.SidecarsUnknown(), "that support sidecars"),
-        (nodes.PortTaken(80), "with its ports free"),
-        (nodes.ClaimInUse("data"), "with access to its volumes"),
-        (nodes.NoVolumeToBind("data"), "with access to its volumes"),
-        (nodes.SpreadLabelMissing("zone"), "within its topology spread"),
-        (nodes.PodAffinityUnmet(), "allowed by pod affinity"),
-        (nodes.Overloaded("cpu", 90, 65), "below the load thresholds"),
-        (nodes.NotSelected(), "matching its node selector and affinity"),
+        (reasons.TooManyPods(3), "below their pod limit"),
+        (reasons.SidecarsUnknown(), "that support sidecars"),
+        (reasons.PortTaken(80), "with its ports free"),
+        (reasons.ClaimInUse("data"), "with access to its volumes"),
+        (reasons.NoVolumeToBind("data"), "with access to its volumes"),
+        (reasons.SpreadLabelMissing("zone"), "within its topology spread"),
+        (reasons.PodAffinityUnmet(), "allowed by pod affinity"),
+        (reasons.Overloaded("cpu", 90, 65), "below the load thresholds"),
+        (reasons.NotSelected(), "matching its node selector and affinity"),
     ],
 )
 def test_a_stage_of_the_funnel_names_who_passes(reason: Reason, words: str) -> None:

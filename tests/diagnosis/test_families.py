@@ -1,6 +1,6 @@
 """Which labels of nodes may name their place in the network."""
 
-from kubectl_koord.diagnosis.families import candidates
+from kubectl_koord.diagnosis.labels import candidates
 from tests.build import node
 
 

@@ -1,15 +1,14 @@
 """Pods that are being moved, and Reservations that concern a gang."""
 
 from kubectl_koord.diagnosis import migrations
+from kubectl_koord.engine.state import of
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.engine.view import of
-from kubectl_koord.explain.jobs.gangs import gangs
-from kubectl_koord.explain.place.report import domain_report, node_report
-from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.explain.every_pending import gangs
+from kubectl_koord.explain.place import domain_report, node_report
+from kubectl_koord.model.hardware import Allocations
 from kubectl_koord.model.reservations import OwnerObject, ReservationOwner
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.common import DomainName, Notice
-from kubectl_koord.reports.migrations import GangReservation, Migration
+from kubectl_koord.reports.common import DomainName, GangReservation, Migration, Notice
 from tests.build import BLOCK, SPINE, Drawing, cluster, rules, why_of
 from tests.render.samples import PIPE, TERMINAL
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.place.report import node_report
+from kubectl_koord.explain.place import node_report
+from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.reports.common import Notice
 from tests.build import BLOCK, Drawing, cluster, why_of
 

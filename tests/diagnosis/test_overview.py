@@ -1,8 +1,8 @@
 """The morning screen: what waits, by cause."""
 
-from kubectl_koord.diagnosis.overview import asked_for
-from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.reports.jobs.pending import Cause, CauseGroup, Contention
+from kubectl_koord.diagnosis.coverage import asked_for
+from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.reports.jobs import Cause, CauseGroup, Contention
 from tests.build import SPINE, cluster, pending
 
 

@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.model.pods import Condition, PodRequirements
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.unevaluated import OpenCards, OpenProfile, UnreadRuntimeClass
-from kubectl_koord.model.values.selectors import Labels
+from kubectl_koord.model.values import Labels
 from tests.build import SPINE, Drawing, cluster, cpus, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2).with_gap("ElasticQuota")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.model.plugins import Plugins
+from kubectl_koord.model.installation import Plugins
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse, ReservedMember
 from tests.build import Drawing, cluster, preempt_of, why_of
 

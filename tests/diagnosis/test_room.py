@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.model.objects import Claim, Storage
 from kubectl_koord.model.pods import HostPort, PodTerm, Spread
-from kubectl_koord.model.storage import Claim, Storage
-from kubectl_koord.reports.jobs.pending import WhyReport
+from kubectl_koord.reports.jobs import WhyReport
 from tests.build import SPINE, Drawing, card, cluster, cpus, devices, having, why_of
 
 HOST = "kubernetes.io/hostname"

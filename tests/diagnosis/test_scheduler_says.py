@@ -4,7 +4,7 @@ import pytest
 
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import SaidText, SchedulerSays
+from kubectl_koord.reports.jobs import SaidText, SchedulerSays
 from tests.build import SPINE, Drawing, cluster, why_of
 
 SINCE, SEEN = "2026-11-20T09:55:00Z", "2026-11-20T09:59:00.5Z"

@@ -2,15 +2,15 @@
 
 import pytest
 
-from kubectl_koord.diagnosis import visibility
-from kubectl_koord.diagnosis.visibility import About
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.diagnosis import coverage
+from kubectl_koord.diagnosis.coverage import About
+from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.explain.why import why
+from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.model.storage import Claim
-from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.words import could_not_be_read
 from tests.build import SPINE, Drawing, cluster, cpus, pending, why_of
 
 FREE = cluster("s0: b0[n1 n2]; s1: b1[n3]")
@@ -26,26 +26,26 @@ def blind(drawing: Drawing, *kinds: str) -> Drawing:
     return drawing
 
 
-@pytest.mark.parametrize("about", visibility.DECIDE)
+@pytest.mark.parametrize("about", coverage.DECIDE)
 def test_a_question_is_left_open_by_the_kinds_that_decide_it_alone(about: About) -> None:
-    found = visibility.unread(blind(FREE, *ALL), about, "default", "other")
-    assert [gap.kind for gap in found] == list(visibility.DECIDE[about])
-    assert visibility.unread(FREE, about) == ()
+    found = coverage.unread(blind(FREE, *ALL), about, "default", "other")
+    assert [gap.kind for gap in found] == list(coverage.DECIDE[about])
+    assert coverage.unread(FREE, about) == ()
     absent = FREE
     for kind in ALL:
         absent = absent.with_gap(kind, "not-in-input")
-    assert visibility.unread(absent, about) == ()
+    assert coverage.unread(absent, about) == ()
 
 
 def test_what_was_read_of_one_namespace_is_seen_there_alone() -> None:
     drawing = TENANT.with_gap("Pod", "one-namespace")
-    assert visibility.unread(drawing, "pod", "default") == ()
-    assert [gap.kind for gap in visibility.unread(drawing, "pod", "other")] == ["Pod"]
-    assert [gap.kind for gap in visibility.unread(drawing, "pod", "default", "other")] == ["Pod"]
-    assert [gap.kind for gap in visibility.unread(drawing, "pod")] == ["Pod"]
+    assert coverage.unread(drawing, "pod", "default") == ()
+    assert [gap.kind for gap in coverage.unread(drawing, "pod", "other")] == ["Pod"]
+    assert [gap.kind for gap in coverage.unread(drawing, "pod", "default", "other")] == ["Pod"]
+    assert [gap.kind for gap in coverage.unread(drawing, "pod")] == ["Pod"]
     elsewhere = FREE.but(gaps=(Gap("Pod", "forbidden", "no", "other"),))
-    assert visibility.unread(elsewhere, "pod", "default") == ()
-    assert len(visibility.unread(elsewhere, "pod", "other")) == len(visibility.unread(elsewhere, "pod")) == 1
+    assert coverage.unread(elsewhere, "pod", "default") == ()
+    assert len(coverage.unread(elsewhere, "pod", "other")) == len(coverage.unread(elsewhere, "pod")) == 1
 
 
 def test_kinds_and_reasons_are_named_once_each() -> None:
@@ -63,7 +63,7 @@ def test_what_slots_rest_on_depends_on_what_the_pods_ask_for() -> None:
         (JOB.with_members(("job-0",), "job", requests=cpus(1, nvidia_gpu=1)), kinds[:3]),
         (JOB.with_members(("job-0",), "job", claims=("data",)), (*kinds[:2], *kinds[3:])),
     ):
-        found = visibility.unread_for_slots(drawing.subject("job"), blind(drawing, *kinds))
+        found = coverage.unread_for_slots(drawing.subject("job"), blind(drawing, *kinds))
         assert [gap.kind for gap in found] == list(expected)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from distribution.generated import ROOT, files, kept
 from distribution.tree import Command, commands
-from kubectl_koord.cli import flag_texts
+from kubectl_koord.cli import command_line
 from tests.cli.conftest import Run
 
 
@@ -42,7 +42,7 @@ def test_a_man_page_lists_the_flags_that_help_lists(koord: Run, command: Command
 
 def test_the_page_of_the_program_lists_the_options_of_every_command() -> None:
     page = _read("man/kubectl-koord.1").replace("\\-", "-")
-    every = {*flag_texts.OF_EVERY_VERB, *flag_texts.OF_CONNECTIONS, *flag_texts.SHORT.values()}
+    every = {*command_line.OF_EVERY_VERB, *command_line.OF_CONNECTIONS, *command_line.SHORT.values()}
     assert _flags(page.partition(".SH OPTIONS OF EVERY COMMAND")[2]) == every
 
 

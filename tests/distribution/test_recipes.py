@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from distribution.generated import ROOT
-from kubectl_koord.cli.options import take_globals
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.command_line import take_globals
+from kubectl_koord.cli.verb_table import VERBS
 from kubectl_koord.cluster.api.connection import take_connection
 
 IMAGE = (ROOT / "packaging" / "Containerfile").read_text("utf-8")

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from distribution.generated import ROOT
-from kubectl_koord.cli.verbs import VERBS, reading
+from kubectl_koord.cli.verb_table import VERBS, reading
 from kubectl_koord.cluster import rbac
 from kubectl_koord.cluster.rbac import Right, lean
 from tests.apiserver import RESOURCES, ApiServer, Request, Rule

@@ -10,7 +10,7 @@ from distribution.generated import ROOT
 from distribution.schema import PATH
 from distribution.screens import printed
 from kubectl_koord.render.structured import API_VERSION, KINDS, document
-from kubectl_koord.reports.explanation import VersionReport
+from kubectl_koord.reports.manual import VersionReport
 from tests import sentences
 from tests.distribution.validating import problems
 

@@ -2,19 +2,20 @@
 
 import pytest
 
-from kubectl_koord.engine.attempts.attempt import Attempt
-from kubectl_koord.engine.attempts.choosing import emptiest, fullest
-from kubectl_koord.engine.attempts.trying import attempt
-from kubectl_koord.engine.columns import every_node
-from kubectl_koord.engine.reasons.nodes import (
+from kubectl_koord.engine.attempt import Attempt, emptiest, fullest
+from kubectl_koord.engine.reasons import (
     AntiAffinityViolated,
     Insufficient,
+    NoTopologyTree,
+    PreFilterRefusal,
+    TopologyNotAware,
 )
-from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine.state import of
+from kubectl_koord.engine.table import every_node
 from kubectl_koord.engine.tree import NoTopology
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.trying import attempt
+from kubectl_koord.model.objects import Claim, Storage, Volume
 from kubectl_koord.model.pods import PodTerm
-from kubectl_koord.model.storage import Claim, Storage, Volume
 from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, rules, short
 
 MIXED = cluster("s0: b0[n1:16 n2:4]").with_gang("job", 0).with_pod("master", gang="job", cpu=12)

@@ -2,17 +2,15 @@
 
 import pytest
 
-from kubectl_koord.engine.attempts.attempt import Attempt
-from kubectl_koord.engine.attempts.choosing import MemberOrder
-from kubectl_koord.engine.attempts.trying import attempt
-from kubectl_koord.engine.preemption.preempt import Preemption
-from kubectl_koord.engine.preemption.quota import preempt_within_quota
-from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
+from kubectl_koord.engine.attempt import Attempt, MemberOrder
+from kubectl_koord.engine.preemption import Preemption, preempt_within_quota
+from kubectl_koord.engine.reasons import QuotaExceeded
 from kubectl_koord.engine.rounds import outcomes
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
+from kubectl_koord.engine.trying import attempt
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, QuotaSettings
 from tests.build import SPINE, Drawing, attempt_of, cluster, cpus, having, jobs_of, preemption_of, short
-from tests.engine.fit.device_share.world import asking, cards, node_with
+from tests.engine.filters.device_share.world import asking, cards, node_with
 
 TEAM = ((NAME_LABEL, "team"),)
 OTHER = ((NAME_LABEL, "other"),)

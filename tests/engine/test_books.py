@@ -6,22 +6,16 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubectl_koord.engine import fit
-from kubectl_koord.engine.attempts.filling import fillings
-from kubectl_koord.engine.fit import Prepared, placed
-from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.fit.resources import NodeResources
-from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.offer import NodeSlots
-from kubectl_koord.engine.reasons.nodes import (
-    Reason,
-    TooManyPods,
-)
-from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine import filters
+from kubectl_koord.engine.attempt import fillings
+from kubectl_koord.engine.filters import Prepared, placed
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.filters.resources import NodeResources
+from kubectl_koord.engine.reasons import PreFilterRefusal, Reason, TooManyPods, TopologyNotAware
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import places, slots_on
-from kubectl_koord.engine.view import of
-from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.engine.slots import NodeSlots, places, slots_on
+from kubectl_koord.engine.state import NodeState, of
+from kubectl_koord.model.hardware import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.resource_claims import PodClaim
 from tests.build import SPINE, attempt_of, cluster, failing_pod, node, pending
@@ -113,7 +107,7 @@ def _without_small(trigger: PendingPod, _cluster: Cluster) -> Licences | PreFilt
 
 @pytest.mark.parametrize("must_gather", [SPINE, ""])
 def test_a_trigger_that_prefilter_refuses_asks_no_node(must_gather: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit, "FILTERS", (*fit.FILTERS, _without_small))
+    monkeypatch.setattr(filters, "FILTERS", (*filters.FILTERS, _without_small))
     refused = attempt_of(ONE.with_gang("job", 2, 1, must_gather=must_gather))
     assert (refused.prefilter, refused.plan, refused.placement, refused.rejections) == (
         TopologyNotAware(),
@@ -126,7 +120,7 @@ def test_a_trigger_that_prefilter_refuses_asks_no_node(must_gather: str, monkeyp
 
 
 def test_a_later_member_that_prefilter_refuses_fails_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit, "FILTERS", (*fit.FILTERS, _without_small))
+    monkeypatch.setattr(filters, "FILTERS", (*filters.FILTERS, _without_small))
     plain = ONE.with_gang("job", 1, 2, minimum=2).with_pod("job-small", cpu=1, gang="job")
     failed = attempt_of(plain, trigger="job-0")
     assert (failed.prefilter, failed.placement) == (TopologyNotAware(), None)
@@ -139,7 +133,7 @@ def test_a_plain_gang_is_placed_by_what_is_booked_for_those_before(monkeypatch: 
     def licences(_trigger: PendingPod, _cluster: Cluster) -> Licences:
         return Licences(2)
 
-    monkeypatch.setattr(fit, "FILTERS", (*fit.FILTERS, licences))
+    monkeypatch.setattr(filters, "FILTERS", (*filters.FILTERS, licences))
     two = cluster("s0: b0[n1:8 n2:8]")
     assert attempt_of(two.with_gang("job", 4, 1)).placement is not None
     failed = attempt_of(two.with_gang("job", 5, 1))

@@ -6,9 +6,8 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.budget import Budget
-from kubectl_koord.engine.each_alone import outcomes_of_each
-from kubectl_koord.engine.rounds import MOST_BRANCHES, Outcome
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.rounds import MOST_BRANCHES, Outcome, outcomes_of_each
+from kubectl_koord.engine.state import of
 from tests.build import SPINE, Drawing, cluster, jobs_of, short
 
 FULL = (

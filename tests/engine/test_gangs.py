@@ -2,12 +2,12 @@
 
 import pytest
 
-from kubectl_koord.engine.attempts.attempt import needed
-from kubectl_koord.engine.gang_settings import GatherRule, gather_rules
+from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.gangs import Gang, all_gangs, group_of, topology_requirements
 from kubectl_koord.engine.placement import TopologyRequirements
+from kubectl_koord.engine.rules import GatherRule, gather_rules
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.model.marks import GangAnnotations
+from kubectl_koord.model.pods import GangAnnotations
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 
 EMPTY = cluster("s0: b0[n1]")

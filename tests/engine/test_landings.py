@@ -4,10 +4,10 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace
 
-from kubectl_koord.engine.fit import prepare, rejection
-from kubectl_koord.engine.landings import Preempting, landings, preempting
+from kubectl_koord.engine.filters import prepare, rejection
+from kubectl_koord.engine.rounds import Preempting, landings, preempting
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from tests.build import Drawing, card, cluster, cpus, devices, holding, pending, preempt_of, why_of
 

@@ -2,13 +2,11 @@
 
 import pytest
 
-from kubectl_koord.engine.columns import every_node, named
-from kubectl_koord.engine.domains import domain_slots, sums
-from kubectl_koord.engine.levels import Levels
-from kubectl_koord.engine.node_names import NodeNames, with_names
-from kubectl_koord.engine.offer import Counts
+from kubectl_koord.engine.placement import domain_slots, sums
+from kubectl_koord.engine.slots import Counts, Levels
+from kubectl_koord.engine.state import of
+from kubectl_koord.engine.table import NodeNames, every_node, named, with_names
 from kubectl_koord.engine.tree import Tree, tree_of
-from kubectl_koord.engine.view import of
 from tests.build import cluster, node
 
 

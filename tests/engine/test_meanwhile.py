@@ -2,11 +2,11 @@
 
 import pytest
 
+from kubectl_koord.engine import meanwhile
 from kubectl_koord.engine.budget import Budget
-from kubectl_koord.engine.preemption import meanwhile
 from kubectl_koord.engine.rounds import Outcome, effects, outcomes
-from kubectl_koord.engine.view import of
-from kubectl_koord.model.plugins import Plugins
+from kubectl_koord.engine.state import of
+from kubectl_koord.model.installation import Plugins
 from kubectl_koord.model.quotas import NAME_LABEL
 from tests.build import SPINE, Drawing, cluster, jobs_of
 

@@ -6,14 +6,12 @@ from random import Random
 import pytest
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.interpod_affinity.repelling import repelling
-from kubectl_koord.engine.node_state import Occupant
-from kubectl_koord.engine.occupants import number_on
-from kubectl_koord.engine.preemption.victims import without_victims
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.filters.interpod_affinity import repelling
+from kubectl_koord.engine.preemption import without_victims
+from kubectl_koord.engine.reservations import number_on
+from kubectl_koord.engine.state import Occupant, View, of
 from kubectl_koord.model.pods import AnyLabels, PodTerm
-from kubectl_koord.model.values.packed import PackedLabels, packed
-from kubectl_koord.model.values.selectors import EVERYTHING, Requirement, Selector, matches
+from kubectl_koord.model.values import EVERYTHING, PackedLabels, Requirement, Selector, matches, packed
 from tests.build import Drawing, cluster, having, node, pending
 
 NAMES = tuple(f"n{number}" for number in range(6))

@@ -2,11 +2,10 @@
 
 import pytest
 
-from kubectl_koord.engine.offer import LazyNames, NodeSlots, Offer
-from kubectl_koord.engine.reasons.devices import DevicesShort
-from kubectl_koord.engine.reasons.nodes import Refused, TooManyPods
+from kubectl_koord.engine.reasons import DevicesShort, Refused, TooManyPods
+from kubectl_koord.engine.slots import LazyNames, NodeSlots, Offer
 from tests.build import attempt_of, card
-from tests.engine.fit.device_share.world import node_with
+from tests.engine.filters.device_share.world import node_with
 
 
 def test_an_offer_knows_its_nodes_alone() -> None:

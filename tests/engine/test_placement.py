@@ -2,11 +2,11 @@
 
 import pytest
 
-from kubectl_koord.engine.columns import named
-from kubectl_koord.engine.domains import sums
-from kubectl_koord.engine.levels import Levels
+from kubectl_koord.engine.placement import sums
+from kubectl_koord.engine.slots import Levels
+from kubectl_koord.engine.state import of
+from kubectl_koord.engine.table import named
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.engine.view import of
 from tests.build import BLOCK, NODE, ROOT, SPINE, Drawing, cluster, gathering_of, rules, short
 
 WORKED = cluster(

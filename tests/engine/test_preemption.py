@@ -4,21 +4,26 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.engine.columns import members
-from kubectl_koord.engine.preemption.costs import (
+from kubectl_koord.engine.preemption import (
+    NO_RESERVATIONS,
+    Preemption,
+    Refusal,
     VictimOrder,
     by_name,
     highest_priority_first,
+    job_key,
     last_first,
     lowest_priority_first,
     node_costs,
+    possible_victims,
+    preempt,
     single_out,
+    with_victims,
 )
-from kubectl_koord.engine.preemption.preempt import Preemption, Refusal, preempt
-from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, job_key, possible_victims, with_victims
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
+from kubectl_koord.engine.table import members
 from kubectl_koord.model.pods import HostPort, RunningPod
-from kubectl_koord.model.values.selectors import Toleration
+from kubectl_koord.model.values import Toleration
 from tests.build import SPINE, attempt_of, cluster, jobs_of, pending, preemption_of, running, short
 
 VERSIONS = pytest.mark.parametrize("version", ["1.7", "1.8", "main"])

@@ -5,21 +5,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.engine.fit import placed, prepare, rejection
-from kubectl_koord.engine.reasons.nodes import (
+from kubectl_koord.engine.filters import placed, prepare, rejection
+from kubectl_koord.engine.reasons import (
     BeyondReservation,
     Insufficient,
+    NoReservationMatches,
     NotReserved,
     OtherPolicy,
     PortTaken,
+    UnreadableAnnotation,
 )
-from kubectl_koord.engine.reasons.prefilter import NoReservationMatches, UnreadableAnnotation
-from kubectl_koord.engine.reservations import drawable
-from kubectl_koord.engine.reservations.owners import owned
+from kubectl_koord.engine.reservations import drawable, owned
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import of
-from kubectl_koord.model.hardware.allocations import Allocations
-from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA
+from kubectl_koord.engine.state import of
+from kubectl_koord.model.hardware import CPU, Allocations, CPUTopology, NodeNUMA
 from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, PodRequirements
 from kubectl_koord.model.reservations import (
     OPERATING_MODE,
@@ -31,7 +30,7 @@ from kubectl_koord.model.reservations import (
     ReservationTerm,
     ReservationUse,
 )
-from kubectl_koord.model.values.selectors import Requirement, Taint, Toleration
+from kubectl_koord.model.values import Requirement, Taint, Toleration
 from tests.build import Drawing, attempt_of, cluster, cpus, having, of_app, pending, running, short
 from tests.trials import on_trial
 

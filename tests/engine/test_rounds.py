@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.rounds import MOST_BRANCHES, Outcome, outcomes
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
+from kubectl_koord.model.objects import Claim, Storage, StorageClass
 from kubectl_koord.model.pods import PodTerm
-from kubectl_koord.model.storage import Claim, Storage, StorageClass
-from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Toleration
+from kubectl_koord.model.values import NodeTerm, Requirement, Toleration
 from tests.build import SPINE, Drawing, cluster, having, jobs_of
 
 WASTEFUL = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 3, priority=9).with_running("low-0", on="n0", cpu=4)

@@ -1,18 +1,12 @@
 """Section 3 of the reference: how many of a gang's pods each node takes."""
 
-from kubectl_koord.engine.fit import of_other_jobs, prepare
-from kubectl_koord.engine.offer import NodeSlots, Offer
-from kubectl_koord.engine.reasons.nodes import (
-    Cordoned,
-    Insufficient,
-    PortTaken,
-    Untolerated,
-)
+from kubectl_koord.engine.filters import of_other_jobs, prepare
+from kubectl_koord.engine.reasons import Cordoned, Insufficient, PortTaken, Untolerated
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots, runs_of, slots_on, total
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.slots import NodeSlots, Offer, crowded, in_index_order, offer_slots, runs_of, slots_on, total
+from kubectl_koord.engine.state import of
 from kubectl_koord.model.pods import HostPort, PendingPod
-from kubectl_koord.model.values.selectors import Taint, Toleration
+from kubectl_koord.model.values import Taint, Toleration
 from tests.build import Drawing, cluster, cpus, pending
 
 THREE = cluster("s0: b0[n1:8 n2:4 n3:1]")

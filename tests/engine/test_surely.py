@@ -2,9 +2,8 @@
 
 import pytest
 
-from kubectl_koord.engine.attempts.surely import surely_placed, surely_placed_beside_all
-from kubectl_koord.engine.attempts.trying import attempt
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
+from kubectl_koord.engine.trying import attempt, surely_placed, surely_placed_beside_all
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from tests.build import BLOCK, SPINE, Drawing, card, cluster, cpus, devices, having, jobs_of, rules

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from kubectl_koord.engine.node_state import NodeState, Occupant
-from kubectl_koord.engine.numbers import allocatable_of
-from kubectl_koord.engine.view import Steps, View, of
-from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.engine.state import NodeState, Occupant, Steps, View, of
+from kubectl_koord.engine.table import allocatable_of
+from kubectl_koord.model.hardware import Allocations
 from kubectl_koord.model.pods import HostPort, NodePods, PendingPod, PodRequirements, ReservedRoom
 from tests.build import cluster, cpus, node, pending, running
 

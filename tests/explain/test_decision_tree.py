@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Layer, Lease
-from kubectl_koord.model.pods import Condition
-from kubectl_koord.reports.codes import CauseCode
+from kubectl_koord.model.pods import Condition, GangAnnotations
+from kubectl_koord.reports.common import CauseCode
 from tests.build import BLOCK, LAYERS, MOMENT, NODE, SPINE, Drawing, cluster, rules, why_of
 
 FREE = cluster("s0: b0[n1 n2] b1[n3]; s1: b2[n4]")

@@ -5,20 +5,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.capacity.devices import devices, domain_names
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.explain.place.report import node_report
-from kubectl_koord.model.hardware.devices import Device, DevicePlace, NodeDevices
+from kubectl_koord.explain.devices import devices, domain_names
+from kubectl_koord.explain.place import node_report
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.model.hardware import Device, DevicePlace, NodeDevices
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.capacity.devices import (
-    Card,
-    DeviceRoom,
-    DevicesReport,
-    Holder,
-    NodeCards,
-    TypeTotal,
-    UnlistedCard,
-)
+from kubectl_koord.reports.capacity import Card, DeviceRoom, DevicesReport, Holder, NodeCards, TypeTotal, UnlistedCard
 from kubectl_koord.reports.common import DomainName
 from tests.build import BLOCK, ROOT, SPINE, Drawing, card, cluster, cpus, holding, nic
 from tests.build import devices as listing

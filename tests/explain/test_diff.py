@@ -2,16 +2,15 @@
 
 from msgspec import structs
 
-from kubectl_koord.engine.subjects import PodSubject
-from kubectl_koord.explain.capacity.shaped import with_shape
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.explain.operation.diff import OfGang, diff
+from kubectl_koord.engine.gangs import PodSubject
+from kubectl_koord.explain.diff import OfGang, diff
+from kubectl_koord.explain.topo import topo, with_shape
 from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.values.selectors import Taint
-from kubectl_koord.reports.operation.difference import DomainDiff, NodeDiff, PodDiff
-from kubectl_koord.simulation.shapes import parsed
+from kubectl_koord.model.values import Taint
+from kubectl_koord.reports.operation import DomainDiff, NodeDiff, PodDiff
+from kubectl_koord.simulation.submitted import parsed
 from tests.build import card, devices, holding, node, pending, running
 
 LAYERS = (Layer("SpineLayer", "", ("spine",)), Layer("NodeTopologyLayer", "SpineLayer", ()))

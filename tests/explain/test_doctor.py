@@ -6,16 +6,16 @@ from typing import TypeAlias
 import pytest
 from msgspec import structs
 
-from kubectl_koord.cluster.stored import offline
-from kubectl_koord.explain.operation.doctor import doctor
-from kubectl_koord.model.hardware.numa import NodeNUMA, Zone
+from kubectl_koord.cluster import stored
+from kubectl_koord.diagnosis.doctor import command, remedy
+from kubectl_koord.explain.doctor import doctor
+from kubectl_koord.model.hardware import NodeNUMA, Zone
 from kubectl_koord.model.installation import Deployment, Installation, Lack, PriorityClass, Profile, Right, Webhooks
 from kubectl_koord.model.load import AggregatedThresholds, ExpectedUse, NodeMetric, Thresholds
-from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Layer, Lease
-from kubectl_koord.reports.codes import DoctorCode, members
-from kubectl_koord.reports.operation.doctor import DoctorReport, Finding
-from kubectl_koord.wording.doctor.remedies import command, remedy
+from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.reports.common import DoctorCode, members
+from kubectl_koord.reports.operation import DoctorReport, Finding
 from tests.build import (
     BLOCK,
     BLOCK_KEY,
@@ -812,7 +812,7 @@ def test_a_file_without_the_installation_is_not_taken_for_a_sound_one() -> None:
 
 
 def test_in_the_demo_exactly_what_was_planted_is_found() -> None:
-    report = doctor(offline.demo("1.8", installed=True))
+    report = doctor(stored.demo("1.8", installed=True))
     assert [(one.code, one.severity, one.objects) for one in report.findings] == [
         ("priority-class-value", "error", ("koord-batch",)),
         ("versions-differ", "warning", ("koord-scheduler", "koord-manager")),

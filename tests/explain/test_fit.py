@@ -5,20 +5,17 @@ from collections.abc import Iterator
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.subjects import GangSubject
-from kubectl_koord.engine.view import View
-from kubectl_koord.explain.jobs.fit import fit
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.model.marks import GangAnnotations
-from kubectl_koord.model.pods import HostPort, PodRequirements
+from kubectl_koord.engine.gangs import GangSubject
+from kubectl_koord.engine.state import View
+from kubectl_koord.explain.fit import fit
+from kubectl_koord.explain.why import why
+from kubectl_koord.model.pods import GangAnnotations, HostPort, PodRequirements
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.unevaluated import PodSetting, UnreadRuntimeClass
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.fit import FitGang, FitReport
-from kubectl_koord.reports.jobs.pending import Cause
-from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.simulation import copies
+from kubectl_koord.reports.common import Notice, WayOut
+from kubectl_koord.reports.jobs import Cause, FitGang, FitReport
+from kubectl_koord.simulation import what_if
 from kubectl_koord.simulation.simulation import Simulation, cluster_of, likeliest_outcome, open_outcomes, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import Submitted, of_profile, with_copy
@@ -328,17 +325,17 @@ def test_copies_that_are_counted_at_once_are_as_many_as_one_after_the_other(
     drawn: Drawing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = only(asked(drawn, count=True))
-    monkeypatch.setattr(copies, "_at_once", lambda *_: None)
+    monkeypatch.setattr(what_if, "_at_once", lambda *_: None)
     in_turn = only(asked(drawn, count=True))
     assert (in_turn.how_many, in_turn.largest) == (found.how_many, found.largest)
-    monkeypatch.setattr(copies, "MOST_COPIES", 1)
+    monkeypatch.setattr(what_if, "MOST_COPIES", 1)
     assert only(asked(drawn, count=True)).how_many == min(found.how_many or 0, 1)
 
 
 def test_a_count_that_takes_too_many_steps_ends_with_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = cluster(TREE).with_gang("job", 2, cpu=2, must_gather=SPINE)
     whole = only(asked(drawn, count=True))
-    monkeypatch.setattr(copies, "_MOST_STEPS", 2)
+    monkeypatch.setattr(what_if, "_MOST_STEPS", 2)
     report = asked(drawn, count=True)
     cut = only(report)
     assert (cut.how_many, cut.counted_to, cut.largest, cut.largest_counted_to) == (3, 3, 2, 2)
@@ -402,8 +399,8 @@ def placed_again_and_again(drawn: Drawing) -> int:
 
 
 def test_a_count_without_end_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "MOST_COPIES", 3)
-    monkeypatch.setattr(copies, "_MOST_AT_ONCE", 8)
+    monkeypatch.setattr(what_if, "MOST_COPIES", 3)
+    monkeypatch.setattr(what_if, "_MOST_AT_ONCE", 8)
     drawn = cluster(TREE).with_gang("job", 1)
     report = asked(drawn, count=True)
     found = only(report)
@@ -425,7 +422,7 @@ def test_a_count_without_end_stops(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_gang_is_counted_up_to_the_most_pods_that_are_tried(
     drawn: Drawing, largest: int, counted_to: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copies, "_MOST_IN_TURN", 7)
+    monkeypatch.setattr(what_if, "_MOST_IN_TURN", 7)
     found = only(asked(drawn, count=True))
     assert (found.largest, found.largest_counted_to) == (largest, counted_to)
 
@@ -437,8 +434,8 @@ def test_how_large_a_gang_may_be_beside_a_launcher_takes_few_attempts(monkeypatc
         tried.append(pods)
         return before(simulation, pods, view)
 
-    before = copies._fits  # noqa: SLF001 - counted
-    monkeypatch.setattr(copies, "_fits", fits)
+    before = what_if._fits  # noqa: SLF001 - counted
+    monkeypatch.setattr(what_if, "_fits", fits)
     drawn = cluster(TREE).with_pod("job-a", gang="job", cpu=2).with_pod("job-b", gang="job", cpu=0.5)
     found = only(asked(drawn.with_pod("job-c", gang="job", cpu=0.5).with_group("job", 3), count=True))
     assert (found.largest, tried) == (61, [65, 63, 59, 61, 62])

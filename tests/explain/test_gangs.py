@@ -3,12 +3,12 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.jobs.gangs import gangs
-from kubectl_koord.model.marks import GangAnnotations
-from kubectl_koord.model.values.selectors import Requirement, Selector
+from kubectl_koord.explain.every_pending import gangs
+from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.model.values import Requirement, Selector
 from kubectl_koord.render.document import Columns
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.jobs.gangs import GangRow, GangsReport, Hops
+from kubectl_koord.reports.jobs import GangRow, GangsReport, Hops
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules, why_of
 from tests.render.samples import PIPE
 

@@ -5,17 +5,15 @@ from typing import Any
 import pytest
 
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.explain.place.report import domain_report, domains_named, full_names, node_report
-from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
-from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, set_of
-from kubectl_koord.model.objects import Node
+from kubectl_koord.explain.place import domain_report, domains_named, full_names, node_report
+from kubectl_koord.explain.why import why
+from kubectl_koord.model.hardware import CPU, NOTHING, Allocations, CPUTopology, NodeNUMA, PodNUMA, set_of
+from kubectl_koord.model.objects import Claim, Node
 from kubectl_koord.model.pods import PodTerm
-from kubectl_koord.model.storage import Claim
 from kubectl_koord.render.show import text
 from kubectl_koord.render.structured import document
-from kubectl_koord.reports.capacity.devices import DeviceRoom, TypeTotal
-from kubectl_koord.reports.capacity.place import (
+from kubectl_koord.reports.capacity import (
+    DeviceRoom,
     DomainReport,
     Drain,
     DrainedPod,
@@ -25,10 +23,10 @@ from kubectl_koord.reports.capacity.place import (
     NominatedPod,
     ReasonHere,
     ReservationHere,
+    TypeTotal,
     WaitingGang,
 )
-from kubectl_koord.reports.common import Basis, DomainName
-from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
+from kubectl_koord.reports.common import Basis, BrokenGang, BudgetHit, DomainName
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import BLOCK, SPINE, Drawing, card, cluster, cpus, devices, freed, having, holding, rules
 from tests.render.samples import PIPE, TERMINAL

@@ -2,10 +2,10 @@
 
 import pytest
 
+from kubectl_koord.model.installation import INLINE_BATCH
 from kubectl_koord.model.load import ExpectedUse, NodeMetric
-from kubectl_koord.model.plugins import INLINE_BATCH
-from kubectl_koord.reports.jobs.pending import Lack, PlanFailure
-from kubectl_koord.wording.pages.jobs.why import headline
+from kubectl_koord.render.pages.why import headline
+from kubectl_koord.reports.jobs import Lack, PlanFailure
 from tests.build import SPINE, Drawing, cluster, preempt_of, why_of
 
 LOADED = NodeMetric((("cpu", 4000),))

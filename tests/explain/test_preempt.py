@@ -4,15 +4,14 @@ from typing import Any, Literal
 
 import pytest
 
-from kubectl_koord.engine.admission import queue
+from kubectl_koord.engine import queue
 from kubectl_koord.engine.rounds import MOST_ROUNDS
-from kubectl_koord.model.plugins import Extender, Plugins
+from kubectl_koord.model.installation import Extender, Plugins
 from kubectl_koord.model.quotas import NAME_LABEL
 from kubectl_koord.model.settings import SetOtherwise
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
-from kubectl_koord.reports.jobs.preemption import PreemptReport, Round, Victim
+from kubectl_koord.reports.common import BrokenGang, BudgetHit, Notice
+from kubectl_koord.reports.jobs import PreemptReport, Round, Victim
 from tests.build import SPINE, Drawing, cluster, cpus, having, preempt_of, rules, short, why_of
 from tests.render.samples import PIPE
 

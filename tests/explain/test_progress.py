@@ -3,15 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.explain.jobs import progress
-from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.explain.jobs.gangs import gangs
-from kubectl_koord.explain.jobs.progress import ProgressNote
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.model.marks import GangAnnotations
-from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import Cause, SlotRow, WhyReport
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.explain import every_pending as progress
+from kubectl_koord.explain.every_pending import ProgressNote, every_pending, gangs
+from kubectl_koord.explain.why import why
+from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.reports.common import Notice, WayOut
+from kubectl_koord.reports.jobs import Cause, SlotRow, WhyReport
 from kubectl_koord.simulation.subjects import again
 from tests.build import BLOCK, SPINE, Drawing, cluster, pending, why_of
 

@@ -3,15 +3,15 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.diagnosis.quotas.headroom import headroom_of
-from kubectl_koord.engine.view import of
-from kubectl_koord.explain.capacity.quota import counted_as, names, quotas, resource_names
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.explain.jobs.every_pending import every_pending
+from kubectl_koord.diagnosis.quotas import headroom_of
+from kubectl_koord.engine.state import of
+from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.quota import counted_as, names, quotas, resource_names
+from kubectl_koord.explain.topo import topo
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, ROOT, SYSTEM, QuotaSettings
+from kubectl_koord.render.pages.preempt import next_step
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.capacity.quota import ChainLevel, QuotaTreeReport, Share
-from kubectl_koord.wording.pages.jobs.preempt import next_step
+from kubectl_koord.reports.capacity import ChainLevel, QuotaTreeReport, Share
 from tests.build import Drawing, cluster, cpus, node, pending, preempt_of, why_of
 from tests.render.samples import PIPE
 

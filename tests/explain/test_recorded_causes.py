@@ -9,10 +9,10 @@ from functools import cache
 
 import pytest
 
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.jobs.pending import Cause
-from tests.conformance import CASES, PLAIN, VERSIONS, Case, read_cases, snapshot_of, subject_of
+from kubectl_koord.explain.why import why
+from kubectl_koord.reports.common import CauseCode
+from kubectl_koord.reports.jobs import Cause
+from tests.conformance.cases import CASES, PLAIN, VERSIONS, Case, read_cases, snapshot_of, subject_of
 
 Expected = dict[str, tuple[str, CauseCode | None]]
 

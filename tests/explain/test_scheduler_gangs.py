@@ -3,11 +3,10 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.operation.scheduler.comparison import routes
-from kubectl_koord.explain.operation.scheduler.gangs import gangs
-from kubectl_koord.model.marks import GangAnnotations
-from kubectl_koord.model.summaries import GangSummary
-from kubectl_koord.reports.operation.scheduler import Compared, Field, SchedulerReport
+from kubectl_koord.explain.scheduler import gangs, routes
+from kubectl_koord.model.objects import GangSummary
+from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.reports.operation import Compared, Field, SchedulerReport
 from tests.build import Drawing, cluster, pending
 
 POLICY = "once-satisfied"

@@ -5,9 +5,9 @@ import json
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.operation.scheduler import log as module
-from kubectl_koord.explain.operation.scheduler.log import log
-from kubectl_koord.reports.operation.scheduler import LoggedPod, RefusedByPlugin, Scored
+from kubectl_koord.explain import scheduler
+from kubectl_koord.explain.scheduler import log
+from kubectl_koord.reports.operation import LoggedPod, RefusedByPlugin, Scored
 
 
 def refusal(pod: str, node: str, reason: str = "Insufficient cpu") -> str:
@@ -59,9 +59,9 @@ def test_lines_that_are_broken_are_counted() -> None:
 
 
 def test_no_more_pods_rows_and_refusals_are_kept_than_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_PODS", 2)
-    monkeypatch.setattr(module, "MOST_REFUSALS", 5)
-    monkeypatch.setattr(module, "MOST_ROWS", 1)
+    monkeypatch.setattr(scheduler, "MOST_PODS", 2)
+    monkeypatch.setattr(scheduler, "MOST_REFUSALS", 5)
+    monkeypatch.setattr(scheduler, "MOST_ROWS", 1)
     report = log("filters", [refusal(pod, node) for pod in "abc" for node in ("n1", "n2")])
     assert [(item.pod, [one.count for one in item.refused], item.more) for item in report.items] == [
         ("default/c", [2], 0),

@@ -3,13 +3,12 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.operation.scheduler import nodes
-from kubectl_koord.explain.operation.scheduler.quotas import quotas
-from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA
-from kubectl_koord.model.summaries import CPUSummary, DeviceSummary, NodeSummary, QuotaSummary, ReservationSummary
-from kubectl_koord.model.values.quantity import Resources
-from kubectl_koord.reports.operation.scheduler import Field, SchedulerReport
+from kubectl_koord.explain import scheduler
+from kubectl_koord.explain.scheduler import quotas
+from kubectl_koord.model.hardware import CPU, Allocations, CPUAllocation, CPUTopology, NodeNUMA
+from kubectl_koord.model.objects import CPUSummary, DeviceSummary, NodeSummary, QuotaSummary, ReservationSummary
+from kubectl_koord.model.values import Resources
+from kubectl_koord.reports.operation import Field, SchedulerReport
 from tests.build import Drawing, card, cluster, cpus, devices, holding
 
 ASKED = "koord-scheduler-0"
@@ -33,11 +32,11 @@ def on_n1(*names: str) -> Drawing:
 
 def of_node(drawn: Drawing, *names: str, cpu: float = 1, room: float = 8, name: str = "n1") -> tuple[str, list[str]]:
     found = NodeSummary(name, pods(*names), cpus(cpu), cpus(room))
-    return codes(nodes.node(drawn, found, ASKED, name))
+    return codes(scheduler.node(drawn, found, ASKED, name))
 
 
 def test_a_node_is_compared_by_its_pods_their_requests_and_its_room() -> None:
-    report = nodes.node(on_n1("a"), NodeSummary("n1", pods("a"), cpus(1), cpus(8)), ASKED, "n1")
+    report = scheduler.node(on_n1("a"), NodeSummary("n1", pods("a"), cpus(1), cpus(8)), ASKED, "n1")
     assert report.items[0].fields == (
         Field("pods", "default/a", "default/a"),
         Field("requested", "cpu=1", "cpu=1"),
@@ -64,12 +63,12 @@ def test_a_reservations_own_pod_is_no_stranger_and_its_node_counts_no_requests()
 
 
 def test_a_node_that_one_side_does_not_know() -> None:
-    assert codes(nodes.node(on_n1(), None, ASKED, "n1")) == ("yes", ["not-known"])
+    assert codes(scheduler.node(on_n1(), None, ASKED, "n1")) == ("yes", ["not-known"])
     assert of_node(on_n1(), name="n9") == ("yes", ["gone-but-known"])
 
 
 def of_device(drawn: Drawing, *found: DeviceSummary) -> tuple[str, list[str]]:
-    return codes(nodes.devices(drawn, found, ASKED))
+    return codes(scheduler.devices(drawn, found, ASKED))
 
 
 def device(*names: str, free: Resources = CARD, minor: int = 0) -> DeviceSummary:
@@ -91,12 +90,12 @@ def test_a_device_is_compared_by_what_is_free_of_it_and_by_who_has_it() -> None:
 
 def test_devices_are_those_of_the_nodes_that_are_named() -> None:
     drawn = cluster("s0: b0[n1:8 n2:8]").change("n1", "n2", devices=structs.replace(devices(card()), ids=("x",)))
-    report = nodes.devices(drawn, [device()], ASKED, ("n1",))
+    report = scheduler.devices(drawn, [device()], ASKED, ("n1",))
     assert [item.name for item in report.items] == ["n1/gpu-0"]
 
 
 def test_nothing_of_devices_is_compared_where_devices_could_not_be_read() -> None:
-    report = nodes.devices(on_n1().with_gap("Device"), [device()], ASKED)
+    report = scheduler.devices(on_n1().with_gap("Device"), [device()], ASKED)
     assert (report.verdict, report.items[0].differences) == ("unknown", ())
 
 
@@ -112,28 +111,28 @@ def with_cpus(number: int = 8) -> Drawing:
 def test_cpus_are_compared_by_who_has_bound_them() -> None:
     drawn = with_cpus().with_running("a", "n1", allocations=bound(2, 3, 5)).with_running("b", "n1")
     both = CPUSummary("n1", frozenset({1, 4, 6, 7}), {"default/a": frozenset({2, 3, 5}), "default/z": frozenset()})
-    report = nodes.cpus(drawn, both, ASKED, "n1")
+    report = scheduler.cpus(drawn, both, ASKED, "n1")
     assert report.items[0].fields == (
         Field("pods", "default/a: 2-3,5", "default/a: 2-3,5"),
         Field("availableCPUs", "1,4,6-7", "1,4,6-7"),
     )
     assert codes(report) == ("yes", [])
     lost = CPUSummary("n1", frozenset(range(1, 8)), {})
-    assert codes(nodes.cpus(drawn, lost, ASKED, "n1")) == ("yes", ["books-lost"])
+    assert codes(scheduler.cpus(drawn, lost, ASKED, "n1")) == ("yes", ["books-lost"])
     others = structs.replace(both, available=frozenset({1}))
-    assert codes(nodes.cpus(drawn, others, ASKED, "n1")) == ("no", ["unexplained"])
+    assert codes(scheduler.cpus(drawn, others, ASKED, "n1")) == ("no", ["unexplained"])
 
 
 @pytest.mark.parametrize("name", ["n1", "n9"])
 def test_of_a_node_without_cpus_in_its_objects_only_pods_are_compared(name: str) -> None:
     found = CPUSummary(name, frozenset({1}), {})
-    assert codes(nodes.cpus(on_n1("a"), found, ASKED, name)) == ("yes", [])
+    assert codes(scheduler.cpus(on_n1("a"), found, ASKED, name)) == ("yes", [])
 
 
 def test_reservations_are_compared_by_their_size_and_by_who_draws_on_them() -> None:
     drawn = on_n1().with_reservation("r1", "n1", 4).with_owner("a", "n1", of="r1")
     r1 = ReservationSummary("r1", "Reservation", cpus(4), cpus(1), pods("a"))
-    report = nodes.reservations(drawn, {"r1": r1}, ASKED, "n1")
+    report = scheduler.reservations(drawn, {"r1": r1}, ASKED, "n1")
     assert report.items[0].fields == (
         Field("allocatable", "cpu=4", "cpu=4"),
         Field("allocated", "cpu=1"),
@@ -141,10 +140,13 @@ def test_reservations_are_compared_by_their_size_and_by_who_draws_on_them() -> N
     )
     assert codes(report) == ("yes", [])
     found = {"r1": structs.replace(r1, pods=pods("a", "b")), "r2": structs.replace(r1, name="r2", pods=frozenset())}
-    assert codes(nodes.reservations(drawn, found, ASKED, "n1")) == ("yes", ["deleted-pods-linger", "gone-but-known"])
-    assert codes(nodes.reservations(drawn, {}, ASKED, "n1")) == ("yes", ["not-known"])
+    assert codes(scheduler.reservations(drawn, found, ASKED, "n1")) == (
+        "yes",
+        ["deleted-pods-linger", "gone-but-known"],
+    )
+    assert codes(scheduler.reservations(drawn, {}, ASKED, "n1")) == ("yes", ["not-known"])
     bigger = {"r1": structs.replace(r1, allocatable=cpus(5))}
-    assert codes(nodes.reservations(drawn, bigger, ASKED, "n1")) == ("no", ["unexplained"])
+    assert codes(scheduler.reservations(drawn, bigger, ASKED, "n1")) == ("no", ["unexplained"])
 
 
 def quota(**amounts: Resources) -> QuotaSummary:

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubectl_koord.cluster.objects.koordinator import summaries
-from kubectl_koord.explain.operation.scheduler.gangs import gangs
-from kubectl_koord.explain.operation.scheduler.nodes import devices
-from kubectl_koord.explain.operation.scheduler.quotas import quotas
+from kubectl_koord.cluster.objects import summaries
+from kubectl_koord.explain.scheduler import devices, gangs, quotas
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.operation.scheduler import SchedulerReport
+from kubectl_koord.reports.operation import SchedulerReport
 from tests.conformance.cases import CASES, VERSIONS, Case, Json, read_cases, snapshot_of
 
 pytestmark = pytest.mark.no_cover  # tracing takes it three times as long

@@ -3,13 +3,12 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.capacity.shaped import with_shape
-from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.explain.topo import topo, with_shape
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.values.quantity import Resources
+from kubectl_koord.model.values import Resources
 from kubectl_koord.render.show import TopoOptions, text
-from kubectl_koord.reports.capacity.topology import TopologyReport
-from kubectl_koord.simulation.shapes import ShapeError, parsed, requested
+from kubectl_koord.reports.capacity import TopologyReport
+from kubectl_koord.simulation.submitted import ShapeError, parsed, requested
 from tests.build import PODS_PER_NODE, Drawing, card, cluster, cpus, devices, holding
 from tests.render.samples import PIPE
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kubectl_koord.explain.capacity.topo import counted_as, resource_names, topo
+from kubectl_koord.explain.topo import counted_as, resource_names, topo
 from kubectl_koord.model.objects import Layer
-from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, OutsideNode
+from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, OutsideNode
 from kubectl_koord.reports.common import DomainName, Notice
 from tests.build import (
     BLOCK,

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.subjects import Subject
-from kubectl_koord.explain.jobs import progress, volcano
-from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.explain.jobs.gangs import gangs
-from kubectl_koord.model.others.volcano import Volcano, VolcanoCondition, VolcanoGroup
+from kubectl_koord.engine.gangs import Subject
+from kubectl_koord.explain import every_pending as progress
+from kubectl_koord.explain import volcano
+from kubectl_koord.explain.every_pending import every_pending, gangs
+from kubectl_koord.model.installation import Volcano, VolcanoCondition, VolcanoGroup
 from kubectl_koord.render.document import Columns
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.jobs import volcano as reports
+from kubectl_koord.reports import jobs
 from kubectl_koord.simulation import subjects
-from kubectl_koord.wording.answers.volcano import gone
+from kubectl_koord.wording.jobs import gone
 from tests.build import Drawing, cluster, having
 from tests.render.samples import PIPE, TERMINAL
 
@@ -35,7 +35,7 @@ def drawn(
     return bare.with_pod("team/ours", volcano_group="team/bert-1")
 
 
-def gang(**fields: object) -> reports.VolcanoGang:
+def gang(**fields: object) -> jobs.VolcanoGang:
     bare: dict[str, object] = {
         "gang": "team/bert-1",
         "phase": "Inqueue",
@@ -51,14 +51,12 @@ def gang(**fields: object) -> reports.VolcanoGang:
         "preemption_policy": "Never",
         "never_preempting": ("team/bert-0",),
         "conditions": (
-            reports.VolcanoCondition(
-                "Unschedulable", "True", "NotEnoughResources", "2/2 tasks", "2026-11-20T09:30:00Z"
-            ),
-            reports.VolcanoCondition("Scheduled", "False", "tasks", "", "2026-11-20T09:00:00Z"),
+            jobs.VolcanoCondition("Unschedulable", "True", "NotEnoughResources", "2/2 tasks", "2026-11-20T09:30:00Z"),
+            jobs.VolcanoCondition("Scheduled", "False", "tasks", "", "2026-11-20T09:00:00Z"),
         ),
         "owner": "Job/bert",
     }
-    return reports.VolcanoGang(**(bare | fields))  # type: ignore[arg-type]
+    return jobs.VolcanoGang(**(bare | fields))  # type: ignore[arg-type]
 
 
 def test_a_gang_carries_its_state_its_queue_and_who_may_preempt() -> None:
@@ -196,7 +194,7 @@ def test_of_a_gang_that_is_followed_its_phase_pods_and_queue_and_what_volcano_sa
     )
     assert changes(queue_state="Closed") == "queue research is Closed"
     assert changes(queue_state=None) == "queue research is without a state"
-    said = reports.VolcanoCondition("Unschedulable", "True", "NotEnoughResources", "1/2 tasks", "2026-11-20T09:31:00Z")
+    said = jobs.VolcanoCondition("Unschedulable", "True", "NotEnoughResources", "1/2 tasks", "2026-11-20T09:31:00Z")
     assert changes(conditions=(said,)) == "Unschedulable: NotEnoughResources: 1/2 tasks"
     assert changes(conditions=()) == ""
     assert changes(phase="Running", pending=(), running=2, conditions=(said,)) == "phase Running: 2 running"

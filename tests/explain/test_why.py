@@ -4,17 +4,15 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.diagnosis.coverage import of_search
-from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.explain.jobs.verdict import decided
-from kubectl_koord.explain.jobs.why import why, with_nodes
+from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.why import decided, why, with_nodes
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import Condition, HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.edits import SetTopology
-from kubectl_koord.reports.jobs.pending import Cause, Funnel, NodeReason, PodShape, SlotRow, WhatIf
+from kubectl_koord.render.pages.why import outcomes
+from kubectl_koord.reports.common import Notice, SetTopology
+from kubectl_koord.reports.jobs import Cause, Funnel, NodeReason, PodShape, SlotRow, WhatIf
 from kubectl_koord.simulation.simulation import simulate
-from kubectl_koord.wording.pages.jobs.why import outcomes
 from tests.build import (
     BLOCK,
     NODE,

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.explain.jobs.victims import VictimName, find, find_anywhere
-from kubectl_koord.explain.jobs.why_preempted import other_namespaces, why_preempted
-from kubectl_koord.model.plugins import Plugins
+from kubectl_koord.explain.preempt import VictimName, find, find_anywhere
+from kubectl_koord.explain.why_preempted import other_namespaces, why_preempted
+from kubectl_koord.model.installation import Plugins
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.reports.jobs.preempted import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
+from kubectl_koord.reports.jobs import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
 from kubectl_koord.simulation.subjects import Unknown
 from tests.build import Drawing, cluster
 

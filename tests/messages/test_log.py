@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kubectl_koord.messages.log import (
+from kubectl_koord.messages.scheduler_log import (
     Broken,
     Diagnosis,
     FailedNodes,

@@ -11,19 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.messages.parsed import (
+from kubectl_koord.explain.why import why
+from kubectl_koord.messages.parser import (
     DomainSlots,
     Fragment,
     ParsedMessage,
+    Phrase,
     QuotaMessage,
     Rejection,
     Suggestion,
     TopologyMessage,
+    read,
 )
-from kubectl_koord.messages.parser import read
-from kubectl_koord.messages.phrases import Phrase
-from tests.conformance import PLAIN, VERSIONS, Case, read_cases, slots_shown, snapshot_of, subject_of
+from tests.conformance.cases import PLAIN, VERSIONS, Case, read_cases, snapshot_of, subject_of
+from tests.conformance.grading import slots_shown
 
 FOLDER = Path(__file__).parents[1] / "cases"
 CASES = list(read_cases(FOLDER, PLAIN))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.model import accelerators
+from kubectl_koord.model import objects
 from kubectl_koord.wording.words import amount_of, amounts, main_amounts, requests, unit
 
 CORE, RATIO, GPU = "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu"
@@ -28,7 +28,7 @@ CORE, RATIO, GPU = "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio",
     ],
 )
 def test_a_resource_counts_one_family_of_cards_or_none(resource: str, family: str) -> None:
-    assert accelerators.family(resource) == family
+    assert objects.family(resource) == family
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_a_resource_counts_one_family_of_cards_or_none(resource: str, family: st
 def test_names_of_the_same_cards_count_once_on_a_node_and_pods_have_one_each(
     had: dict[str, int], of_node: int, of_pods: int
 ) -> None:
-    assert accelerators.of_node(had) == {"gpu": of_node}
-    assert accelerators.of_pods(had) == {"gpu": of_pods}
+    assert objects.of_node(had) == {"gpu": of_node}
+    assert objects.of_pods(had) == {"gpu": of_pods}
 
 
 def test_cores_alone_are_counted_by_themselves() -> None:
-    assert accelerators.of_node({"huawei.com/npu-core": 20}) == {"huawei.com/npu-core": 2000}
+    assert objects.of_node({"huawei.com/npu-core": 20}) == {"huawei.com/npu-core": 2000}
 
 
 @pytest.mark.parametrize(

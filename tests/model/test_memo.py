@@ -1,6 +1,6 @@
 """What was computed of a value is kept by function and arguments."""
 
-from kubectl_koord.model.values.memo import Identity, Memo, memoised
+from kubectl_koord.model.values import Identity, Memo, memoised
 
 
 class Number(Memo):

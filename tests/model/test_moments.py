@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_koord.model.values.moments import later
+from kubectl_koord.model.values import later
 
 DAY = timedelta(days=1)
 

@@ -1,8 +1,7 @@
 """Labels kept as bytes, and the few of them that are asked for."""
 
 from kubectl_koord.model.quotas import NAME_LABEL, quota_kind
-from kubectl_koord.model.values.memo import Memo, recently
-from kubectl_koord.model.values.packed import PackedLabels, packed, picked
+from kubectl_koord.model.values import Memo, PackedLabels, packed, picked, recently
 
 
 def test_some_labels_are_picked_of_packed_and_of_plain_ones() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
-from kubectl_koord.model.values import quantity
-from kubectl_koord.model.values.quantity import NANO, QuantityError
+from kubectl_koord.model import values
+from kubectl_koord.model.values import NANO, QuantityError
 
 EXACT = {
     "0": 0,
@@ -35,32 +35,32 @@ EXACT = {
 
 @pytest.mark.parametrize(("text", "nano"), EXACT.items())
 def test_a_quantity_is_read_exactly(text: str, nano: int) -> None:
-    assert quantity.parse(text) == nano
-    assert quantity.parse_once(text) == nano
+    assert values.parse(text) == nano
+    assert values.parse_once(text) == nano
 
 
 @pytest.mark.parametrize(("number", "nano"), [(2, 2 * NANO), (0.1, NANO // 10), (1e18, 10**18 * NANO)])
 def test_a_json_number_reads_like_its_text(number: float, nano: int) -> None:
-    assert quantity.parse(number) == nano
+    assert values.parse(number) == nano
 
 
 @pytest.mark.parametrize(("text", "nano"), [("0.1n", 1), ("1.0000000001", NANO + 1), ("-0.1n", -1)])
 def test_what_is_finer_than_a_billionth_is_rounded_away_from_zero(text: str, nano: int) -> None:
-    assert quantity.parse(text) == nano
+    assert values.parse(text) == nano
 
 
 @pytest.mark.parametrize("text", ["9223372036854775807", "9" * 60, "1e999", "8Ei", "9999Ei", 10**60, 1e308, 2**63])
 def test_an_amount_is_no_more_than_an_int64_holds(text: str | float) -> None:
-    assert quantity.parse(text) == (2**63 - 1) * NANO
+    assert values.parse(text) == (2**63 - 1) * NANO
 
 
 def test_a_negative_amount_is_held_likewise() -> None:
-    assert quantity.parse("-1e30") == -(2**63 - 1) * NANO
+    assert values.parse("-1e30") == -(2**63 - 1) * NANO
 
 
 def test_a_number_of_thousands_of_digits_is_refused() -> None:
     with pytest.raises(QuantityError):
-        quantity.parse(10**5000)
+        values.parse(10**5000)
 
 
 @pytest.mark.parametrize(
@@ -68,20 +68,20 @@ def test_a_number_of_thousands_of_digits_is_refused() -> None:
 )
 def test_a_text_of_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(QuantityError):
-        quantity.parse(text)
+        values.parse(text)
     with pytest.raises(QuantityError):
-        quantity.parse_once(text)
+        values.parse_once(text)
 
 
 def test_the_refusal_quotes_no_more_than_the_first_64_characters() -> None:
     with pytest.raises(QuantityError) as refusal:
-        quantity.parse("x" * 1000)
+        values.parse("x" * 1000)
     assert str(refusal.value) == f"{'x' * 64!r} is not a quantity"
 
 
 def test_cpu_is_reckoned_in_thousandths_and_the_rest_in_units_both_rounded_up() -> None:
-    nano = quantity.parse("1.0001")
-    assert (quantity.amount("cpu", nano), quantity.amount("memory", nano)) == (1001, 2)
+    nano = values.parse("1.0001")
+    assert (values.amount("cpu", nano), values.amount("memory", nano)) == (1001, 2)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_cpu_is_reckoned_in_thousandths_and_the_rest_in_units_both_rounded_up() 
     ],
 )
 def test_an_amount_is_spelled_as_short_as_it_can_be(resource: str, number: int, text: str) -> None:
-    assert quantity.spell(resource, number) == text
+    assert values.spell(resource, number) == text
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_an_amount_is_spelled_as_short_as_it_can_be(resource: str, number: int, 
     ],
 )
 def test_extended_resources_and_huge_pages_are_requested_in_whole_units(resource: str, written: str, why: str) -> None:
-    assert quantity.refused(resource, quantity.parse(written)) == why
+    assert values.refused(resource, values.parse(written)) == why

@@ -3,8 +3,7 @@
 from msgspec import structs
 
 from kubectl_koord.model.reservations import Reservation, ReservationOwner, by_label
-from kubectl_koord.model.values.memo import Identity
-from kubectl_koord.model.values.selectors import Requirement, Selector
+from kubectl_koord.model.values import Identity, Requirement, Selector
 
 
 def test_only_those_are_in_reach_that_may_be_for_a_pod_with_such_labels() -> None:

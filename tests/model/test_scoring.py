@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.model.hardware.scoring import Scoring
+from kubectl_koord.model.hardware import Scoring
 
 BOTH = (("cpu", 1), ("memory", 3))
 

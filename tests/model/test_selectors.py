@@ -1,6 +1,6 @@
 import pytest
 
-from kubectl_koord.model.values.selectors import Requirement, Selector, Taint, Toleration, holds, matches, tolerates
+from kubectl_koord.model.values import Requirement, Selector, Taint, Toleration, holds, matches, tolerates
 
 LABELS = {"tier": "gold", "size": "7"}
 HOLDING = [

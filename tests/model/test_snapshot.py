@@ -1,9 +1,8 @@
 import pytest
 
-from kubectl_koord.model.objects import PodGroup
+from kubectl_koord.model.objects import Claim, PodGroup
 from kubectl_koord.model.pods import FinishedPod
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.model.storage import Claim
 from tests.build import Drawing, cluster, pending, running
 
 

@@ -8,8 +8,9 @@ import pytest
 from kubectl_koord.cli.main import run
 from tests.apiserver import ApiServer
 from tests.cli import conftest
-from tests.cli.conftest import Done, Run, cluster, home, kubectl, no_kubectl, plain_output, tls
+from tests.cli.conftest import Done, Run, cluster, plain_output
 from tests.cli.test_sight import with_a_resource_claim
+from tests.cluster.conftest import home, kubectl, no_kubectl, tls
 
 __all__ = ["cluster", "home", "kubectl", "no_kubectl", "plain_output", "tls"]
 

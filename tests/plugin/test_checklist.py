@@ -25,14 +25,12 @@ from distribution import krew
 from distribution.bundle import PROGRAM, archive_name, pack
 from distribution.generated import ROOT, files
 from distribution.release import manifest
-from kubectl_koord.cli.completing import names
+from kubectl_koord.cli import completion
+from kubectl_koord.cli.command_line import Globals
 from kubectl_koord.cli.main import run
-from kubectl_koord.cli.options import Globals
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.verb_table import VERBS
 from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.direct.credentials import Credentials
-from kubectl_koord.cluster.api.direct.kubeconfig import Cluster
-from kubectl_koord.cluster.api.direct.tls import context_of
+from kubectl_koord.cluster.api.direct import Cluster, Credentials, context_of
 from kubectl_koord.cluster.rbac import lean
 from tests.apiserver import RESOURCES, ApiServer, Request, Rule, Tls
 from tests.cli.conftest import Run
@@ -348,8 +346,8 @@ def test_16_completion_ends_in_a_directive_and_never_fails(
 
 def test_16_completion_offers_the_names_of_the_cluster(direct: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """With more time than somebody who types has: here the machine may be busy."""
-    monkeypatch.setattr(names, "SECONDS", 60.0)
-    found = names.find("gang", "h", Connection(), Globals(), seconds=60)
+    monkeypatch.setattr(completion, "SECONDS", 60.0)
+    found = completion.find("gang", "h", Connection(), Globals(), seconds=60)
     assert {"heavy", "high"} <= set(found)
     assert {request.method for request in direct.log} == {"GET"}
 
@@ -537,7 +535,7 @@ def test_27_in_a_pod_the_service_account_is_used(
     (account / "token").write_text(CANARY)
     (account / "namespace").write_text("default")
     (account / "ca.crt").write_bytes(tls.certificate.read_bytes())
-    for module in ("direct.kubeconfig", "context"):
+    for module in ("direct", "connection"):
         monkeypatch.setattr(f"kubectl_koord.cluster.api.{module}.SERVICE_ACCOUNT", str(account))
     with ApiServer(world(), token=CANARY, tls=tls) as api:
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")

@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.stored import files
+from kubectl_koord.cluster import stored
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.model import values
 from kubectl_koord.model.objects import NetworkTopology, Node, PodGroup
-from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, Resources, RunningPod
+from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values import quantity
-from kubectl_koord.model.values.selectors import Requirement, Selector
+from kubectl_koord.model.values import Requirement, Resources, Selector
 
 Json = dict[str, Any]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -32,13 +32,13 @@ def objects_of(snapshot: Snapshot) -> list[Json]:
 def read(objects: Iterable[Json], like: Snapshot) -> Snapshot:
     """Return the cluster of a List of these objects, under the configuration of another."""
     collector = Collector()
-    files.take("list.json", json.dumps({"kind": "List", "items": list(objects)}).encode(), collector)
+    stored.take("list.json", json.dumps({"kind": "List", "items": list(objects)}).encode(), collector)
     found = collector.snapshot(moment=like.moment, source=like.source)
     return Snapshot(**{name: getattr(found, name) for name in found.__struct_fields__} | {"config": like.config})
 
 
 def _amounts(resources: Resources) -> Json:
-    return {resource: quantity.spell(resource, amount) for resource, amount in resources}
+    return {resource: values.spell(resource, amount) for resource, amount in resources}
 
 
 def _node(node: Node) -> Json:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import HostPort, PodTerm, Spread
-from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Taint, Toleration
+from kubectl_koord.model.values import NodeTerm, Requirement, Taint, Toleration
 from tests.build import BLOCK, BLOCK_KEY, NODE, ROOT, SPINE, SPINE_KEY, Drawing, cluster, cpus, having, rules
 
 VERSIONS = ("1.7", "1.8", "main")

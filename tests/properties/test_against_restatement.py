@@ -2,10 +2,9 @@
 
 from hypothesis import given
 
-from kubectl_koord.engine.attempts.trying import attempt
-from kubectl_koord.engine.preemption.costs import VICTIM_ORDERS
-from kubectl_koord.engine.preemption.preempt import preempt
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.preemption import VICTIM_ORDERS, preempt
+from kubectl_koord.engine.state import of
+from kubectl_koord.engine.trying import attempt
 from tests.build import Drawing, jobs_of
 from tests.properties import restated
 from tests.properties.strategies import ALIKE, ANY, TINY, clusters

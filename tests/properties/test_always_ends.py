@@ -7,18 +7,17 @@ from time import process_time
 
 import pytest
 
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.tree import Tree, tree_of
-from kubectl_koord.explain.capacity.devices import devices
-from kubectl_koord.explain.capacity.quota import quotas
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.explain.jobs.fit import fit
-from kubectl_koord.explain.jobs.gangs import gangs
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.explain.operation.doctor import doctor
-from kubectl_koord.explain.place.report import domain_report, node_report
+from kubectl_koord.explain.devices import devices
+from kubectl_koord.explain.doctor import doctor
+from kubectl_koord.explain.every_pending import every_pending, gangs
+from kubectl_koord.explain.fit import fit
+from kubectl_koord.explain.place import domain_report, node_report
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.quota import quotas
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import Submitted

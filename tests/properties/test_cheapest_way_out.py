@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.gang_settings import GatherRule, gather_rules
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.engine.rules import GatherRule, gather_rules
+from kubectl_koord.explain.why import why
+from kubectl_koord.model import values
 from kubectl_koord.model.pods import RunningPod
-from kubectl_koord.model.values import quantity
-from kubectl_koord.model.values.selectors import Taint, Toleration
-from kubectl_koord.reports.edits import DeletePod, SetMinimum, SetRequest, SetTopology, Tolerate
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.model.values import Taint, Toleration
+from kubectl_koord.reports.common import DeletePod, SetMinimum, SetRequest, SetTopology, Tolerate, WayOut
 from tests.build import BLOCK, BLOCK_KEY, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, why_of
 
 LAYERS = (SPINE, BLOCK, NODE)
@@ -255,7 +254,7 @@ def _said(small: Small, way: WayOut) -> Cost:  # noqa: PLR0911 - one case a fami
         case "fewer-pods", (SetMinimum(minimum=minimum),):
             return minimum
         case "smaller-request", (SetRequest(amount=amount),):
-            return quantity.amount("cpu", quantity.parse(amount)) // 1000
+            return values.amount("cpu", values.parse(amount)) // 1000
         case "free-pods", edits:
             return _worth(by_key[edit.pod] for edit in edits if isinstance(edit, DeletePod))
         case (("uncordon" | "add-nodes"), edits):

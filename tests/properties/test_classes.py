@@ -8,18 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kubectl_koord.engine.fit import Prepared, prepare, rejection_as_is
-from kubectl_koord.engine.offer import NodeSlots, Offer
-from kubectl_koord.engine.reasons.nodes import Reason, TooManyPods
+from kubectl_koord.engine.filters import Prepared, prepare, rejection_as_is
+from kubectl_koord.engine.reasons import Reason, TooManyPods
 from kubectl_koord.engine.rules import Rules, rules
-from kubectl_koord.engine.slots import _on_node, _without_limit, offer_slots
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.slots import NodeSlots, Offer, _on_node, _without_limit, offer_slots
+from kubectl_koord.engine.state import View, of
 from kubectl_koord.model.load import LoadSettings, NodeMetric, Thresholds
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
-from kubectl_koord.wording.refusals.nodes import obstacle
+from kubectl_koord.wording.refusals import obstacle
 from tests.build import Drawing, cluster, jobs_of
-from tests.conformance import CASES, read_cases, snapshot_of
+from tests.conformance.cases import CASES, read_cases, snapshot_of
 from tests.properties.strategies import Kind, clusters, random_cluster
 from tests.worded import worded
 

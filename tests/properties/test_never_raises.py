@@ -8,20 +8,19 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.changes.annotate import pod_group_plan
-from kubectl_koord.changes.pods import PodsWanted, pods_plan
+from kubectl_koord.changes.annotate import PodsWanted, pod_group_plan, pods_plan
 from kubectl_koord.changes.values import RefusedError, WantedSettings
-from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster import stored
+from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
-from kubectl_koord.cluster.stored import files
-from kubectl_koord.engine.subjects import GangSubject, Subject
+from kubectl_koord.engine.gangs import GangSubject, Subject
 from kubectl_koord.errors import KoordError
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.explain.jobs import victims
-from kubectl_koord.explain.jobs.every_pending import every_pending
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why, with_nodes
-from kubectl_koord.explain.jobs.why_preempted import other_namespaces, why_preempted
+from kubectl_koord.explain import preempt as victims
+from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.explain.why import why, with_nodes
+from kubectl_koord.explain.why_preempted import other_namespaces, why_preempted
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.subjects import Unknown, find, pending_subjects
 from tests.build import SPINE, Drawing
@@ -190,7 +189,7 @@ def test_no_question_about_objects_that_decode_raises(objects: list[dict[str, An
     collector = Collector(traced=True)
     for one in objects:
         with suppress(KoordError):
-            files.take("weird.json", json.dumps(one).encode(), collector)
+            stored.take("weird.json", json.dumps(one).encode(), collector)
     ask_everything(collector.snapshot(moment="2026-11-20T10:00:00Z", source="file"))
 
 
@@ -222,5 +221,5 @@ def test_no_question_about_a_cluster_with_weird_fields_raises(drawing: Drawing, 
     collector = Collector(traced=True)
     for one in objects:
         with suppress(KoordError):
-            files.take("weird.json", json.dumps(one).encode(), collector)
+            stored.take("weird.json", json.dumps(one).encode(), collector)
     ask_everything(collector.snapshot(moment="2026-11-20T10:00:00Z", source="file"))

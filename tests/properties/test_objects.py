@@ -5,12 +5,12 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_koord.engine.subjects import Subject
-from kubectl_koord.explain.capacity.topo import topo
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.engine.gangs import Subject
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.explain.why import why
+from kubectl_koord.model import values
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values import quantity
 from kubectl_koord.simulation.subjects import find
 from tests.build import Drawing
 from tests.properties.objects import objects_of, read
@@ -38,11 +38,11 @@ def test_a_drawing_and_its_objects_give_the_same_answers(drawing: Drawing) -> No
 
 @given(st.sampled_from(("cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi")), st.integers(0, 1 << 60))
 def test_an_amount_reads_back_as_it_was_spelled(resource: str, number: int) -> None:
-    assert quantity.amount(resource, quantity.parse(quantity.spell(resource, number))) == number
+    assert values.amount(resource, values.parse(values.spell(resource, number))) == number
 
 
 @given(st.integers(0, 10**12), st.sampled_from(("", "m", "k", "M", "G", "Ki", "Mi", "Gi")))
 def test_a_sum_of_quantities_is_exact(number: int, suffix: str) -> None:
     text = f"{number}{suffix}"
-    assert quantity.parse(text) + quantity.parse("-" + text) == 0
-    assert quantity.whole(quantity.parse(text)) * 1000 >= quantity.milli(quantity.parse(text))
+    assert values.parse(text) + values.parse("-" + text) == 0
+    assert values.whole(values.parse(text)) * 1000 >= values.milli(values.parse(text))

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.quota.holding import held_back
-from kubectl_koord.engine.quota.state import QuotaState, quota_state
+from kubectl_koord.engine.quota.state import QuotaState, held_back, quota_state
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, ROOT, Quota, QuotaSettings
 from tests.build import Drawing, cluster, node, pending

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kubectl_koord.engine.attempts.attempt import Attempt, Job
-from kubectl_koord.engine.attempts.trying import attempt
-from kubectl_koord.engine.fit import Prepared, prepare, rejection
+from kubectl_koord.engine.attempt import Attempt, Job
+from kubectl_koord.engine.filters import Prepared, prepare, rejection
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import _by_room, _one_by_one, in_index_order, runs_of
+from kubectl_koord.engine.state import of
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.trying import attempt
 from tests.build import Drawing, jobs_of, why_of
 from tests.properties.strategies import ALIKE, ALONE, clusters
 

@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kubectl_koord.engine.attempts.attempt import Job
-from kubectl_koord.engine.attempts.surely import surely_placed, surely_placed_beside_all
-from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.attempt import Job
 from kubectl_koord.engine.rounds import outcomes
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.state import View, of
+from kubectl_koord.engine.trying import attempt, surely_placed, surely_placed_beside_all
 from tests.build import Drawing, card, devices, jobs_of
 from tests.properties.strategies import ANY, HELD, ODD, TINY, clusters
 

@@ -4,12 +4,12 @@ from random import Random
 
 import pytest
 
-from kubectl_koord.engine.attempts.trying import attempt
-from kubectl_koord.engine.domains import sums
+from kubectl_koord.engine.placement import sums
+from kubectl_koord.engine.state import of
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.engine.view import of
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.engine.trying import attempt
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.why import why
 from tests.build import Drawing, jobs_of
 from tests.properties.strategies import random_cluster
 from tests.properties.test_never_raises import ask_everything

@@ -4,10 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kubectl_koord.engine.fit import Prepared
-from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.filters import Prepared
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.state import NodeState, View, of
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
 from tests.build import Drawing

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from msgspec import structs
 
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.why import why
+from kubectl_koord.model import values
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
-from kubectl_koord.model.values import quantity
-from kubectl_koord.model.values.selectors import Toleration
-from kubectl_koord.reports.edits import (
+from kubectl_koord.model.values import Toleration
+from kubectl_koord.reports.common import (
     AddNode,
     DeletePod,
     Edit,
@@ -27,7 +27,7 @@ from kubectl_koord.reports.edits import (
     Uncordon,
     UseQuota,
 )
-from kubectl_koord.reports.jobs.pending import PlanFailure
+from kubectl_koord.reports.jobs import PlanFailure
 from tests.build import Drawing, preempt_of, why_of
 from tests.properties.strategies import ALONE, HELD, clusters, random_cluster
 
@@ -56,7 +56,7 @@ def _with_more(drawing: Drawing, edit: SetQuota | UseQuota | ReleaseReservation)
         case SetQuota(quota=key, field=field, resource=resource, amount=amount):
             (quota,) = (one for one in drawing.quotas if f"{one.namespace}/{one.name}" == key)
             limits = dict(quota.min if field == "min" else quota.max)
-            limits[resource] = quantity.amount(resource, quantity.parse(amount))
+            limits[resource] = values.amount(resource, values.parse(amount))
             raised = structs.replace(quota, **{field: tuple(sorted(limits.items()))})
             return drawing.but(quotas=tuple(raised if one is quota else one for one in drawing.quotas))
         case UseQuota(pods=keys, quota=name):
@@ -96,7 +96,7 @@ def _shape(pod: PendingPod, edit: Tolerate | SetRequest) -> PodRequirements:
     if isinstance(edit, Tolerate):
         more = Toleration(edit.key, "Equal", edit.value, edit.effect)
         return structs.replace(pod.requirements, tolerations=(*pod.requirements.tolerations, more))
-    most = quantity.amount(edit.resource, quantity.parse(edit.amount))
+    most = values.amount(edit.resource, values.parse(edit.amount))
     requests = tuple((name, most if name == edit.resource else amount) for name, amount in pod.requirements.requests)
     return structs.replace(pod.requirements, requests=requests)
 
@@ -121,8 +121,8 @@ def test_of_a_maximum_that_is_to_be_raised_less_is_not_enough(drawing: Drawing) 
         if way.action != "raise-quota" or any(edit.field == "min" for edit in raised):
             continue
         for edit in raised:
-            amount = quantity.amount(edit.resource, quantity.parse(edit.amount))
-            less = structs.replace(edit, amount=quantity.spell(edit.resource, amount - 1))
+            amount = values.amount(edit.resource, values.parse(edit.amount))
+            less = structs.replace(edit, amount=values.spell(edit.resource, amount - 1))
             edits = [less if one is edit else one for one in way.edits]
             assert why_of(reduce(made, edits, drawing)).verdict == "no", way
 

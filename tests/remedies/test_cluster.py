@@ -4,12 +4,20 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.model.installation import Plugins
 from kubectl_koord.model.load import NodeMetric, Thresholds
-from kubectl_koord.model.plugins import Plugins
 from kubectl_koord.model.unevaluated import NodeSetting
-from kubectl_koord.model.values.selectors import Taint, Toleration
-from kubectl_koord.reports.edits import AddNode, DeletePod, MendNode, SetThresholds, Threshold, Tolerate, Uncordon
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.model.values import Taint, Toleration
+from kubectl_koord.reports.common import (
+    AddNode,
+    DeletePod,
+    MendNode,
+    SetThresholds,
+    Threshold,
+    Tolerate,
+    Uncordon,
+    WayOut,
+)
 from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, freed, having, node, rules, why_of
 
 ROW = cluster("s0: b0[n1 n2 n3]")

@@ -1,7 +1,7 @@
 """The order of running pods by what their end costs others."""
 
-from kubectl_koord.model.marks import Marks
-from kubectl_koord.remedies.costs import PodCosts
+from kubectl_koord.model.pods import Marks
+from kubectl_koord.remedies.running_pods import PodCosts
 from kubectl_koord.simulation.simulation import simulate
 from tests.build import cluster, having
 

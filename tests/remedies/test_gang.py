@@ -4,9 +4,8 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.model.load import ExpectedUse, LoadSettings, NodeMetric
-from kubectl_koord.model.marks import GangAnnotations
-from kubectl_koord.reports.edits import DeletePod, SetMinimum, SetRequest, SetTopology
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.reports.common import DeletePod, SetMinimum, SetRequest, SetTopology, WayOut
 from tests.build import BLOCK, ROOT, SPINE, Drawing, cluster, cpus, rules, why_of
 
 ANNOTATE = "kubectl koord annotate podgroup job -n default"

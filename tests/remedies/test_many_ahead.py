@@ -3,12 +3,11 @@
 import pytest
 
 from kubectl_koord.model.quotas import QuotaSettings
-from kubectl_koord.remedies import proof
-from kubectl_koord.remedies.proof import MOST_STEPS, SearchBudget, is_placed
-from kubectl_koord.remedies.search import Search
-from kubectl_koord.reports.edits import DeletePod, SetMinimum, Uncordon
-from kubectl_koord.simulation.edits import changed
+from kubectl_koord.remedies import search as proof
+from kubectl_koord.remedies.search import MOST_STEPS, Search, SearchBudget, is_placed
+from kubectl_koord.reports.common import DeletePod, SetMinimum, Uncordon
 from kubectl_koord.simulation.simulation import next_attempt, simulate
+from kubectl_koord.simulation.what_if import changed
 from tests.build import BLOCK, SPINE, Drawing, cluster, why_of
 
 MOST_AHEAD, RUN = 64, 2

@@ -6,14 +6,12 @@ import subprocess
 import pytest
 import yaml
 
-from kubectl_koord.model.marks import GangAnnotations
 from kubectl_koord.model.objects import Lease
-from kubectl_koord.model.pods import Condition
+from kubectl_koord.model.pods import Condition, GangAnnotations
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.edits import CreatePodGroup, DeletePod
-from kubectl_koord.reports.jobs.pending import Cause
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.reports.common import CreatePodGroup, DeletePod, WayOut
+from kubectl_koord.reports.jobs import Cause
 from kubectl_koord.simulation.simulation import simulate
 from tests.build import LAYERS, SPINE, Drawing, cluster, why_of
 from tests.render.samples import PIPE

@@ -1,9 +1,8 @@
 """Nodes outside the tree: what is said of them, and the labels and layers after which the gang is placed."""
 
 from kubectl_koord.model.objects import Layer, NetworkTopology
-from kubectl_koord.reports.edits import LabelNode, LayerKeys, NodeLabel, SetLayers
-from kubectl_koord.reports.jobs.pending import Cause
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.reports.common import LabelNode, LayerKeys, NodeLabel, SetLayers, WayOut
+from kubectl_koord.reports.jobs import Cause
 from tests.build import BLOCK, BLOCK_KEY, LAYERS, NODE, ROOT, SPINE, SPINE_KEY, Drawing, cluster, node, why_of
 
 ONE_LACKS = cluster("s0: b0[n1 n2]; -: b0[n3]")
@@ -123,7 +122,7 @@ def test_a_layer_whose_domains_are_all_made_up_has_no_node() -> None:
 def test_what_a_node_outside_the_tree_lacks_is_its_reason_and_its_taint_is_not_named_as_excluding() -> None:
     drawing = asked(cluster("s0: b0[n1 n2:16]; -: -[m1]").taint("m1", "node-role.kubernetes.io/control-plane"), pods=4)
     drawing = drawing.with_running("other", "n1", cpu=1)
-    from kubectl_koord.explain.jobs.why import with_nodes  # noqa: PLC0415
+    from kubectl_koord.explain.why import with_nodes  # noqa: PLC0415
 
     report = with_nodes(why_of(drawing), drawing, drawing.subject("job"))
     reasons = {one.node: one.reason for one in report.nodes or ()}

@@ -8,18 +8,15 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.diagnosis import evidence
-from kubectl_koord.engine.fit import Prepared
-from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.engine.filters import Prepared
+from kubectl_koord.engine.state import View
+from kubectl_koord.model.hardware import Allocations, CPUAllocation
+from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, PodTerm
-from kubectl_koord.model.storage import Claim
-from kubectl_koord.model.values.selectors import Toleration
-from kubectl_koord.remedies import selection
-from kubectl_koord.remedies.ways import pods
-from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
-from kubectl_koord.reports.edits import DeletePod, MovePod
-from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.wording.remedies.ways_out import RemovedPod
+from kubectl_koord.model.values import Toleration
+from kubectl_koord.remedies import pods, running_pods
+from kubectl_koord.reports.common import BrokenGang, BudgetHit, DeletePod, MovePod, WayOut
+from kubectl_koord.wording.remedies import RemovedPod
 from tests.build import SPINE, Drawing, card, cluster, cpus, devices, having, holding, rules, why_of
 from tests.build import freed as pod_freed
 
@@ -344,7 +341,7 @@ def test_nodes_that_are_too_small_whoever_goes_are_not_looked_at(monkeypatch: py
 def test_where_too_much_would_be_compared_what_brings_most_for_each_pod_is_taken_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection, "_MOST_CELLS", 0)
+    monkeypatch.setattr(running_pods, "_MOST_CELLS", 0)
     assert freed(SPREAD) == [("b",), ("a", "c", "d")]
     drawing = cluster("s0: b0[n1 n2:16]").with_gang("job", 2, 8, priority=5, never_preempts=True)
     drawing = drawing.with_running("a", on="n1", cpu=1).with_running("b", on="n2", cpu=12)

@@ -3,11 +3,9 @@
 from typing import Any
 
 from kubectl_koord.model.quotas import NAME_LABEL, QuotaSettings
-from kubectl_koord.remedies.proof import SearchBudget
-from kubectl_koord.remedies.search import Search
-from kubectl_koord.remedies.ways import quotas
-from kubectl_koord.reports.edits import DeletePod, SetQuota, UseQuota
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.remedies import quotas
+from kubectl_koord.remedies.search import Search, SearchBudget
+from kubectl_koord.reports.common import DeletePod, SetQuota, UseQuota, WayOut
 from kubectl_koord.simulation.simulation import next_attempt, simulate
 from tests.build import Drawing, cluster, cpus, freed, having, why_of
 from tests.remedies.test_pods import evicting

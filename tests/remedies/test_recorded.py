@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubectl_koord.engine.subjects import PodSubject, Subject
-from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.reports.jobs.pending import WhyReport
+from kubectl_koord.engine.gangs import PodSubject, Subject
+from kubectl_koord.explain.why import why
+from kubectl_koord.reports.jobs import WhyReport
 from kubectl_koord.simulation.subjects import again
-from tests.conformance import CASES, PLAIN, VERSIONS, Case, names_of, read_cases, snapshot_of, subject_of
+from tests.conformance.cases import CASES, PLAIN, VERSIONS, Case, names_of, read_cases, snapshot_of, subject_of
 from tests.edits import edited
 
 FAMILIES = names_of(CASES)

@@ -1,10 +1,9 @@
 """Remedies that release what is reserved: each whole, as it is offered."""
 
 from kubectl_koord.model.reservations import OwnerController, OwnerObject, ReservationOwner
-from kubectl_koord.model.values.selectors import Requirement, Selector
-from kubectl_koord.reports.edits import ReleaseReservation
-from kubectl_koord.reports.ways_out import ReleasedReservation, WayOut
-from kubectl_koord.wording.remedies.reservations import owner
+from kubectl_koord.model.values import Requirement, Selector
+from kubectl_koord.reports.common import ReleasedReservation, ReleaseReservation, WayOut
+from kubectl_koord.wording.remedies import owner
 from tests.build import Drawing, cluster, having, why_of
 
 NODES = cluster("s0: b0[n1 n2]")

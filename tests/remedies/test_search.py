@@ -7,16 +7,14 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine import rounds
-from kubectl_koord.engine.attempts.attempt import Attempt
-from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.trying import attempt
 from kubectl_koord.model.quotas import QuotaSettings
-from kubectl_koord.remedies import proof, ways_out
-from kubectl_koord.remedies.proof import MOST_STEPS, SearchBudget, is_placed
-from kubectl_koord.remedies.search import Search
-from kubectl_koord.remedies.ways import cluster as cluster_remedies
-from kubectl_koord.remedies.ways import gang, moves, pods
-from kubectl_koord.reports.edits import AddNode, DeletePod, Tolerate, Uncordon
-from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.remedies import cluster as cluster_remedies
+from kubectl_koord.remedies import gang, pods, ways_out
+from kubectl_koord.remedies import search as proof
+from kubectl_koord.remedies.search import MOST_STEPS, Search, SearchBudget, is_placed
+from kubectl_koord.reports.common import AddNode, DeletePod, Tolerate, Uncordon, WayOut
 from kubectl_koord.simulation.simulation import Simulation, next_attempt, simulate
 from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
 from tests.properties.strategies import random_cluster
@@ -71,7 +69,7 @@ def test_a_spent_budget_offers_nothing_rather_than_what_is_not_proven() -> None:
         gang.fewer_pods,
         gang.smaller_request,
         pods.free_lower,
-        moves.move_one,
+        pods.move_one,
         pods.free_any,
     )
     assert [list(family(search(drawing, 0))) for family in families] == [[]] * len(families)
@@ -80,7 +78,7 @@ def test_a_spent_budget_offers_nothing_rather_than_what_is_not_proven() -> None:
 def test_nothing_is_counted_that_could_not_be_proven_any_more() -> None:
     drawing = cluster("s0: b0[n1]").with_running("low", on="n1", cpu=8).with_gang("job", 1, 8)
     spent = search(drawing, 0)
-    assert [*pods.free_any(spent), *moves.move_one(spent)] == []
+    assert [*pods.free_any(spent), *pods.move_one(spent)] == []
     assert (spent.tried, spent.untried) == (set(), {"free-pods", "move-pod"})
     assert "slot_counts" not in vars(spent)
 

@@ -4,53 +4,59 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubectl_koord.diagnosis.overview import by_cause
+from kubectl_koord.diagnosis.coverage import by_cause
 from kubectl_koord.render.show import OutputStyle
 from kubectl_koord.render.structured import Report
-from kubectl_koord.reports.capacity.devices import (
+from kubectl_koord.reports.capacity import (
     Card,
+    ChainLevel,
     DeviceRoom,
     DevicesReport,
     DomainCards,
-    Holder,
-    NodeCards,
-    TypeTotal,
-    UnlistedCard,
-)
-from kubectl_koord.reports.capacity.quota import (
-    ChainLevel,
+    DomainRow,
     Eviction,
     Headroom,
     HeldBack,
     Hold,
+    Holder,
+    NodeCards,
+    NodeRow,
+    OutsideNode,
     OverUse,
     QuotaFinding,
     QuotaPod,
     QuotaRow,
     QuotaTreeReport,
     Share,
+    TopologyReport,
+    TypeTotal,
+    UnlistedCard,
 )
-from kubectl_koord.reports.capacity.topology import DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
-from kubectl_koord.reports.common import Basis, DomainName, Notice
-from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
-from kubectl_koord.reports.jobs.pending import (
+from kubectl_koord.reports.common import Basis, BrokenGang, BudgetHit, DomainName, Notice, WayOut
+from kubectl_koord.reports.jobs import (
     Cause,
     Contention,
+    Evidence,
     Funnel,
     NodeReason,
     PendingGangsReport,
     PodShape,
+    PreemptAlternative,
+    PreemptedPod,
+    Preemptor,
+    PreemptReport,
+    Round,
     SaidText,
     SchedulerSays,
     SlotRow,
+    Victim,
     WhatIf,
     WhyAlternative,
+    WhyPreemptedReport,
     WhyReport,
 )
-from kubectl_koord.reports.jobs.preempted import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
-from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, Victim
-from kubectl_koord.reports.operation.scheduler import (
+from kubectl_koord.reports.operation import (
     Compared,
     Difference,
     Field,
@@ -60,7 +66,6 @@ from kubectl_koord.reports.operation.scheduler import (
     SchedulerReport,
     Scored,
 )
-from kubectl_koord.reports.ways_out import WayOut
 
 
 def device(kind: str, minor: int, number: str, *rest: Any, healthy: bool = True) -> Card:  # noqa: ANN401

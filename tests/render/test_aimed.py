@@ -1,15 +1,13 @@
 from msgspec import structs
 
-from kubectl_koord.cli.commands.explain import shipped_manual
-from kubectl_koord.render import aimed, show
+from kubectl_koord.cli.verbs.explain import shipped_manual
+from kubectl_koord.render import show, shown
 from kubectl_koord.render.document import Block, Bullet, Bullets, Command, Line
-from kubectl_koord.reports.common import Basis
-from kubectl_koord.reports.explanation import Explanation
-from kubectl_koord.reports.jobs.fit import FitGang, FitReport
-from kubectl_koord.reports.operation.doctor import DoctorReport, Finding
-from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.wording.aiming import HERE, Aim
-from kubectl_koord.wording.basis import evaluated_as, read_at
+from kubectl_koord.reports.common import Basis, WayOut
+from kubectl_koord.reports.jobs import FitGang, FitReport
+from kubectl_koord.reports.manual import Explanation
+from kubectl_koord.reports.operation import DoctorReport, Finding
+from kubectl_koord.wording.words import HERE, Aim, evaluated_as, read_at
 from tests.render import samples
 
 AIM = Aim(("--context=c",), ("--demo",), "Mind.")
@@ -20,7 +18,7 @@ LOOK = WayOut("wait-for-preemption", "Wait", "kubectl koord preempt x --dry-run"
 def test_the_commands_of_a_page_are_aimed_and_the_note_stands_below_the_last_of_kubectls() -> None:
     points = Bullets((Bullet("a", "kubectl patch x"), Bullet("b")))
     details = Command("kubectl koord why-pending x", label="Details: ")
-    found = aimed.page([Line("kubectl get"), Command("kubectl get x"), points, details], AIM)
+    found = shown.page([Line("kubectl get"), Command("kubectl get x"), points, details], AIM)
     assert found == [
         Line("kubectl get"),
         Command("kubectl --context=c get x"),
@@ -31,17 +29,17 @@ def test_the_commands_of_a_page_are_aimed_and_the_note_stands_below_the_last_of_
 
 
 def test_a_page_without_kubectls_commands_needs_no_note() -> None:
-    assert aimed.page([Command("kubectl koord topo")], AIM) == [Command("kubectl koord topo --demo")]
+    assert shown.page([Command("kubectl koord topo")], AIM) == [Command("kubectl koord topo --demo")]
 
 
 def test_the_current_context_needs_no_word() -> None:
     page: list[Block] = [Command("kubectl get x"), Line("y")]
-    assert aimed.page(page, HERE) == page
+    assert shown.page(page, HERE) == page
 
 
 def test_programs_get_the_same_commands_and_the_note_in_what_the_answer_rests_on() -> None:
     report = structs.replace(samples.WHY, unblock=(PATCH,), next_steps=(LOOK,))
-    found = aimed.report(report, AIM)
+    found = shown.report(report, AIM)
     assert found == structs.replace(
         report,
         unblock=(structs.replace(PATCH, command="kubectl --context=c patch x"),),
@@ -49,13 +47,13 @@ def test_programs_get_the_same_commands_and_the_note_in_what_the_answer_rests_on
         basis=structs.replace(report.basis, commands_for="Mind."),
     )
     only_ours = structs.replace(report, unblock=(LOOK,), next_steps=())
-    assert aimed.report(only_ours, AIM).basis == report.basis  # type: ignore[union-attr]
+    assert shown.report(only_ours, AIM).basis == report.basis  # type: ignore[union-attr]
 
 
 def test_so_do_those_of_jobs_that_are_not_submitted_yet() -> None:
     gang = FitGang("a/x", 1, "no", "not-now", None, None, (), (), None, unblock=(PATCH,), next_steps=(LOOK,))
     report = FitReport("no", samples.BASIS, (), (gang,))
-    found = aimed.report(report, AIM)
+    found = shown.report(report, AIM)
     assert isinstance(found, FitReport)
     assert [way.command for way in (*found.gangs[0].unblock, *found.gangs[0].next_steps)] == [
         "kubectl --context=c patch x",
@@ -68,7 +66,7 @@ def test_so_are_those_of_findings() -> None:
     finding = Finding("numa-policy-unknown", "error", "Node/n1", "a", "b", command="kubectl label node n1 x-")
     ours = structs.replace(finding, command="kubectl koord doctor --print-rbac")
     report = DoctorReport("no", samples.BASIS, (), (finding, ours))
-    found = aimed.report(report, AIM)
+    found = shown.report(report, AIM)
     assert isinstance(found, DoctorReport)
     commands = [one.command for one in found.findings]
     assert commands == ["kubectl --context=c label node n1 x-", "kubectl koord doctor --print-rbac --demo"]
@@ -78,7 +76,7 @@ def test_so_are_those_of_findings() -> None:
 def test_the_commands_of_the_manual_are_aimed_whether_printed_or_handed_on() -> None:
     page = shipped_manual().explained("insufficient-slots")
     assert isinstance(page, Explanation)
-    found = aimed.report(page, AIM)
+    found = shown.report(page, AIM)
     assert isinstance(found, Explanation)
     assert found.see[0] == "kubectl koord topo --for GANG -n NAMESPACE --demo"
     html = show.to_hand_on(page, "html", aim=AIM)
@@ -86,16 +84,16 @@ def test_the_commands_of_the_manual_are_aimed_whether_printed_or_handed_on() -> 
 
 
 def test_what_has_no_commands_stays() -> None:
-    assert aimed.report(shipped_manual().contents(), AIM) == shipped_manual().contents()
+    assert shown.report(shipped_manual().contents(), AIM) == shipped_manual().contents()
 
 
 def test_context_and_cluster_are_named_where_the_kubeconfig_names_them() -> None:
     report = samples.WHY
-    found = aimed.named(report, "eu", "prod")
+    found = shown.named(report, "eu", "prod")
     assert found == structs.replace(report, basis=structs.replace(report.basis, cluster="eu", context="prod"))
-    assert aimed.named(report, "", "") is report
+    assert shown.named(report, "", "") is report
     page = shipped_manual().contents()
-    assert aimed.named(page, "eu", "prod") is page
+    assert shown.named(page, "eu", "prod") is page
 
 
 def test_the_last_line_names_them() -> None:

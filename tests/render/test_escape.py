@@ -3,7 +3,7 @@ import unicodedata
 
 import pytest
 
-from kubectl_koord.render.escape import clipped, harmless, head, short, width
+from kubectl_koord.render.plain import clipped, harmless, head, short, width
 
 
 @pytest.mark.parametrize(

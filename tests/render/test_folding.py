@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN
-from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
+from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.reports.common import DomainName
 from tests.render.samples import PIPE, ROOT, TERMINAL, TOPO
 

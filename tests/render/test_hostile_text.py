@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from kubectl_koord.render.escape import width
+from kubectl_koord.render.plain import width
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.structured import Report, document, to_json, to_yaml
 from tests.render.planting import planted_everywhere, planted_one_by_one

@@ -1,11 +1,11 @@
 import pytest
 from msgspec.structs import replace
 
+from kubectl_koord.changes import values
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.change import Change, Effect, VerdictSummary
-from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.jobs.fit import FitReport
-from kubectl_koord.wording.answers import changes as sentences
+from kubectl_koord.reports.common import CauseCode
+from kubectl_koord.reports.jobs import FitReport
 from tests.render.samples import ASSUMED, BASIS, CHANGE, PIPE, TERMINAL
 
 
@@ -142,13 +142,13 @@ Warning: The scheduler's configuration is assumed as the Helm chart sets it. (as
 
 Evaluated as Koordinator 1.8 (from the image tag)
 """
-    shown = replace(CHANGE, message=sentences.of_manifests(2), commands=("kubectl delete job x",), fit=fits)
+    shown = replace(CHANGE, message=values.of_manifests(2), commands=("kubectl delete job x",), fit=fits)
     assert text(shown, style=PIPE) == expected
 
 
 def test_why_a_workload_is_not_changed_in_place_is_said() -> None:
-    told = sentences.recreate_workload("Deployment", "x", is_immutable=False)
+    told = values.recreate_workload("Deployment", "x", is_immutable=False)
     assert told.startswith(
         "Nothing was sent: Deployment x is not changed in place, as pods that run do not change, and"
     )
-    assert "the pod template of a Job cannot be changed" in sentences.recreate_workload("Job", "x", is_immutable=True)
+    assert "the pod template of a Job cannot be changed" in values.recreate_workload("Job", "x", is_immutable=True)

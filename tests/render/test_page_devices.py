@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
-from kubectl_koord.reports.capacity.devices import DevicesReport, Holder, NodeCards, TypeTotal
+from kubectl_koord.reports.capacity import DevicesReport, Holder, NodeCards, TypeTotal
 from tests.render.samples import DEVICES, NO_DEVICES, ODD_DEVICES, PIPE, SPINES, TERMINAL, device
 
 

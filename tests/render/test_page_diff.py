@@ -7,7 +7,7 @@ from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.render.structured import document
 from kubectl_koord.reports.common import Basis
-from kubectl_koord.reports.operation.difference import DiffReport, DomainDiff, NodeDiff, PodDiff
+from kubectl_koord.reports.operation import DiffReport, DomainDiff, NodeDiff, PodDiff
 
 PLAIN = OutputStyle(terminal=False, width=0, colour=False, unicode=True)
 GPU = "nvidia.com/gpu"

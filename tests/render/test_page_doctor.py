@@ -2,7 +2,7 @@
 
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Basis
-from kubectl_koord.reports.operation.doctor import DoctorReport, Finding
+from kubectl_koord.reports.operation import DoctorReport, Finding
 from tests.render.samples import PIPE, TERMINAL
 
 BASIS = Basis("1.8", "from the image tag", "2026-11-20T10:00:00Z", "cluster")

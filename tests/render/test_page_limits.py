@@ -7,8 +7,7 @@ from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.jobs.pending import Cause, PendingGangsReport, SlotRow, WhyAlternative
-from kubectl_koord.reports.jobs.preemption import Victim
+from kubectl_koord.reports.jobs import Cause, PendingGangsReport, SlotRow, Victim, WhyAlternative
 from tests.render.samples import BASIS, CHANGE, LONE, NO_TOPO, NOT_NEEDED, PENDING, PIPE, PLACED, PREEMPT, TOPO, WHY
 
 

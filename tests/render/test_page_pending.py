@@ -2,13 +2,12 @@ import pytest
 from msgspec import convert
 from msgspec.structs import replace
 
-from kubectl_koord.diagnosis.overview import by_cause
+from kubectl_koord.diagnosis.coverage import by_cause
 from kubectl_koord.render.document import Columns
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.render.shown import ON_A_SCREEN
-from kubectl_koord.reports.codes import CauseCode, WarningCode, members
-from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.jobs.pending import Cause, Contention, PendingGangsReport
+from kubectl_koord.reports.common import CauseCode, Notice, Verdict, WarningCode, members
+from kubectl_koord.reports.jobs import Cause, Contention, PendingGangsReport
 from tests.render.samples import ASCII_TERMINAL, BASIS, PENDING, PIPE, TERMINAL, WHY
 
 BASIS_WARNINGS = (Notice("assumed-config", "The scheduler's configuration is assumed as the Helm chart sets it."),)

@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from kubectl_koord.render.show import text, to_hand_on
-from kubectl_koord.reports.jobs.preemption import PreemptAlternative, Round
+from kubectl_koord.reports.jobs import PreemptAlternative, Round
 from tests.render.samples import ASCII_TERMINAL, NOT_NEEDED, PIPE, PREEMPT, TERMINAL
 
 

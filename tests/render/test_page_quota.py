@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import Shown
-from kubectl_koord.reports.capacity.quota import QuotaTreeReport
+from kubectl_koord.reports.capacity import QuotaTreeReport
 from tests.render.samples import NO_QUOTAS, PENDING, PIPE, QUOTA, QUOTAS, TERMINAL, TOPO_FOR
 
 

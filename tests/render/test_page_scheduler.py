@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.common import Basis
-from kubectl_koord.reports.operation.scheduler import (
+from kubectl_koord.reports.operation import (
     Compared,
     Difference,
     Field,

@@ -2,9 +2,9 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
-from kubectl_koord.reports.capacity.quota import Share
+from kubectl_koord.reports.capacity import Share
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import Cause, Funnel, PodShape, SchedulerSays, SlotRow, WhatIf, WhyAlternative
+from kubectl_koord.reports.jobs import Cause, Funnel, PodShape, SchedulerSays, SlotRow, WhatIf, WhyAlternative
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 

@@ -2,7 +2,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
-from kubectl_koord.reports.jobs.preempted import Evidence, PreemptedPod
+from kubectl_koord.reports.jobs import Evidence, PreemptedPod
 from tests.render.samples import NOT_PREEMPTED, PIPE, PREEMPTED, TERMINAL
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.cli.commands.explain import shipped_manual
-from kubectl_koord.explain.jobs.progress import ProgressNote
+from kubectl_koord.cli.verbs.explain import shipped_manual
+from kubectl_koord.explain.every_pending import ProgressNote
 from kubectl_koord.render.show import OutputStyle, output_style, progress_line, sentence, text
 from kubectl_koord.render.structured import Report
 from tests.render.samples import PIPE, TERMINAL, WHY

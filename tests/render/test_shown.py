@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.render.document import Bullet, Bullets, Column, Line, Row, Table, TreeTable
-from kubectl_koord.render.layout import Screen, laid_out
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.render.shown import EVERYTHING, folded, parted
+from kubectl_koord.render.terminal import Screen, laid_out
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.jobs.pending import Cause, SlotRow
+from kubectl_koord.reports.jobs import Cause, SlotRow
 from tests.render.samples import PENDING, PIPE, PREEMPT, TERMINAL, WHY
 
 WIDE = OutputStyle(terminal=True, width=400, colour=False, unicode=True)
@@ -101,7 +101,7 @@ def test_what_the_scheduler_wrote_is_whole_in_a_pipe() -> None:
 def test_a_listing_in_a_pipe_has_every_gang_and_every_warning() -> None:
     odd = Notice("worst-fit", "Fit.")
     items = tuple(replace(WHY, gang=f"ns/gang-{number:03}", warnings=(odd,)) for number in range(300))
-    from kubectl_koord.diagnosis.overview import by_cause  # noqa: PLC0415 - beside its use
+    from kubectl_koord.diagnosis.coverage import by_cause  # noqa: PLC0415 - beside its use
 
     page = text(replace(PENDING, items=items, causes=by_cause(items)), style=PIPE)
     assert [item.gang for item in items if f"\n  {item.gang} " not in page] == []

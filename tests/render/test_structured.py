@@ -9,7 +9,7 @@ import yaml
 from msgspec.structs import replace
 
 from kubectl_koord.render.structured import document, to_json, to_json_line, to_yaml
-from kubectl_koord.reports.jobs.preemption import Victim
+from kubectl_koord.reports.jobs import Victim
 from tests.render.samples import CHANGE, PENDING, PREEMPT, REPORTS, TOPO, WHY
 
 ROOT = Path(__file__).parents[2]

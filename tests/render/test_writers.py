@@ -15,10 +15,9 @@ from kubectl_koord.render.document import (
     TreeTable,
     slim,
 )
-from kubectl_koord.render.layout import Screen, laid_out
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.show import OutputStyle, text
-from kubectl_koord.render.terminal import painted, painted_by_rich, to_terminal
+from kubectl_koord.render.terminal import Screen, laid_out, painted, painted_by_rich, to_terminal
 from tests.render.samples import ASCII_TERMINAL, PIPE, REPORTS, TERMINAL
 
 PAGE: list[Block] = [

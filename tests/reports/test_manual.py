@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from kubectl_koord.cli.commands.explain import shipped_manual
+from kubectl_koord.cli.verbs.explain import shipped_manual
 from kubectl_koord.render.show import OutputStyle, text
-from kubectl_koord.reports import codes, manual
-from kubectl_koord.reports.explanation import CodeRow, Explanation
+from kubectl_koord.reports import common, manual
+from kubectl_koord.reports.manual import CodeRow, Explanation
 from kubectl_koord.wording.suggestions import near
 
 MANUAL = shipped_manual()
-CODES = [code for _, group in codes.GROUPS for code in group]
+CODES = [code for _, group in common.GROUPS for code in group]
 
 
 def test_every_code_of_the_types_has_a_page_and_every_page_a_code() -> None:

@@ -3,13 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.engine.gang_settings import GatherRule
-from kubectl_koord.engine.subjects import GangSubject
+from kubectl_koord.engine.gangs import GangSubject
+from kubectl_koord.engine.rules import GatherRule
 from kubectl_koord.model.load import ExpectedUse, NodeMetric, Thresholds
-from kubectl_koord.model.marks import GangAnnotations
-from kubectl_koord.model.pods import PodRequirements
-from kubectl_koord.model.values.selectors import Toleration
-from kubectl_koord.reports.edits import (
+from kubectl_koord.model.pods import GangAnnotations, PodRequirements
+from kubectl_koord.model.values import Toleration
+from kubectl_koord.reports.common import (
     AddNode,
     CreatePodGroup,
     DeletePod,
@@ -25,8 +24,8 @@ from kubectl_koord.reports.edits import (
     Tolerate,
     Uncordon,
 )
-from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, simulate
+from kubectl_koord.simulation.what_if import changed
 from tests.build import BLOCK, SPINE, SPINE_KEY, Drawing, cluster, cpus, node, rules
 
 BARE = cluster("s0: b0[n1 n2]; s1: b1[n3]")

@@ -4,9 +4,9 @@ import pytest
 
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.quotas import NAME_LABEL
-from kubectl_koord.reports.edits import AddNode, DeletePod, Edit, SetMinimum, SupplyClaims, Tolerate, UseQuota
-from kubectl_koord.simulation.edits import changed
+from kubectl_koord.reports.common import AddNode, DeletePod, Edit, SetMinimum, SupplyClaims, Tolerate, UseQuota
 from kubectl_koord.simulation.simulation import simulate
+from kubectl_koord.simulation.what_if import changed
 from tests.build import Drawing, cluster, having
 
 JOB = cluster("s0: b0[n1]").with_gang("job", 2, 1, priority=5)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.simulation.sizes import largest, largest_from_above, largest_from_below
+from kubectl_koord.simulation.simulation import largest, largest_from_above, largest_from_below
 
 
 def test_the_largest_number_that_fits_is_found_by_halves() -> None:

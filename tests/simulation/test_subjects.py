@@ -3,8 +3,7 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.gangs import all_gangs
-from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
+from kubectl_koord.engine.gangs import GangSubject, PodSubject, Subject, all_gangs
 from kubectl_koord.simulation.subjects import (
     Unknown,
     find,

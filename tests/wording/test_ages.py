@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_koord.model.values.moments import between
-from kubectl_koord.wording.ages import age_at, overdue, overdue_clause, spelled
+from kubectl_koord.model.values import between
+from kubectl_koord.wording.words import age_at, overdue, overdue_clause, spelled
 from tests.build import MOMENT, cluster
 
 DAY = "2026-11-19T10:00:00Z"

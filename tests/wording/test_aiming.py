@@ -2,10 +2,9 @@ import shlex
 
 import pytest
 
-from kubectl_koord.cli.verbs import VERBS
-from kubectl_koord.wording import aiming
-from kubectl_koord.wording.aiming import Aim, aimed
-from kubectl_koord.wording.remedies import commands
+from kubectl_koord.cli.verb_table import VERBS
+from kubectl_koord.wording import remedies, words
+from kubectl_koord.wording.words import Aim, aimed
 
 PROD = Aim(("--context=my prod", "--as=root"), ("--context=my prod", "--as=root", "--koordinator-version=1.7"))
 KUBECTL = "kubectl '--context=my prod' --as=root"
@@ -36,15 +35,15 @@ def test_each_command_of_a_line_goes_to_the_cluster_that_was_asked(command: str,
 
 
 def test_a_loop_that_evicts_goes_there_too_and_is_otherwise_unchanged() -> None:
-    loop = commands.evict(["a/x", "a/y"])
+    loop = remedies.evict_command(["a/x", "a/y"])
     found = aimed(loop, PROD)
     assert found == loop.replace("kubectl create", f"{KUBECTL} create")
-    assert aimed(found.replace(f"{KUBECTL} ", "kubectl "), aiming.HERE) == loop
+    assert aimed(found.replace(f"{KUBECTL} ", "kubectl "), words.HERE) == loop
 
 
 def test_whatever_the_names_are_the_words_of_a_command_stay() -> None:
     name = "x'; kubectl delete node a; echo '"
-    command = commands.delete("pod", f"a/{name}")
+    command = remedies.delete("pod", f"a/{name}")
     assert shlex.split(aimed(command, PROD)) == [
         "kubectl", "--context=my prod", "--as=root", "delete", "pod", name, "-n", "a",
     ]  # fmt: skip
@@ -52,7 +51,7 @@ def test_whatever_the_names_are_the_words_of_a_command_stay() -> None:
 
 def test_the_verbs_without_a_cluster_are_those_that_read_none_and_send_nothing() -> None:
     named = {name for name, row in VERBS.items() if not (row.live or row.flags or row.sends or row.writes)}
-    assert {name.partition(" ")[0] for name in named} - {"scheduler"} == aiming.OF_NO_CLUSTER
+    assert {name.partition(" ")[0] for name in named} - {"scheduler"} == words.OF_NO_CLUSTER
 
 
 @pytest.mark.parametrize(
@@ -68,17 +67,17 @@ def test_the_verbs_without_a_cluster_are_those_that_read_none_and_send_nothing()
     ],
 )
 def test_only_what_a_file_cannot_take_is_for_the_cluster(command: str, *, expected: bool) -> None:
-    assert aiming.is_for_cluster(command) is expected
+    assert words.is_for_cluster(command) is expected
 
 
 def test_where_a_file_was_read_it_is_said_for_which_cluster_commands_are() -> None:
-    assert aiming.for_recorded(["a.json", "b.json"]) == (
+    assert words.for_recorded(["a.json", "b.json"]) == (
         "Commands of kubectl, and those that change or follow something, are for the cluster that a.json, b.json came"
         " from: add its --context."
     )
-    assert aiming.for_recorded(["-"]) == (
+    assert words.for_recorded(["-"]) == (
         "Commands of kubectl, and those that change or follow something, are for the cluster that this input came"
         " from: add its --context; the others read standard input again: give them the same."
     )
-    assert "the demo cluster is no real one" in aiming.for_recorded([])
-    assert aiming.not_repeated(["--token"]) == "The commands do not repeat --token: add what is secret yourself."
+    assert "the demo cluster is no real one" in words.for_recorded([])
+    assert words.not_repeated(["--token"]) == "The commands do not repeat --token: add what is secret yourself."

@@ -1,42 +1,42 @@
 """What is said when somebody else changes what we change."""
 
-from kubectl_koord.wording.answers import conflicts
+from kubectl_koord.cli import sending
 
 
 def test_differences_name_the_field_before_and_now() -> None:
-    assert conflicts.overtaken("PodGroup a/b", "x", [("mode", None, "Strict"), ("spec.minMember", 2, 3)]) == (
+    assert sending.overtaken("PodGroup a/b", "x", [("mode", None, "Strict"), ("spec.minMember", 2, 3)]) == (
         "error: PodGroup a/b was changed meanwhile by x: mode was absent, is now 'Strict'; spec.minMember was 2, is "
         "now 3; nothing was overwritten, run the command again to see a new plan"
     )
 
 
 def test_who_is_not_known_is_not_named() -> None:
-    assert conflicts.tried_again("Node n", "") == (
+    assert sending.tried_again("Node n", "") == (
         "Node n was changed meanwhile, but not in what was shown: trying again."
     )
-    assert conflicts.done_meanwhile("Node n", "x").startswith("Node n was changed meanwhile by x, and is now")
-    assert conflicts.replaced_whole("ClusterNetworkTopology default", "x").startswith(
+    assert sending.done_meanwhile("Node n", "x").startswith("Node n was changed meanwhile by x, and is now")
+    assert sending.replaced_whole("ClusterNetworkTopology default", "x").startswith(
         "error: ClusterNetworkTopology default was changed meanwhile by x; nothing was overwritten"
     )
 
 
 def test_an_object_that_does_not_hold_still_or_came_meanwhile_is_left() -> None:
-    assert "changed 10 times meanwhile: nothing was overwritten" in conflicts.too_often("Node n", 10)
-    assert "was created meanwhile; it was left as it is" in conflicts.created_meanwhile("Node n")
+    assert "changed 10 times meanwhile: nothing was overwritten" in sending.too_often("Node n", 10)
+    assert "was created meanwhile; it was left as it is" in sending.created_meanwhile("Node n")
 
 
 def test_a_rollback_is_told_object_by_object() -> None:
     assert [
-        conflicts.failed("a", "no"),
-        conflicts.rolled_back("b"),
-        conflicts.not_rolled_back("c", "gone"),
-        conflicts.not_sent("d"),
-        conflicts.left_alone("e"),
-        conflicts.end_of_rollback("no", 1, 0, 4),
-        conflicts.end_of_rollback("no", 1, 2, 4),
-        conflicts.end_of_rollback("no", 0, 1, 4),
-        conflicts.end_of_rollback("no", 0, 0, 4),
-        conflicts.end_of_rollback("no", 0, 0, 4, is_open=True),
+        sending.failed("a", "no"),
+        sending.rolled_back("b"),
+        sending.not_rolled_back("c", "gone"),
+        sending.not_sent("d"),
+        sending.left_alone("e"),
+        sending.end_of_rollback("no", 1, 0, 4),
+        sending.end_of_rollback("no", 1, 2, 4),
+        sending.end_of_rollback("no", 0, 1, 4),
+        sending.end_of_rollback("no", 0, 0, 4),
+        sending.end_of_rollback("no", 0, 0, 4, is_open=True),
     ] == [
         "a: not changed: no",
         "b: changed, and rolled back",
@@ -52,17 +52,17 @@ def test_a_rollback_is_told_object_by_object() -> None:
 
 
 def test_of_a_write_that_nobody_answers_it_is_told_what_its_object_is_now() -> None:
-    before, missing = conflicts.found_as_before(), conflicts.found_missing()
-    unknown = conflicts.not_found_out("no route", "kubectl get node n -o yaml")
+    before, missing = sending.found_as_before(), sending.found_missing()
+    unknown = sending.not_found_out("no route", "kubectl get node n -o yaml")
     assert [
-        conflicts.unsure_alone("Node n", "EOF", before),
-        conflicts.unsure("Node n", "EOF", missing),
-        conflicts.unsure_alone("Node n", "EOF", unknown),
-        conflicts.found_done("Node n", "EOF"),
-        conflicts.found_otherwise("argocd", [("mode", None, "x")]),
-        conflicts.found_otherwise("", ()),
-        conflicts.not_rolled_back_after_all("Node n", "EOF", missing),
-        conflicts.perhaps_rolled_back("Node n", "EOF", "x"),
+        sending.unsure_alone("Node n", "EOF", before),
+        sending.unsure("Node n", "EOF", missing),
+        sending.unsure_alone("Node n", "EOF", unknown),
+        sending.found_done("Node n", "EOF"),
+        sending.found_otherwise("argocd", [("mode", None, "x")]),
+        sending.found_otherwise("", ()),
+        sending.not_rolled_back_after_all("Node n", "EOF", missing),
+        sending.perhaps_rolled_back("Node n", "EOF", "x"),
     ] == [
         "EOF (Node n: read again, it is as before; what was sent may still be carried out)",
         "Node n: read again, it is not there any more: EOF",
@@ -77,5 +77,5 @@ def test_of_a_write_that_nobody_answers_it_is_told_what_its_object_is_now() -> N
 
 def test_who_sets_a_field_back_is_named() -> None:
     end = "of Node n (server-side apply) and may set it back: change it at its source, too."
-    assert conflicts.applied_by("Node n", "flux", ["a", "b"]) == f"flux applies a and b {end}"
-    assert conflicts.applied_by("Node n", "", ["a"]) == f"Somebody applies a {end}"
+    assert sending.applied_by("Node n", "flux", ["a", "b"]) == f"flux applies a and b {end}"
+    assert sending.applied_by("Node n", "", ["a"]) == f"Somebody applies a {end}"

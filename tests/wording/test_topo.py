@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.wording.pages.capacity.topo import not_counted
+from kubectl_koord.render.pages.topo import not_counted
 
 
 @pytest.mark.parametrize(

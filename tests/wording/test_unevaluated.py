@@ -15,7 +15,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadScheduler,
     WideningPodSetting,
 )
-from kubectl_koord.wording.unevaluated import unevaluated_names
+from kubectl_koord.wording.words import unevaluated_names
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What is said where nothing helps, and where the search ended before that was known."""
 
-from kubectl_koord.wording.remedies.ways_out import none_found, not_tried, wait_for_preemption
+from kubectl_koord.wording.remedies import none_found, not_tried, wait_for_preemption
 from tests.build import running
 
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from kubectl_koord.engine.reasons import nodes, numa
-from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.model.pods import Resources
-from kubectl_koord.model.values.selectors import Taint
-from kubectl_koord.wording.refusals.nodes import obstacle, obstacles, stage
+from kubectl_koord.engine import reasons as nodes
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.model.values import Resources, Taint
+from kubectl_koord.wording.refusals import obstacle, obstacles, stage
 from kubectl_koord.wording.words import (
     amount_of,
     amounts,
@@ -159,26 +158,26 @@ def test_a_domain_is_called_by_its_layer(layer: str, noun: str) -> None:
         (nodes.PodAffinityUnmet(), "pod affinity"),
         (nodes.AntiAffinityViolated(), "pod anti-affinity"),
         (nodes.ExistingAntiAffinityViolated(), "anti-affinity of existing pods"),
-        (numa.NUMAPolicyMismatch("Restricted", "BestEffort"), "NUMA policy Restricted, not BestEffort"),
-        (numa.FractionalCPUs(1500), "binds whole CPUs, not 1500m"),
-        (numa.InvalidAmplification(), "amplification ratio not readable"),
-        (numa.InsufficientAmplifiedCPU(9000, 500), "insufficient amplified CPU (500m of 9 free)"),
-        (numa.NoCPUTopology(), "no CPU topology"),
-        (numa.BindPolicyConflict("FullPCPUs", "SpreadByPCPUs"), "binds CPUs by FullPCPUs, not SpreadByPCPUs"),
-        (numa.PartialCores(5, 2), "5 CPUs are no whole cores of 2"),
-        (numa.NotEnoughCPUs(4, 2), "2 of 4 CPUs free to bind"),
-        (numa.NotEnoughCPUs(4, 2, "FullPCPUs"), "2 of 4 CPUs free to bind by FullPCPUs"),
-        (numa.NoZones(), "no NUMA zones known"),
-        (numa.UnsatisfiedZones(("cpu", "memory")), "no NUMA zones with enough CPU and memory"),
+        (nodes.NUMAPolicyMismatch("Restricted", "BestEffort"), "NUMA policy Restricted, not BestEffort"),
+        (nodes.FractionalCPUs(1500), "binds whole CPUs, not 1500m"),
+        (nodes.InvalidAmplification(), "amplification ratio not readable"),
+        (nodes.InsufficientAmplifiedCPU(9000, 500), "insufficient amplified CPU (500m of 9 free)"),
+        (nodes.NoCPUTopology(), "no CPU topology"),
+        (nodes.BindPolicyConflict("FullPCPUs", "SpreadByPCPUs"), "binds CPUs by FullPCPUs, not SpreadByPCPUs"),
+        (nodes.PartialCores(5, 2), "5 CPUs are no whole cores of 2"),
+        (nodes.NotEnoughCPUs(4, 2), "2 of 4 CPUs free to bind"),
+        (nodes.NotEnoughCPUs(4, 2, "FullPCPUs"), "2 of 4 CPUs free to bind by FullPCPUs"),
+        (nodes.NoZones(), "no NUMA zones known"),
+        (nodes.UnsatisfiedZones(("cpu", "memory")), "no NUMA zones with enough CPU and memory"),
         (
-            numa.UnalignedZones("Restricted", (("cpu", (1,), (1,)), ("memory", (2,), (2,)))),
+            nodes.UnalignedZones("Restricted", (("cpu", (1,), (1,)), ("memory", (2,), (2,)))),
             "no NUMA zones by Restricted for CPU and memory together",
         ),
         (
-            numa.UnalignedZones("Restricted", (("cpu", (1,), (1,)), ("gpu", (2,), (2,)), ("x.y/fpga", (2,), (2,)))),
+            nodes.UnalignedZones("Restricted", (("cpu", (1,), (1,)), ("gpu", (2,), (2,)), ("x.y/fpga", (2,), (2,)))),
             "no NUMA zones by Restricted for CPU, GPU and x.y/fpga together",
         ),
-        (numa.InsufficientInZones((("cpu", 2, 1),)), "insufficient CPU in its NUMA zones"),
+        (nodes.InsufficientInZones((("cpu", 2, 1),)), "insufficient CPU in its NUMA zones"),
     ],
 )
 def test_each_reason_has_its_words(reason: Reason, words: str) -> None:
@@ -223,11 +222,11 @@ def refused(*reasons: Reason) -> list[nodes.Refused]:
             ],
         ),
         (
-            (numa.InsufficientAmplifiedCPU(9000, 0), numa.InsufficientAmplifiedCPU(9000, 1500)),
+            (nodes.InsufficientAmplifiedCPU(9000, 0), nodes.InsufficientAmplifiedCPU(9000, 1500)),
             [("insufficient amplified CPU (0 to 1500m of 9 free)", 3)],
         ),
         (
-            (numa.NotEnoughCPUs(4, 3), numa.NotEnoughCPUs(4, 0), numa.NotEnoughCPUs(4, 2, "FullPCPUs")),
+            (nodes.NotEnoughCPUs(4, 3), nodes.NotEnoughCPUs(4, 0), nodes.NotEnoughCPUs(4, 2, "FullPCPUs")),
             [("0 to 3 of 4 CPUs free to bind", 3), ("2 of 4 CPUs free to bind by FullPCPUs", 3)],
         ),
         (
@@ -249,9 +248,9 @@ def test_nodes_that_differ_in_what_was_measured_are_told_together(
 @pytest.mark.parametrize(
     ("reason", "passing"),
     [
-        (numa.FractionalCPUs(1500), (110, "whose CPU and NUMA policies allow it")),
-        (numa.InvalidAmplification(), (120, "with amplified CPU free")),
-        (numa.NoZones(), (130, "with CPUs and NUMA zones for it")),
+        (nodes.FractionalCPUs(1500), (110, "whose CPU and NUMA policies allow it")),
+        (nodes.InvalidAmplification(), (120, "with amplified CPU free")),
+        (nodes.NoZones(), (130, "with CPUs and NUMA zones for it")),
     ],
 )
 def test_nodes_that_pass_what_numa_settings_ask_are_counted_last(reason: Reason, passing: tuple[int, str]) -> None:

@@ -2,10 +2,9 @@
 
 import os
 
+from kubectl_koord.cluster.api import kubectl as proxy
 from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.kubectl import proxy
-from kubectl_koord.cluster.api.limits import Notify
-from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.api.transport import Notify, Transport
 from kubectl_koord.errors import KoordError
 
 
@@ -22,9 +21,9 @@ def connect(connection: Connection, *, writes: bool, notify: Notify | None = Non
     """
     if kubectl := find_kubectl():
         return proxy.start(kubectl, connection, writes=writes, notify=notify)
-    from kubectl_koord.cluster.api.direct import client  # noqa: PLC0415 - start-up time
+    from kubectl_koord.cluster.api import direct  # noqa: PLC0415 - start-up time
 
-    return client.start(connection, writes=writes, notify=notify)
+    return direct.start(connection, writes=writes, notify=notify)
 
 
 def find_kubectl() -> str:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from kubectl_koord.cluster.api.connection import Target
-from kubectl_koord.cluster.api.transport import Body, Reply, Stream, Transport
-from kubectl_koord.cluster.closing import Closing
+from kubectl_koord.cluster.api.transport import Body, Closing, Reply, Stream, Transport
 
 B = TypeVar("B", bound=Body)
 

@@ -8,11 +8,19 @@ from typing import TypeVar
 from msgspec import structs
 
 from kubectl_koord.cluster.api.connection import Connection, Target
-from kubectl_koord.cluster.api.limits import Notify, resource_of
 from kubectl_koord.cluster.api.observed import REQUESTS
-from kubectl_koord.cluster.api.replies import asks_to_wait, is_refusal
-from kubectl_koord.cluster.api.transport import Body, Reply, Stream, Transport, Unsent
-from kubectl_koord.cluster.closing import Closing
+from kubectl_koord.cluster.api.transport import (
+    Body,
+    Closing,
+    Notify,
+    Reply,
+    Stream,
+    Transport,
+    Unsent,
+    asks_to_wait,
+    is_refusal,
+    resource_of,
+)
 from kubectl_koord.errors import KoordError
 
 B = TypeVar("B", bound=Body)

@@ -1,13 +1,19 @@
-"""What the LimitRanges and ResourceQuotas of a namespace allow its pods, in the words of the API server."""
+"""What LimitRanges, ResourceQuotas and admission allow or add to new pods, in the words of the API server."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Self
 
+from msgspec import Struct, structs
+
+from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.manifests.workload import TemplateSpec
-from kubectl_koord.cluster.objects.fields.amounts import Nano, amounts
-from kubectl_koord.cluster.objects.kubernetes.admission import LimitItem, LimitRange, ResourceQuota
-from kubectl_koord.cluster.objects.pods.fields import Container, ResourceRequirements
-from kubectl_koord.model.unevaluated import PodSetting
-from kubectl_koord.model.values import quantity
+from kubectl_koord.cluster.objects.nodes import LimitItem, LimitRange, ResourceQuota
+from kubectl_koord.cluster.objects.pod_wire import Container, ResourceRequirements
+from kubectl_koord.cluster.objects.pool import Nano, amounts
+from kubectl_koord.model import values
+from kubectl_koord.model.pods import FinishedPod, PendingPod
+from kubectl_koord.model.unevaluated import OpenToleration, PodSetting
+from kubectl_koord.model.values import Taint, Toleration, tolerates
 
 _TERMS = {"BestEffort", "NotBestEffort", "PriorityClass"}
 """The scopes of quotas that are evaluated."""
@@ -36,16 +42,16 @@ def _faults(item: LimitItem, asked: tuple[Nano, Nano]) -> Iterator[str]:
     requests, limits = asked
     for resource, written in (item.min or {}).items():
         usage = f"minimum {resource} usage per {item.type} is {written}"
-        yield from _below(usage, resource, quantity.parse(written), requests, limits)
+        yield from _below(usage, resource, values.parse(written), requests, limits)
     for resource, written in (item.max or {}).items():
         usage = f"maximum {resource} usage per {item.type} is {written}"
-        yield from _above(usage, resource, quantity.parse(written), requests, limits)
+        yield from _above(usage, resource, values.parse(written), requests, limits)
     for resource, written in (item.max_limit_request_ratio or {}).items():
         usage = f"{resource} max limit to request ratio per {item.type} is {written}"
         requested, limited = requests.get(resource, 0), limits.get(resource, 0)
         if not requested or not limited:
             yield f"{usage}, but no {'limit' if requested else 'request'} is specified or it is 0"
-        elif limited * quantity.NANO > quantity.parse(written) * requested:
+        elif limited * values.NANO > values.parse(written) * requested:
             yield f"{usage}, but provided ratio is {limited / requested:f}"
 
 
@@ -68,7 +74,7 @@ def _above(usage: str, resource: str, most: int, requests: Nano, limits: Nano) -
 
 
 def _spelled(resource: str, nano: int) -> str:
-    return quantity.spell(resource, quantity.amount(resource, nano))
+    return values.spell(resource, values.amount(resource, nano))
 
 
 def _total(spec: TemplateSpec, field: str) -> Nano:
@@ -124,7 +130,7 @@ class Quotas:
 
 
 def _usage(requests: Nano, limits: Nano) -> Nano:
-    found: Nano = {"pods": quantity.NANO, "count/pods": quantity.NANO}
+    found: Nano = {"pods": values.NANO, "count/pods": values.NANO}
     for name, nano in requests.items():
         found[f"requests.{name}"] = nano
         if "/" not in name:
@@ -156,13 +162,13 @@ def _matches(one: ResourceQuota, spec: TemplateSpec, requests: Nano, limits: Nan
     """Tell whether a quota counts a pod; one with a scope that is not evaluated counts none."""
     is_best_effort = not any(found.get(name) for found in (requests, limits) for name in _WANTED)
     own = spec.priority_class_name or ""
-    for scope, operator, values in _scopes(one):
+    for scope, operator, named in _scopes(one):
         held = {
             "BestEffort": is_best_effort,
             "NotBestEffort": not is_best_effort,
             "PriorityClass": {
-                "In": own in values,
-                "NotIn": own not in values,
+                "In": own in named,
+                "NotIn": own not in named,
                 "Exists": bool(own),
                 "DoesNotExist": not own,
             }.get(operator, False),
@@ -170,3 +176,61 @@ def _matches(one: ResourceQuota, spec: TemplateSpec, requests: Nano, limits: Nan
         if not held.get(scope, False):
             return False
     return True
+
+
+_EFFECT = "NoSchedule"
+
+
+class Tolerations(Struct, frozen=True):
+    """By resource that taints are named after, these taints; and whether pods get a toleration, None where none tells.
+
+    All pods that request it have one where the plugin is on, and not all where it is off.
+    """
+
+    taints: Mapping[str, frozenset[Taint]]
+    added: Mapping[str, bool | None]
+
+    @classmethod
+    def of(cls, collector: Collector) -> Self:
+        """Return what the nodes and pods that were taken tell."""
+        taints: dict[str, set[Taint]] = {}
+        for node in collector.nodes.values():
+            for taint in node.taints:
+                if taint.effect == _EFFECT and _is_extended(taint.key):
+                    taints.setdefault(taint.key, set()).add(taint)
+        seen: dict[str, set[bool]] = {name: set() for name in taints}
+        for pod in collector.every_pod if taints else ():
+            if not isinstance(pod, FinishedPod):
+                for name, _ in pod.requirements.requests:
+                    if name in seen:
+                        seen[name].add(_toleration(name) in pod.requirements.tolerations)
+        told = {name: next(iter(found)) if len(found) == 1 else None for name, found in seen.items()}
+        return cls({name: frozenset(found) for name, found in taints.items()}, told)
+
+    def completed(self, pod: PendingPod) -> PendingPod:
+        """Return a pod with the tolerations that it gets, and may get: then it is open whether it does."""
+        wanted = pod.requirements
+        for name, _ in wanted.requests:
+            told = self.added.get(name, False)
+            if told is False or all(_is_tolerated(one, wanted.tolerations) for one in self.taints[name]):
+                continue
+            opened = () if told else (OpenToleration(name),)
+            wanted = structs.replace(
+                wanted,
+                tolerations=(*wanted.tolerations, _toleration(name)),
+                unevaluated=(*wanted.unevaluated, *opened),
+            )
+        return pod if wanted is pod.requirements else structs.replace(pod, requirements=wanted)
+
+
+def _is_extended(name: str) -> bool:
+    """Tell whether a resource is an extended one; mirrors `IsExtendedResourceName` of Kubernetes' API helpers."""
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+
+
+def _toleration(name: str) -> Toleration:
+    return Toleration(name, "Exists", "", _EFFECT)
+
+
+def _is_tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
+    return any(tolerates(one, taint) for one in tolerations)

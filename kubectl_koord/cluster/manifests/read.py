@@ -1,43 +1,274 @@
-"""Manifests as what they would be in the cluster: pending pods and PodGroups, added to what was read of it."""
+"""Manifests, read: documents, the pods and PodGroups that they would become, and workloads that may become gangs."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Container as Contained
+from contextlib import suppress
+from json import JSONDecoder
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.kind import Kind, whole_name
-from kubectl_koord.cluster.manifests import cards, documents
-from kubectl_koord.cluster.manifests.allowed import Quotas, refused_by_ranges
-from kubectl_koord.cluster.manifests.completed import (
-    Admission,
-    Completed,
-    Filler,
-    Overrides,
-    admission,
-    completed,
-    ranges_of,
+from kubectl_koord.cluster.bounds import Bounds, Meter, TooLargeError
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.files import opened, told, unpacked
+from kubectl_koord.cluster.kinds import Kind, whole_name
+from kubectl_koord.cluster.manifests import completed as cards
+from kubectl_koord.cluster.manifests.allowed import Quotas, Tolerations, refused_by_ranges
+from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, ranges_of
+from kubectl_koord.cluster.manifests.completed import completed as completed_template
+from kubectl_koord.cluster.manifests.workload import (
+    Based,
+    Made,
+    Names,
+    Set,
+    TemplateSpec,
+    WorkloadKind,
+    checked_namespace,
 )
-from kubectl_koord.cluster.manifests.documents import Document, Head
-from kubectl_koord.cluster.manifests.families import FAMILIES, OBJECTS
-from kubectl_koord.cluster.manifests.names import Names, checked_namespace
-from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
-from kubectl_koord.cluster.manifests.tolerations import Tolerations
-from kubectl_koord.cluster.manifests.workload import Based, Made, Set, TemplateSpec, WorkloadKind
-from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
-from kubectl_koord.cluster.objects.koordinator import gangs, scheduler
-from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
-from kubectl_koord.cluster.objects.pods.fields import Container, Pod, ResourceRequirements
-from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.cluster.reading.unquoted import told
+from kubectl_koord.cluster.manifests.workloads import FAMILIES, OBJECTS
+from kubectl_koord.cluster.objects import gangs, scheduler
+from kubectl_koord.cluster.objects.fields import Meta, Owner
+from kubectl_koord.cluster.objects.pod_wire import ClaimSource, Container, Pod, ResourceRequirements, Volume
+from kubectl_koord.cluster.objects.pods import PodPool, pending
+from kubectl_koord.cluster.objects.storage import ClaimSpec, PersistentVolumeClaim
+from kubectl_koord.cluster.reading import Rejoined, Source, completed
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model.objects import Keys, Template, Workload
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import PodSetting, PodUnevaluated
-from kubectl_koord.model.values.quantity import QuantityError
+from kubectl_koord.model.values import QuantityError
 from kubectl_koord.simulation.submitted import Submitted
+
+BOUNDS = Bounds(objects=10_000, memory=256 << 20)
+"""Of all manifests together."""
+_LONGEST_NAME = 253
+_NO_JSON = (msgspec.DecodeError, ValueError, RecursionError)
+_NO_BLANK = re.compile(r"\S")
+
+
+class Head(Struct, rename="camel"):
+    """What every object has."""
+
+    class Meta(Struct, rename="camel"):
+        """metadata, as far as it names the object."""
+
+        name: str = ""
+        generate_name: str = ""
+        namespace: str | None = None
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: "Head.Meta" = msgspec.field(default_factory=Meta)
+
+
+class Document(Struct, frozen=True):
+    """One object; `file` and `number` are where it stands, items of a List stand where the List does."""
+
+    file: str
+    number: int
+    value: Any
+
+    @property
+    def where(self) -> str:
+        """The file and the document, as errors begin."""
+        return f"error: {self.file}: document {self.number}"
+
+
+def read_documents(names: Iterable[str], bounds: Bounds = BOUNDS) -> Iterator[Document]:
+    """Yield the objects of files, YAML or JSON, packed or not; `-` is standard input.
+
+    Raises:
+        KoordError: naming the file and the document that cannot be read.
+
+    """
+    meter = Meter(bounds)
+    for name in names:
+        found = False
+        with opened(name) as raw:
+            head, source = unpacked(raw)
+            values = _braced(name, source, meter) if head.lstrip()[:1] in {b"{", b"["} else _yaml(name, source, meter)
+            for number, value in values:
+                found = found or value is not None
+                yield from _objects(Document(name, number, value))
+        if not found:
+            raise KoordError(f"error: {name}: the file is empty")
+
+
+def _braced(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
+    """Yield the values of a file that begins as JSON does; what is none, or larger than one object may be, is YAML."""
+    most = meter.bounds.object_bytes
+    text = source.read(most + 1)
+    values = _json(name, text, meter) if len(text) <= most else None
+    if values is None:
+        yield from _yaml(name, Rejoined(text, source), meter, "neither JSON nor YAML")
+    else:
+        yield from enumerate(values, 1)
+
+
+def _json(name: str, text: bytes, meter: Meter) -> list[Any] | None:
+    """Return the values of JSON, one after the other as kubectl takes them; None of what may be YAML.
+
+    Raises:
+        KoordError: when it begins with JSON, and an object that follows is none.
+
+    """
+    with suppress(*_NO_JSON):
+        whole = msgspec.json.decode(text)
+        meter.count(1, len(text))
+        return [whole]
+    values: list[Any] = []
+    written, start, end = "", 0, 0
+    try:
+        written = text.decode()
+        while found := _NO_BLANK.search(written, end):
+            start = found.start()
+            _, end = JSONDecoder().raw_decode(written, start)
+            values.append(msgspec.json.decode(written[start:end]))
+            meter.count(1, end - start)
+    except _NO_JSON as problem:
+        if values and written[start] == "{":
+            raise KoordError(f"error: {name}: document {len(values) + 1}: not JSON: {problem}") from None
+        return None
+    except TooLargeError as problem:
+        raise KoordError(f"error: {name}: document {len(values)}: {problem}") from None
+    return values
+
+
+def _yaml(name: str, source: Source, meter: Meter, fault: str = "not YAML") -> Iterator[tuple[int, Any]]:
+    import yaml  # noqa: PLC0415  (30 ms that JSON need not pay)
+
+    from kubectl_koord.cluster.files import NumberedObjects  # noqa: PLC0415
+
+    objects = NumberedObjects(source, meter)
+    try:
+        for value in objects:
+            yield objects.document, value
+    except TooLargeError as problem:
+        raise KoordError(f"error: {name}: document {objects.document}: {problem}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as problem:
+        mark = getattr(problem, "problem_mark", None)
+        where = f"line {mark.line + 1}: " if mark else ""
+        message = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
+        raise KoordError(f"error: {name}: document {objects.document}: {where}{fault}: {message}") from None
+
+
+def _objects(document: Document) -> Iterator[Document]:
+    """Yield the object, or the items of a List; an empty document is none.
+
+    Raises:
+        KoordError: when it is no object.
+
+    """
+    value = document.value
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        raise KoordError(f"{document.where}: not a Kubernetes object")
+    if isinstance(value.get("items"), list) and str(value.get("kind") or "List").endswith("List"):
+        for item in value["items"]:
+            whole = completed(item, value.get("kind"), value.get("apiVersion"))
+            yield from _objects(Document(document.file, document.number, whole))
+    else:
+        yield document
+
+
+def described(value: Any) -> str:  # noqa: ANN401
+    """Return what an object says it is: `Kind name`, no longer than names can be."""
+    meta = value.get("metadata")
+    name = (meta.get("name") or meta.get("generateName")) if isinstance(meta, dict) else None
+    return " ".join(str(part)[:_LONGEST_NAME] for part in (value.get("kind") or "an object", name) if part)
+
+
+class _ClaimTemplate(Struct, gc=False):
+    """volumeClaimTemplate of an ephemeral volume."""
+
+    spec: ClaimSpec = field(default_factory=ClaimSpec)
+
+
+def own_volumes(
+    pod: Pod, templates: Iterable[PersistentVolumeClaim], known: Contained[str], classless: Contained[str] = ()
+) -> tuple[list[PersistentVolumeClaim], bool]:
+    """Return the claims that are made for a pod, which gets volumes for them, and whether some are not evaluated.
+
+    Those that are there already are used. A claim without a class gets the default one, which
+    is not known: its volume is left out, as are those of `classless` claims.
+
+    Raises:
+        msgspec.ValidationError: when the template of an ephemeral volume cannot be read.
+
+    """
+    meta = pod.metadata
+    volumes = {one.name: one for one in pod.spec.volumes or ()}
+    made: list[PersistentVolumeClaim] = []
+    for template in templates:
+        own = f"{template.metadata.name}-{meta.name}"
+        volumes[template.metadata.name] = Volume(template.metadata.name, ClaimSource(own))
+        if f"{meta.namespace}/{own}" not in known:
+            made.append(PersistentVolumeClaim(Meta(name=own, namespace=meta.namespace), template.spec))
+    made += (one for one in _ephemeral(pod) if f"{meta.namespace}/{one.metadata.name}" not in known)
+    own_classless = {one.metadata.name for one in made if is_classless(one)}
+
+    def is_open(volume: Volume) -> bool:
+        name = _claim_of(volume, meta.name)
+        return name in own_classless or f"{meta.namespace}/{name}" in classless
+
+    kept = [one for one in volumes.values() if not is_open(one)]
+    pod.spec = structs.replace(pod.spec, volumes=kept or None)
+    return [one for one in made if one.metadata.name not in own_classless], len(kept) < len(volumes)
+
+
+def is_classless(claim: PersistentVolumeClaim) -> bool:
+    """Tell whether a claim would get the default class, or none where there is no default."""
+    annotated = (claim.metadata.annotations or {}).get("volume.beta.kubernetes.io/storage-class")
+    return claim.spec.storage_class_name is None and not claim.spec.volume_name and not annotated
+
+
+def _ephemeral(pod: Pod) -> Iterator[PersistentVolumeClaim]:
+    meta = pod.metadata
+    for volume in pod.spec.volumes or ():
+        if volume.ephemeral is not None:
+            template = msgspec.convert(volume.ephemeral.get("volumeClaimTemplate") or {}, _ClaimTemplate)
+            owner = Owner("Pod", meta.name, meta.uid or "", controller=True)
+            own = Meta(name=f"{meta.name}-{volume.name}", namespace=meta.namespace, owner_references=[owner])
+            yield PersistentVolumeClaim(own, template.spec)
+
+
+def _claim_of(volume: Volume, pod: str) -> str:
+    if volume.persistent_volume_claim is not None:
+        return volume.persistent_volume_claim.claim_name
+    return f"{pod}-{volume.name}" if volume.ephemeral is not None else ""
+
+
+def pending_pod(pod: Pod, unevaluated: Iterable[PodUnevaluated], pool: PodPool) -> PendingPod:
+    """Return the pod as it would wait.
+
+    Args:
+        pod: what is written of it.
+        unevaluated: what cannot be told of what is filled in.
+        pool: what pods share.
+
+    Raises:
+        QuantityError: when a request is no quantity.
+
+    """
+    claims = pod.spec.resource_claims or ()
+    named = [one for one in claims if one.resource_claim_name is not None]
+    pod.spec = structs.replace(pod.spec, resource_claims=named or None)
+    found = pending(pod, pool)
+    more = [*unevaluated]
+    if len(named) < len(claims):
+        more.append(PodSetting("resource-claim-template"))  # its claims would be made with the pod
+    if not more:
+        return found
+    requirements = structs.replace(found.requirements, unevaluated=(*found.requirements.unevaluated, *more))
+    return structs.replace(found, requirements=requirements)
+
 
 MOST_PODS = 50_000
 """More pods than that are refused: a count is a few bytes, its pods are not."""
@@ -105,7 +336,7 @@ class Manifests:
             KoordError: naming the file, the document and the field that cannot be read.
 
         """
-        for document in documents.read(names):
+        for document in read_documents(names):
             self.take(document)
 
     def add_shape(self, name: str, pods: int, requests: Mapping[str, str], must_gather: str = "") -> None:
@@ -184,7 +415,7 @@ class Manifests:
         """
         try:
             head = msgspec.convert(document.value, Head)
-            title = f"{document.where}: {documents.described(document.value)}"
+            title = f"{document.where}: {described(document.value)}"
             if not head.kind or not head.api_version:
                 raise KoordError(f"{title} has no {'apiVersion' if head.kind else 'kind'}")
             group = head.api_version.rpartition("/")[0]
@@ -209,7 +440,7 @@ class Manifests:
                 self._skipped[head.kind] = None
         except msgspec.ValidationError as problem:
             what = told(problem, document.value)
-            raise KoordError(f"{document.where}: {documents.described(document.value)}: {what}") from None
+            raise KoordError(f"{document.where}: {described(document.value)}: {what}") from None
 
     def _take_workload(self, title: str, head: Head, family: WorkloadKind, value: Any) -> None:  # noqa: ANN401
         written = msgspec.convert(value, family.wire_type)
@@ -258,7 +489,7 @@ class Manifests:
         own = structs.replace(
             meta, deletion_timestamp=None, creation_timestamp=meta.creation_timestamp or moment, resource_version=None
         )
-        done = completed(made_in, workload.title, own, written)
+        done = completed_template(made_in, workload.title, own, written)
         self._keep(made_in.collector, workload, done, (), self._quotas)
 
     def _join_made(self, made_in: Admission, workload: _Workload, made: Made, moment: str) -> None:
@@ -300,7 +531,7 @@ class Manifests:
         if joins:
             meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
         filler = named or (first if joins else "")  # an operator that makes PodGroups fills in both
-        pod = completed(made_in, workload.title, meta, one.template.spec, Filler(filler, one.priority_class))
+        pod = completed_template(made_in, workload.title, meta, one.template.spec, Filler(filler, one.priority_class))
         quotas = Quotas(()) if made.is_suspended else self._quotas  # resumed later, it finds others gone
         for name in one.names():
             is_taken = f"{meta.namespace}/{name}" in self._pods  # by a pod of another workload
@@ -346,3 +577,117 @@ def _add(collector: Collector, title: str, kind: Kind[Any, Any], written: Any) -
         collector.add(kind.name, written)
     except KoordError as problem:
         raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None
+
+
+_OF_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_OF_JOB = (
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+    "controller-uid",
+    "job-name",
+)
+"""Labels that the server gives the templates of Jobs, which a new one must not have."""
+_VERSIONS: Mapping[str, tuple[str, ...]] = {
+    "batch": ("v1",),
+    "apps": ("v1",),
+    "kubeflow.org": ("v2beta1", "v1"),
+    "ray.io": ("v1",),
+    "jobset.x-k8s.io": ("v1alpha2",),
+    "leaderworkerset.x-k8s.io": ("v1",),
+    "sparkoperator.k8s.io": ("v1beta2",),
+    "trainer.kubeflow.org": ("v1alpha1",),
+    "batch.volcano.sh": ("v1alpha1",),
+}
+IMMUTABLE = frozenset({"Job", "JobSet", "RayJob"})
+"""The kinds whose pod templates cannot be changed once they are there."""
+
+
+def paths_of(kind: str, namespace: str) -> Iterator[str]:
+    """Yield where the objects of a kind of workload may be listed; none for what is no such kind."""
+    wanted = kind.lower()
+    for group, name in FAMILIES:
+        if wanted in {name.lower(), f"{name.lower()}s"}:
+            for version in _VERSIONS[group]:
+                yield f"/apis/{group}/{version}/namespaces/{quote(namespace, safe='')}/{name.lower()}s"
+
+
+def as_created(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without what the server wrote, so that it can be created anew."""
+    found = {key: value for key, value in written.items() if key != "status"}
+    meta = {key: value for key, value in written["metadata"].items() if key not in _OF_SERVER}
+    notes = {key: value for key, value in (meta.get("annotations") or {}).items() if key != _LAST_APPLIED}
+    meta["annotations"] = notes
+    found["metadata"] = {key: value for key, value in meta.items() if value or key != "annotations"}
+    spec = found.get("spec")
+    if found.get("kind") == "Job" and isinstance(spec, dict) and not spec.get("manualSelector"):
+        found["spec"] = _new_job(spec)
+    return found
+
+
+def _new_job(spec: Mapping[str, Any]) -> dict[str, Any]:
+    template = spec.get("template") or {}
+    meta = template.get("metadata") or {}
+    labels = {key: value for key, value in (meta.get("labels") or {}).items() if key not in _OF_JOB}
+    kept = {key: value for key, value in meta.items() if key not in {"labels", "creationTimestamp"}}
+    metadata = {**kept, "labels": labels} if labels else kept
+    own = {key: value for key, value in template.items() if key != "metadata"} | (
+        {"metadata": metadata} if metadata else {}
+    )
+    return {key: value for key, value in spec.items() if key not in {"selector", "template"}} | {"template": own}
+
+
+def workload(written: Any, namespace: str) -> Workload | None:  # noqa: ANN401 - any object
+    """Return what an object is of which pods are made, None for any other.
+
+    Args:
+        written: the object.
+        namespace: that of objects which name none.
+
+    Raises:
+        KoordError: naming the object and the field that cannot be read.
+
+    """
+    try:
+        head = msgspec.convert(written, Head)
+        family = FAMILIES.get((head.api_version.rpartition("/")[0], head.kind))
+        if family is None:
+            return None
+        name = head.metadata.name
+        bare = Workload(head.kind, head.metadata.namespace or namespace, name or head.metadata.generate_name)
+        if not name:
+            return msgspec.structs.replace(bare, obstacle="no-name")
+        decoded = msgspec.convert(written, family.wire_type)
+        owner = next((one for one in decoded.metadata.owner_references or () if one.controller), None)
+        if owner is not None:
+            return msgspec.structs.replace(bare, obstacle="owned", detail=f"{owner.kind} {owner.name}")
+        if family.basis is not None:
+            return msgspec.structs.replace(bare, obstacle="from-runtime")
+        return _gang(bare, family.made(name, decoded))
+    except msgspec.ValidationError as problem:
+        raise KoordError(f"error: {problem}") from None
+
+
+def _gang(bare: Workload, made: Made) -> Workload:
+    if made.of_another:
+        return msgspec.structs.replace(bare, obstacle="of-another-scheduler")
+    if made.in_turn:
+        return msgspec.structs.replace(bare, obstacle="in-turn", detail=made.in_turn)
+    pods = least = 0
+    templates: dict[Keys, Template] = {}
+    for one in made.sets:
+        if one.at:
+            templates.setdefault(one.at, _template(one))
+        if not one.come_later:
+            pods += one.count
+            least += one.count if one.least is None else min(one.least, one.count)
+    if not pods:
+        return msgspec.structs.replace(bare, obstacle="no-pods")
+    minimum = least if made.minimum is None else made.minimum
+    return msgspec.structs.replace(bare, pods=pods, minimum=max(minimum, 1), templates=tuple(templates.values()))
+
+
+def _template(one: Set) -> Template:
+    within: Keys = () if one.is_flat else ("metadata",)
+    spec: Keys = () if one.is_flat else ("spec",)
+    return Template((*one.at, *within, "labels"), (*one.at, *spec, "schedulerName"), is_member=not one.come_later)

@@ -5,17 +5,173 @@ Every text is a name, unless it stands in a field that holds none: a new field i
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, TypeAlias
+from random import Random
+from typing import Any, TypeAlias, overload
 
 from msgspec import structs
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.recording.keys import written_json
-from kubectl_koord.cluster.recording.vocabulary import is_standard
-from kubectl_koord.cluster.recording.words import ADDRESS
+from kubectl_koord.cluster.recording.kept import written_json
 from kubectl_koord.model.snapshot import Gap, GapCode
+
+_OF_NAMES = """
+api core config koord koordinator koordlet kube kubernetes scheduler descheduler system default root quota manager
+metadata name namespace app io sh com k8s v alpha beta lease mutating validating webhook configuration
+SpineLayer BlockLayer RackLayer AcceleratorLayer SuperNodeLayer NodeTopologyLayer spineLayer blockLayer rackLayer
+Coscheduling ElasticQuota DeviceShare LoadAwareScheduling NodeNUMAResource Reservation
+MigrationController LowNodeLoad CustomPriority DefaultEvictor HighNodeUtilization LowNodeUtilization PodLifeTime
+RemoveDuplicates RemoveFailedPods RemovePodsHavingTooManyRestarts RemovePodsViolatingInterPodAntiAffinity
+RemovePodsViolatingNodeAffinity RemovePodsViolatingNodeTaints RemovePodsViolatingTopologySpreadConstraint
+"""
+_OF_VALUES = """
+true false null True False Strict NonStrict once satisfied only waiting and running
+LSE LSR LS BE SYSTEM prod mid batch free Honor Prefer Ignore Restricted BestEffort SingleNUMANode SingleNUMANodePodLevel
+FullPCPUs FullPCPUsOnly SpreadByPCPUs MostAllocated LeastAllocated MustGather PreferGather Aligned HAMi
+s m h ms us ns d
+imds data unknown nil na n undefined placeholder none
+"""
+_OF_MESSAGES = """
+a accommodate affinity alloc all allocate allocated already alreadyWaitForBound alreadyWaitingForBound among an anti
+any are assumed at attempt attempted available because been before being best bind binding bound but by can
+candidate cannot case check child claim claims class cluster collect complete constraint constraints core could
+count cpu current deleted deletion desiredOfferSlot device devices did didn disruption do does domain domains due
+during eligible empty enough err error exceed exceedDimensions exceeds exist exists expired fail failed filter find
+first fit for found from full gang gangGroup gangName GangGroup Gang gated gather gets gpu group groups has have
+held hook in init inline insufficient Insufficient into invalid is isolation it job keep layer limit loaded match
+matched matching max memory message min minimum missing more must name network new next no node nodes nominated non
+none not number numa of offer on one or other out outcome own pending permit permitted persistent plan plugin pod
+podCountMultiple podName pods Pod policy port ports preempt preempted preemption Preempted preemptible Preempting
+present priority ready reason reject rejected representative request requests required reservation reservations
+reserved resource resources round rules run runtime satisfy scheduled scheduling scheduleCycle schedulerName
+selector set since slot spread state still success suggestion Suggestion taint taints terminating than that the them
+there this time timeout to toleration tolerate tolerated too topology topologyNode trigger triggerpod TriggerPod
+type unable unavailable unbound under unfit unreserve Unreserve unschedulable Unschedulable untolerated usage used
+victim victims volume wait waited waiting was were will with without zone zones
+"""
+
+KNOWN = frozenset(f"{_OF_NAMES} {_OF_VALUES} {_OF_MESSAGES}".split())
+"""They stay: answers rest on some, and a message in which others were replaced would not be recognised."""
+
+_STANDARD = (
+    *("kubernetes.io", "k8s.io", "x-k8s.io", "koordinator.sh", "kubeflow.org", "volcano.sh", "ray.io"),
+    *("nvidia.com", "amd.com", "intel.com", "huawei.com", "amazonaws.com", "azure.com", "google.com", "aliyun.com"),
+    *("k8s.aws", "oraclecloud.com", "alibabacloud.com", "coreweave.cloud", "nebius.com", "topograph.run"),
+    "cloud.provider.com",
+)
+
+
+def is_standard(key: str) -> bool:
+    """Tell whether a key (of a label, a taint, an API group) is in a domain that does not tell whose cluster it is."""
+    domain = key.partition("/")[0]
+    return any(domain == one or domain.endswith(f".{one}") for one in _STANDARD)
+
+
+_WORD = re.compile(r"[A-Za-z\u0080-\U0010ffff]+")
+ADDRESS = re.compile(
+    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9A-Fa-f]{0,4}:){3,7}[0-9A-Fa-f]{0,4})(?![\w:]|\.\d)"
+    r"|(?<=\bip-)\d{1,3}(?:-\d{1,3}){3}(?!\d)"
+)
+"""An IP address, also as in the names of nodes: `ip-10-0-3-17`."""
+_ANY = {"0.0.0.0", "::"}  # noqa: S104 - no address of anybody
+_FIRST = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_NEXT = _FIRST[26:]
+_SPARSE = 1000
+_DIGITS = 7
+
+
+class Seen:
+    """Collects the words and addresses of names, to be replaced when all are known."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.words: set[str] = set()
+        self.addresses: set[str] = set()
+        self.names: set[str] = set()
+
+    def __call__(self, name: str) -> str:
+        """Take a name, and return it as it is."""
+        self.addresses.update(found for found in ADDRESS.findall(name) if found not in _ANY)
+        self.words.update(_WORD.findall(ADDRESS.sub("0", name)))
+        self.names.update((name, *name.split("/")))
+        return name
+
+
+class _Codes(Sequence[str]):
+    """All words of so many letters, small ones after a first of either size, in order."""
+
+    def __init__(self, length: int) -> None:
+        self._rest = length - 1
+
+    def __len__(self) -> int:
+        size: int = len(_FIRST) * len(_NEXT) ** self._rest
+        return size
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        if not 0 <= at < len(self):
+            raise IndexError(at)
+        letters = []
+        for _ in range(self._rest):
+            at, letter = divmod(at, len(_NEXT))
+            letters.append(_NEXT[letter])
+        return _FIRST[at] + "".join(reversed(letters))
+
+
+def renamed(seen: Seen, known: AbstractSet[str], random: Random) -> Callable[[str], str]:
+    """Return the function that gives a name its other name; the words of `known` stay as they are."""
+    words = dict(_replaced(seen.words - known, sorted(known), random))
+    numbers = sorted(random.sample(range(10 ** (_DIGITS - 1), 10**_DIGITS), len(seen.addresses)))
+    addresses = dict(zip(sorted(seen.addresses), map(str, numbers), strict=True))
+
+    def word(found: re.Match[str]) -> str:
+        return words.get(found[0], found[0])
+
+    def address(found: re.Match[str]) -> str:
+        return addresses.get(found[0], found[0])
+
+    def other(name: str) -> str:
+        parts = []
+        end = 0
+        for found in ADDRESS.finditer(name):
+            parts += [_WORD.sub(word, name[end : found.start()]), address(found)]
+            end = found.end()
+        return "".join((*parts, _WORD.sub(word, name[end:])))
+
+    return other
+
+
+def _replaced(words: Iterable[str], fixed: Sequence[str], random: Random) -> Iterator[tuple[str, str]]:
+    """Yield each word with its other word: between two fixed ones are as many others as there were."""
+    between: dict[int, list[str]] = {at: [] for at in range(len(fixed) + 1)}
+    for word in sorted(words):
+        between[bisect_left(fixed, word)].append(word)
+    length, most = 3, max((len(some) for some in between.values()), default=0)
+    while len(_Codes(length)) < _SPARSE * most:
+        length += 1
+    for at, some in between.items():
+        before, after = fixed[at - 1] if at else "", fixed[at] if at < len(fixed) else ""
+        yield from zip(some, _codes(len(some), before, after, length, random), strict=True)
+
+
+def _codes(count: int, before: str, after: str, length: int, random: Random) -> Sequence[str]:
+    """Return so many words in order, between two others (empty: anything is behind)."""
+    codes = _Codes(length)
+    first = bisect_right(codes, before)
+    last = bisect_left(codes, after) if after else len(codes)
+    if last - first >= count:
+        return [codes[at] for at in sorted(random.sample(range(first, last), count))]
+    # Hardly any word is between these two: what begins with the first is, as long as capitals follow it.
+    inner = _Codes(length)
+    return [before + inner[at].upper() for at in sorted(random.sample(range(len(inner) // 2), count))]
+
 
 Tree: TypeAlias = dict[str, Any]
 Rename: TypeAlias = Callable[[str], str]

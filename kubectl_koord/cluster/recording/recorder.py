@@ -1,13 +1,32 @@
-"""A collector that also keeps what it takes, as far as it was decoded: packed, as of large clusters that is much."""
+"""Writing a snapshot file: which requests it records, and that it is written whole or not at all."""
 
+import contextlib
+import errno
+import os
+import secrets
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from gzip import GzipFile
+from random import SystemRandom
+from types import TracebackType
+from typing import IO, Any, Self
+from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct, structs
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord import leaving
+from kubectl_koord.cluster import recorded, source, stored
+from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import EVENT, KINDS, RECORDED_KINDS
+from kubectl_koord.cluster.lists import ListRequest
+from kubectl_koord.cluster.objects.events import OF_CONTROLLERS, REASONS
+from kubectl_koord.cluster.objects.pods import PodPool
+from kubectl_koord.cluster.recorded import Recording, RecordingMeta
+from kubectl_koord.cluster.recording import kept
+from kubectl_koord.cluster.recording.anonymous import KNOWN, Anonymous, Seen, renamed
 from kubectl_koord.errors import KoordError
 
 Tree = dict[str, Any]
@@ -46,3 +65,330 @@ class Recorder(Collector):
         for kind, packed in self._kept:
             for tree in msgspec.json.decode(zlib.decompress(packed)):
                 yield kind, tree
+
+
+_HEAD = b'{"apiVersion":"v1","kind":"List","items":[\n'
+
+
+class Taken(Struct, frozen=True):
+    """What a snapshot holds: objects and bytes by kind, its own bytes as written, and how it was read."""
+
+    objects: dict[str, int]
+    sizes: dict[str, int]
+    packed: int
+    recording: Recording
+
+
+class _Counted:
+    """A file that counts what is written to it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.size = 0
+
+    def write(self, content: bytes) -> int:
+        self.size += len(content)
+        return self._file.write(content)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
+def new_names(recorder: Recorder, recording: Recording, labels: Collection[str] = ()) -> Anonymous:
+    """Return what gives the objects of a cluster other names: others each time.
+
+    Args:
+        recorder: has taken the objects.
+        recording: how they were read.
+        labels: as `write` has them.
+
+    """
+    seen = Seen()
+    seen(recording.namespace_only)
+    learning = Anonymous(seen)
+    for kind, tree in _kept(recorder, _labels(recorder, labels)):
+        learning.object(kind, tree)
+    for gap in recording.gaps:
+        learning.gap(gap)
+    return Anonymous(renamed(seen, KNOWN, SystemRandom()), seen.names)
+
+
+def write(
+    recorder: Recorder,
+    recording: Recording,
+    file: IO[bytes],
+    *,
+    names: Anonymous | None = None,
+    labels: Collection[str] = (),
+    packed: bool = True,
+) -> Taken:
+    """Write a cluster, and return what was written.
+
+    Args:
+        recorder: has taken its objects.
+        recording: how it was read.
+        file: takes the document.
+        names: gives them other names.
+        labels: keys of labels that are kept although nothing refers to them.
+        packed: whether with gzip.
+
+    """
+    if names:
+        gaps = [names.gap(gap) for gap in recording.gaps]
+        namespace = names.name(recording.namespace_only)
+        recording = structs.replace(recording, gaps=gaps, namespace_only=namespace, anonymized=True)
+    objects, sizes = Counter[str](), Counter[str]()
+    counted = _Counted(file)
+    with _packing(counted) if packed else contextlib.nullcontext(counted) as output:
+        output.write(_HEAD + _item(recorded.API_VERSION, recorded.KIND, msgspec.to_builtins(recording)))
+        for kind, tree in _kept(recorder, _labels(recorder, labels)):
+            row = KINDS[kind]
+            line = _item(row.api_version, row.object_kind, names.object(kind, tree) if names else tree)
+            output.write(b",\n" + line)
+            objects[kind] += 1
+            sizes[kind] += len(line)
+        output.write(b"\n]}\n")
+    return Taken(dict(objects), dict(sizes), counted.size, recording)
+
+
+def _packing(file: _Counted) -> GzipFile:
+    return GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
+
+
+def _labels(recorder: Recorder, labels: Collection[str]) -> frozenset[str]:
+    """Return the keys of labels that are kept: those that are wanted, and those that anything refers to."""
+    found = set(labels)
+    for kind, tree in recorder.objects():
+        found.update(kept.referred(kind, tree))
+    return frozenset(found)
+
+
+def _kept(recorder: Recorder, wanted: frozenset[str]) -> Iterator[tuple[str, Tree]]:
+    for kind, tree in recorder.objects():
+        found = kept.kept_fields(kind, tree, wanted)
+        if found is not None:
+            yield kind, found
+
+
+def _item(version: str, kind: str, tree: Tree) -> bytes:
+    return msgspec.json.encode({"apiVersion": version, "kind": kind, **tree})
+
+
+_META = RecordingMeta(name="cluster")
+
+
+def live(
+    transport: Transport, namespace: Callable[[], str], seen: dict[str, int] | None = None, home: str = ""
+) -> tuple[Recorder, Recording]:
+    """Return the cluster behind a transport, and how it was read; `seen` is counted up, by kind, while objects come.
+
+    `home` is as `source.read` has it.
+
+    Raises:
+        KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
+
+    """
+    recorder = Recorder(seen=seen)
+    recorder.looked_in = home
+    found = source.read(transport, source.requests(RECORDED_KINDS), namespace, recorder, home=home)
+    narrowed = bool(found.namespace_only)
+    gaps = source.absorb(found, recorder)
+    gaps += source.with_descheduler(transport, namespace, recorder, gaps)
+    for selected in (*(f"reason={reason}" for reason in REASONS), OF_CONTROLLERS):
+        also = source.read(transport, [_events(selected)], namespace, recorder)
+        narrowed = narrowed or bool(also.namespace_only)
+        gaps += source.absorb(also, recorder)
+    source.detect_version(transport, recorder, "")
+    return recorder, Recording(
+        metadata=_META,
+        moment=source.now(),
+        kinds=[*RECORDED_KINDS, EVENT.name],
+        crd_version=recorder.crd_version,
+        lease_seen=source.lease_seen(found),
+        namespace_only=namespace() if narrowed else "",
+        gaps=list({gap.kind: gap for gap in reversed(gaps)}.values())[::-1],
+    )
+
+
+def _events(selected: str) -> ListRequest:
+    query = f"fieldSelector={quote(selected, safe='')}"
+    return ListRequest(
+        EVENT.name, f"{EVENT.path()}?{query}", f"{EVENT.api}/namespaces/{{namespace}}/{EVENT.plural}?{query}"
+    )
+
+
+def from_files(names: Iterable[str], seen: dict[str, int] | None = None) -> tuple[Recorder, Recording]:
+    """Return the cluster that files hold, and how it was read: where one of them is a snapshot, as that says.
+
+    Raises:
+        KoordError: naming the file, and the object and field in it, that cannot be read.
+
+    """
+    recorder = Recorder(seen=seen)
+    stored.read(names, recorder)
+    return recorder, recorder.recording or _of_input(recorder, source.now())
+
+
+def demo() -> tuple[Recorder, Recording]:
+    """Return the embedded demo cluster, and the moment for which it was made."""
+    recorder = Recorder()
+    stored.take_demo(recorder)
+    return recorder, _of_input(recorder, stored.MOMENT_OF_DEMO)
+
+
+def _of_input(recorder: Recorder, moment: str) -> Recording:
+    gaps = stored.not_in_input(recorder)
+    return Recording(metadata=_META, moment=moment, crd_version=recorder.crd_version, gaps=gaps)
+
+
+NAMELESS: int = getattr(os, "O_TMPFILE", 0)
+"""Makes a file without a name, 0 where the system has none."""
+_OWNERS = 0o600
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+"""What a file system answers on which a file has one name."""
+_NO_NAMELESS = {errno.EISDIR, errno.ENOENT, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
+"""What is answered where there is no file without a name."""
+
+
+_OTHER_FORMATS = frozenset({"bz2", "lz4", "tar", "tgz", "xz", "yaml", "yml", "zip", "zst"})
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What the system answers where a file takes no more."""
+
+
+def is_packed(path: str) -> bool:
+    """Tell whether a file of this name is packed: all but what is named as JSON."""
+    return not path.lower().endswith(".json")
+
+
+def check_ending(path: str) -> None:
+    """Refuse a name that promises another format.
+
+    Raises:
+        KoordError: when it does.
+
+    """
+    ending = os.path.splitext(path)[1].lower().removeprefix(".")  # noqa: PTH122
+    if ending in _OTHER_FORMATS:
+        raise KoordError(f"error: a snapshot is JSON (.json) or packed JSON (.json.gz), not .{ending}: {path!r}")
+
+
+class NewFile:
+    """A new file that has no name until it is complete: whatever ends the writing, kill -9 too, leaves nothing behind.
+
+    Where there are no such files it has another name meanwhile, which every ending but kill -9 takes away.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Make sure that there is no such file.
+
+        Raises:
+            KoordError: when there is, or no file can be made there.
+
+        """
+        self._path = path
+        self._beside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(4)}")  # noqa: PTH118, PTH119, PTH120
+        if os.path.lexists(path):
+            raise self._exists()
+        self._has_name = False
+
+    def __enter__(self) -> Self:
+        """Make the file."""
+        number = self._nameless()
+        if number is None:
+            number = self._named()
+        os.fchmod(number, _OWNERS)  # whatever the umask
+        self._file = os.fdopen(number, "wb")
+        return self
+
+    def _nameless(self) -> int | None:
+        if not NAMELESS:
+            return None
+        try:
+            return os.open(os.path.dirname(self._path) or ".", os.O_WRONLY | NAMELESS, _OWNERS)  # noqa: PTH120
+        except OSError as problem:
+            if problem.errno in _NO_NAMELESS:
+                return None
+            raise self._failed(problem) from None
+
+    def _named(self) -> int:
+        self._has_name = True
+        with leaving.SignalsBlocked():
+            try:
+                number = os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS)
+            except OSError as problem:
+                raise self._failed(problem) from None
+            leaving.first(self._remove)
+        return number
+
+    @property
+    def file(self) -> IO[bytes]:
+        """What is written to."""
+        return self._file
+
+    def complete(self) -> None:
+        """Give the file its name.
+
+        Raises:
+            KoordError: when there is a file of this name by now, or it could not be written.
+
+        """
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._name()
+        except FileExistsError:
+            raise self._exists() from None
+        except OSError as problem:
+            raise self._failed(problem) from None
+
+    def _name(self) -> None:
+        if not self._has_name:
+            folder = os.open("/", os.O_RDONLY)  # given one, Python follows the link to the file
+            try:
+                os.link(f"/proc/self/fd/{self._file.fileno()}", self._path, src_dir_fd=folder)
+            finally:
+                os.close(folder)
+            return
+        try:
+            os.link(self._beside, self._path, follow_symlinks=False)  # unlike a rename it replaces nothing
+        except OSError as problem:
+            if problem.errno not in _NO_LINKS or os.path.lexists(self._path):
+                raise
+            os.rename(self._beside, self._path)  # noqa: PTH104
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Take the other name away.
+
+        Raises:
+            KoordError: when the file did not take what was written to it.
+
+        """
+        try:
+            with self._named_where_full():
+                self._file.close()
+                if isinstance(error, OSError):
+                    raise error
+        finally:
+            self._remove()
+            leaving.no_more(self._remove)
+
+    @contextlib.contextmanager
+    def _named_where_full(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as problem:
+            if problem.errno not in _FULL or problem.filename:
+                raise
+            raise self._failed(problem) from None
+
+    def _remove(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._beside)  # noqa: PTH108
+
+    def _exists(self) -> KoordError:
+        return KoordError(f"error: the file {self._path!r} exists, and is not overwritten")
+
+    def _failed(self, problem: OSError) -> KoordError:
+        return KoordError(f"error: the file {self._path!r} cannot be written: {problem.strerror}")

@@ -9,10 +9,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from kubectl_koord.engine.quota.amounts import Amounts, add, at_least, capped
-from kubectl_koord.engine.quota.sharing import Claimant, as_int64, shares
-from kubectl_koord.engine.quota.sums import OwnSums, Sums
-from kubectl_koord.engine.quota.tree import QuotaTree
+from kubectl_koord.engine.quota.tree import Amounts, Claimant, QuotaTree, add, as_int64, at_least, capped, shares
+from kubectl_koord.engine.quota.usage import OwnSums, Sums
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.model.quotas import DEFAULT, ROOT, SYSTEM, Quota
 

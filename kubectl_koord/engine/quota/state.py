@@ -1,15 +1,15 @@
-"""Which pods the quotas of a cluster refuse, as things are and once others are placed."""
+"""Which pods quotas refuse, as things are and once others are placed: lending, holding, revoking."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import Literal, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from kubectl_koord.engine.quota.amounts import Amounts, Changed, exceeding, plus
 from kubectl_koord.engine.quota.runtimes import QuotaAmounts
-from kubectl_koord.engine.quota.sums import (
+from kubectl_koord.engine.quota.tree import Amounts, Changed, QuotaTree, exceeding, plus, quota_tree, quotas_of
+from kubectl_koord.engine.quota.usage import (
     OwnSums,
     Pod,
     Sums,
@@ -23,13 +23,12 @@ from kubectl_koord.engine.quota.sums import (
     waiting,
     waiting_instead,
 )
-from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree, quotas_of
-from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
+from kubectl_koord.engine.reasons import QuotaExceeded
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.model.quotas import BUILT_IN, quota_labels
-from kubectl_koord.model.values.memo import Identity, recently
+from kubectl_koord.engine.state import View
+from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.quotas import BUILT_IN, ROOT, quota_labels
+from kubectl_koord.model.values import Identity, recently
 
 P = TypeVar("P", bound=Pod)
 
@@ -309,3 +308,209 @@ def _over(state: QuotaState, view: View) -> QuotaState:
 
 def _pairs(amounts: Amounts) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(amounts.items()))
+
+
+class Held(Struct, frozen=True):
+    """A pod that waits, and the refusal of its quota, or of one above that."""
+
+    pod: PendingPod
+    refusal: QuotaExceeded
+
+
+def held_back(state: QuotaState, pods: Iterable[PendingPod]) -> Mapping[str, tuple[Held, ...]]:
+    """Return by quota the pods that it refuses, once those before them are placed: by priority, then by name.
+
+    Each is listed under its own quota, also where one above it refuses. Where pods would go is not looked at: a pod
+    that nodes have no room for takes its part of the quota here.
+    """
+    waiting: dict[str, list[PendingPod]] = {}
+    for pod in pods:
+        name = state.tree.name_of(pod)
+        if state.tree.limits(name):
+            waiting.setdefault(name, []).append(pod)
+    if state.stand_alone:
+        found = {name: _refused(state.alone(name), some) for name, some in waiting.items()}
+    else:
+        found = {name: [] for name in waiting}
+        for held in _refused(state, [pod for some in waiting.values() for pod in some]):
+            found[state.tree.name_of(held.pod)].append(held)
+    return {name: tuple(found[name]) for name in sorted(found) if found[name]}
+
+
+def _refused(state: QuotaState, pods: Sequence[PendingPod]) -> list[Held]:
+    before = state
+    known: dict[tuple[str, int, bool], QuotaExceeded] = {}
+    found: list[Held] = []
+    placed: list[PendingPod] = []
+    for run in runs(sorted(pods, key=lambda pod: (-pod.priority, pod.key))):
+        # What is used only grows: who is refused once is refused for good, and so are all that ask for the same.
+        kind = (state.tree.name_of(run[0]), id(run[0].requirements), is_fixed(run[0]))
+        refusal = known.get(kind)
+        number = state.fitting(run) if refusal is None else 0
+        state, left = state.after(run[0], number), run[number:]
+        placed += run[:number]
+        if refusal is None and left and (refused := state.refusal(left[0])) is not None:
+            refusal = known[kind] = before.behind(placed, refused)
+        if refusal is not None:
+            found += [Held(pod, refusal) for pod in left]
+    return found
+
+
+class QuotaRoom(Struct, frozen=True):
+    """One quota of a chain, and how many pods of a shape it has room for.
+
+    `limit` and `used` are of the `resource` of which it has room for the fewest; `members` is None where it limits
+    nothing that they ask for. `checked` is whether the scheduler holds pods against it: of the quotas above a
+    pod's own it does so only where it is told to, but what they may use limits those below them.
+    """
+
+    quota: str
+    resource: str
+    limit: int
+    used: int
+    requested: int
+    members: int | None
+    checked: bool
+
+
+def headroom(state: QuotaState, pod: PendingPod) -> tuple[QuotaRoom, ...]:
+    """Return for each quota from a pod's own upwards how many pods like it there is room for now; none without one."""
+    name = state.tree.name_of(pod)
+    if not name or state.tree.fault_of(pod) is not None:
+        return ()
+    asked = requested(pod, name, state.tree)
+    chain = state.tree.chain(name)
+    return tuple(
+        _level(state, quota.name, asked, checked=not position or state.tree.settings.check_parents)
+        for position, quota in enumerate(chain)
+    )
+
+
+def _level(state: QuotaState, name: str, asked: Mapping[str, int], *, checked: bool) -> QuotaRoom:
+    used, limit = state.used(name), state.limit(name)
+    room = [
+        (max(0, (limit[resource] - used.get(resource, 0)) // amount), resource)
+        for resource, amount in sorted(asked.items())
+        if resource in limit and amount
+    ]
+    if checked:  # over its limit it refuses whatever a pod asks for
+        room += [(0, resource) for resource, amount in sorted(used.items()) if amount > limit.get(resource, amount)]
+    if not room:
+        return QuotaRoom(name, "", 0, 0, 0, None, checked)
+    members, resource = min(room)
+    return QuotaRoom(name, resource, limit[resource], used.get(resource, 0), asked.get(resource, 0), members, checked)
+
+
+class Lending(Struct, frozen=True):
+    """What quotas below one parent use of one resource beyond their minimums, and what of others' minimums that takes.
+
+    `borrowed` is by quota what it uses above its minimum; `lent` by quota what others use of its minimum. What the
+    parent has above all minimums is taken first. Where several leave more than is borrowed, nobody can tell whose
+    it is: `lent` is then the most that it can be, and `exact` false.
+    """
+
+    borrowed: Mapping[str, int]
+    lent: Mapping[str, int]
+    exact: bool = True
+
+
+def lending(amounts: QuotaAmounts, tree: str, parent: str) -> Mapping[str, Lending]:
+    """Return who lends and who borrows below a parent that has quotas, by resource: those that anybody borrows."""
+    children = amounts.tree.children[tree, parent]
+    total = amounts.total(tree) if parent == ROOT else amounts.runtime(parent)
+    kept = {child.name: amounts.minimum(child.name) for child in children}
+    limits = {child.name: dict(child.max) for child in children}
+    found: dict[str, Lending] = {}
+    for resource in sorted({resource for most in limits.values() for resource in most}):
+        borrowed: dict[str, int] = {}
+        left: dict[str, int] = {}
+        for child in children:
+            if resource not in limits[child.name]:
+                continue
+            above = amounts.used(child.name).get(resource, 0) - kept[child.name].get(resource, 0)
+            if above > 0:
+                borrowed[child.name] = above
+            elif above < 0 and amounts.lends(child):
+                left[child.name] = -above
+        if borrowed:
+            minimums = sum(least.get(resource, 0) for least in kept.values())
+            taken = max(0, sum(borrowed.values()) - max(0, total.get(resource, 0) - minimums))
+            lent = {name: min(amount, taken) for name, amount in left.items()} if taken else {}
+            found[resource] = Lending(borrowed, lent, exact=len(left) <= 1 or taken in {0, *_all(left, taken)})
+    return found
+
+
+def _all(left: Mapping[str, int], taken: int) -> set[int]:
+    """Return the number that is taken where that is all that is left, or more."""
+    return {taken} if taken >= sum(left.values()) else set()
+
+
+def is_on(state: QuotaState) -> bool:
+    """Tell whether the controller runs."""
+    return state.tree.settings.revokes and state.tree.settings.by_runtime
+
+
+def over_used(state: QuotaState) -> Mapping[str, tuple[str, ...]]:
+    """Return the quotas that use more than their runtime, by name, and of which resources."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in sorted(state.tree.quotas):
+        over = exceeding(state.used(name), state.runtime(name)) if name not in BUILT_IN else ()
+        if over:
+            found[name] = over
+    return found
+
+
+def revoked(state: QuotaState, name: str, pods: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
+    """Return which of a quota's own pods on nodes would be evicted, the least important first.
+
+    Pods are taken from the least important up until the quota is within its runtime, and then spared from the most
+    important down where it stays so (`getToRevokePodList`). After each only what that pod requests is compared.
+    """
+    runtime = state.runtime(name)
+    used = dict(state.used(name))
+    taken: list[RunningPod] = []
+    for pod in sorted(pods, key=_importance):
+        if not exceeding(used, runtime):
+            break
+        if not is_fixed(pod):
+            used = {resource: used.get(resource, 0) - amount for resource, amount in pod.requirements.requests}
+            taken.append(pod)
+    if exceeding(used, runtime):
+        return tuple(taken)
+    evicted: list[RunningPod] = []
+    for pod in reversed(taken):
+        asked = dict(pod.requirements.requests)
+        with_it = {resource: used.get(resource, 0) + amount for resource, amount in asked.items()}
+        if exceeding(with_it, runtime):
+            used = {resource: with_it[resource] - amount for resource, amount in asked.items()}
+            evicted.append(pod)
+        else:
+            used = with_it
+    return tuple(reversed(evicted))
+
+
+def _importance(pod: RunningPod) -> tuple[int, tuple[int, ...], str]:
+    """Return what puts the least important first: a lower priority, then a later start."""
+    return pod.priority, tuple(-ord(letter) for letter in pod.scheduled or pod.created), pod.key
+
+
+def without(state: QuotaState, pods: Iterable[RunningPod]) -> QuotaState:
+    """Return the state once running pods have ended."""
+    more: dict[str, Sums] = {}
+    for pod in pods:
+        name = state.tree.name_of(pod)
+        if name in state.own and not (pod.terminating and state.tree.settings.ignores_terminating):
+            asked = requested(pod, name, state.tree)
+            more.setdefault(name, Sums()).take(Sums(asked, asked, asked if is_fixed(pod) else {}), -1)
+    return state.with_more(more)
+
+
+def counting_in(state: QuotaState, pods: Iterable[PendingPod], quota: str) -> QuotaState:
+    """Return the state once pods that wait request of another quota than theirs."""
+    more: dict[str, Sums] = {}
+    for pod in pods:
+        name = state.tree.name_of(pod)
+        if name in more or name in state.own:
+            more.setdefault(name, Sums()).take(Sums(requested(pod, name, state.tree)), -1)
+        more.setdefault(quota, Sums()).take(Sums(requested(pod, quota, state.tree)))
+    return state.with_more(more)

@@ -1,26 +1,139 @@
 """The quotas of a cluster as trees, and the quota that a pod counts against."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.view import View
+from kubectl_koord.engine.state import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
-from kubectl_koord.model.quotas import (
-    BUILT_IN,
-    DEFAULT,
-    ROOT,
-    SYSTEM,
-    Quota,
-    QuotaLabels,
-    QuotaSettings,
-    quota_labels,
-)
+from kubectl_koord.model.quotas import BUILT_IN, DEFAULT, ROOT, SYSTEM, Quota, QuotaLabels, QuotaSettings, quota_labels
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import QuotaFault
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.values import Identity, memoised
+
+Amounts: TypeAlias = Mapping[str, int]
+"""Amounts by resource: a resource that is missing is not there, which is not the same as an amount of 0."""
+T = TypeVar("T")
+
+
+def add(total: dict[str, int], more: Iterable[tuple[str, int]], times: int = 1) -> None:
+    """Add amounts to a total, so many times."""
+    for resource, amount in more:
+        total[resource] = total.get(resource, 0) + times * amount
+
+
+def plus(first: Amounts, second: Amounts) -> dict[str, int]:
+    """Return the sum, of all resources that either has."""
+    total = dict(first)
+    add(total, second.items())
+    return total
+
+
+def capped(amounts: Amounts, most: Amounts) -> dict[str, int]:
+    """Return amounts, each no more than the other's, where that has the resource."""
+    return {resource: min(amount, most.get(resource, amount)) for resource, amount in amounts.items()}
+
+
+def at_least(amounts: Amounts, least: Amounts) -> dict[str, int]:
+    """Return amounts, each no less than the other's; resources that only the other has are added."""
+    return {**amounts, **{resource: max(amount, amounts.get(resource, amount)) for resource, amount in least.items()}}
+
+
+def exceeding(amounts: Amounts, limit: Amounts) -> tuple[str, ...]:
+    """Return the resources of which there is more than a limit allows, in name order; what has no limit has none."""
+    return tuple(sorted(name for name, amount in amounts.items() if name in limit and amount > limit[name]))
+
+
+class Changed(Mapping[str, T]):
+    """Values by name, of which a few are not as in another mapping: the others, of which there are many, stay there."""
+
+    __slots__ = ("differing", "usual")
+
+    def __init__(self, usual: Mapping[str, T], differing: Mapping[str, T]) -> None:
+        """Take the other mapping, and what differs from it, or comes besides."""
+        self.usual, self.differing = usual, differing
+        if isinstance(usual, Changed):
+            self.usual, self.differing = usual.usual, {**usual.differing, **differing}
+
+    def __getitem__(self, name: str) -> T:
+        """Return the value of a name."""
+        return self.differing[name] if name in self.differing else self.usual[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        yield from {**self.usual, **self.differing}
+
+    def __len__(self) -> int:
+        """Return how many names there are."""
+        return len(self.usual.keys() | self.differing.keys())
+
+
+_HALF = 1 << 63
+
+
+class Claimant(Struct, frozen=True, gc=False):
+    """One quota that takes part: what it requests, its minimum as it is kept for it, its weight, whether it lends."""
+
+    name: str
+    request: int
+    minimum: int
+    weight: int
+    lends: bool = True
+
+
+def as_int64(number: int) -> int:
+    """Return what is left of a number in 64 bits: amounts in milli overflow."""
+    return (number + _HALF) % (2 * _HALF) - _HALF
+
+
+def shares(total: int, claimants: Sequence[Claimant], *, exact: bool) -> Mapping[str, int]:
+    """Return the runtime of each quota.
+
+    Each first gets its minimum, or its request where that is less and it lends. What is left goes to those that
+    request more, round by round and by weight; who has all that it requests gives back what is too much.
+
+    Args:
+        total: what the parent has.
+        claimants: the quotas below the parent, of which nobody minds the order.
+        exact: whether shares add up to what is shared, the largest remainders rounded up (main); else each is rounded.
+
+    """
+    hungry = [one for one in claimants if one.request > one.minimum]
+    found = {one.name: min(one.request, one.minimum) if one.lends else one.minimum for one in claimants}
+    pool = total - sum(found.values())
+    weights = sum(one.weight for one in hungry)
+    while pool > 0 and weights > 0 and hungry:
+        more = _by_largest_remainder(pool, weights, hungry) if exact else _each_rounded(pool, weights, hungry)
+        left, pool = [], 0
+        for one in hungry:
+            found[one.name] += more[one.name]
+            if found[one.name] < one.request:
+                left.append(one)
+            else:
+                pool += found[one.name] - one.request
+                found[one.name] = one.request
+        hungry, weights = left, sum(one.weight for one in left)
+    return found
+
+
+def _each_rounded(pool: int, weights: int, hungry: Sequence[Claimant]) -> Mapping[str, int]:
+    """Return the shares as 1.7 and 1.8 compute them, in floating point: they need not add up to the pool."""
+    return {one.name: int(float(one.weight) * float(pool) / float(weights) + 0.5) for one in hungry}
+
+
+def _by_largest_remainder(pool: int, weights: int, hungry: Sequence[Claimant]) -> Mapping[str, int]:
+    """Return the shares as main computes them (`computeHamiltonDeltas`)."""
+    entitled = [one for one in hungry if one.weight > 0]
+    found = dict.fromkeys((one.name for one in hungry), 0)
+    found.update((one.name, one.weight * pool // weights) for one in entitled)
+    rest = max(0, pool - sum(found.values()))
+    ranked = sorted(entitled, key=lambda one: (-(one.weight * pool % weights), one.name))
+    for one in ranked[:rest]:
+        found[one.name] += 1
+    return found
 
 
 class QuotaTree(Struct, frozen=True, dict=True):

@@ -4,15 +4,50 @@ from collections.abc import Iterator
 
 from kubectl_koord.render.document import Block, Command, EmptyLine, Line, Style
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
-from kubectl_koord.render.pages.jobs import fit
+from kubectl_koord.render.pages import fit
 from kubectl_koord.render.shown import Shown
-from kubectl_koord.reports.change import Change, ChangePlan, Effect
-from kubectl_koord.wording.pages import change as sentences
+from kubectl_koord.reports.change import Change, ChangePlan, Effect, VerdictSummary
+from kubectl_koord.wording.words import count
+
+_DRY_RUNS = {"client": " (client dry run: nothing was sent)", "server": " (server dry run: nothing was saved)"}
+
+
+def headline(report: ChangePlan) -> str:
+    """Return what was or would be changed."""
+    objects = count(len(report.changes), "object")
+    if not report.changes:
+        return "Nothing to change."
+    if report.applied:
+        return f"Changed {objects}."
+    if report.dry_run in _DRY_RUNS:
+        return f"Would change {objects}{_DRY_RUNS[report.dry_run]}."
+    return f"Nothing was written; {objects} would change."
+
+
+def change_outcome(summary: VerdictSummary) -> str:
+    """Return a verdict with its cause."""
+    return f"{summary.verdict} ({summary.cause})" if summary.cause else summary.verdict
+
+
+def change_effect(before: str, after: str) -> str:
+    """Return what `why-pending` answers before and after the change."""
+    same = " (unchanged)" if before == after else ""
+    return f"why-pending: {before} -> {after}{same}"
+
+
+def after_restart(answer: str) -> str:
+    """Return what `why-pending` answers once a restarted scheduler has noticed the change."""
+    return f"After a restart of the scheduler: {answer}"
+
+
+def worse(before: str, after: str) -> str:
+    """Return that the change makes it worse."""
+    return f"This makes it worse: why-pending will answer {after} instead of {before}."
 
 
 def blocks(report: ChangePlan, shown: Shown) -> list[Block]:
     """Return the page; of a change that was declined, and shown before, a line is enough."""
-    page: list[Block] = [Line(report.message or sentences.headline(report), VERDICT_STYLE[report.verdict])]
+    page: list[Block] = [Line(report.message or headline(report), VERDICT_STYLE[report.verdict])]
     if report.verdict == "no":
         return page
     if report.notes:
@@ -51,15 +86,15 @@ def _value(name: str, value: str, style: Style) -> Iterator[Block]:
 
 
 def _effect(effect: Effect) -> Iterator[Block]:
-    before, after = sentences.outcome(effect.before), sentences.outcome(effect.after)
-    yield Line(sentences.effect(before, after), VERDICT_STYLE[effect.after.verdict])
+    before, after = change_outcome(effect.before), change_outcome(effect.after)
+    yield Line(change_effect(before, after), VERDICT_STYLE[effect.after.verdict])
     restarted = effect.after_restart
     answers = [("before", effect.before), ("after", effect.after)]
     if restarted is not None:
-        yield Line(sentences.after_restart(sentences.outcome(restarted)), VERDICT_STYLE[restarted.verdict])
+        yield Line(after_restart(change_outcome(restarted)), VERDICT_STYLE[restarted.verdict])
         answers = [*answers[: 1 if effect.after == effect.before else 2], ("after a restart", restarted)]
     for when, outcome in answers:
         if outcome.message:
             yield Line(f"{when}: {outcome.message}", indent=2)
     if effect.worse:
-        yield Line(sentences.worse(before, sentences.outcome(restarted or effect.after)), "bad")
+        yield Line(worse(before, change_outcome(restarted or effect.after)), "bad")

@@ -5,8 +5,8 @@ from itertools import groupby
 from textwrap import wrap
 
 from kubectl_koord.render.document import Block, Column, Command, EmptyLine, Line, Row, Table
-from kubectl_koord.reports.explanation import CodeRow, Explanation, Explanations
-from kubectl_koord.wording.pages.common import CODES, NEXT_STEPS
+from kubectl_koord.reports.manual import CodeRow, Explanation, Explanations
+from kubectl_koord.wording.words import CODES, NEXT_STEPS
 
 _WIDTH = 80
 _COLUMNS = (Column("CODE"), Column("MEANING", flow="wrap"))

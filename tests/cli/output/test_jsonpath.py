@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.cli.output.jsonpath import filled, find, path, template
+from kubectl_koord.cli.jsonpath import filled, find, path, template
 from kubectl_koord.errors import KoordError
 
 DOCUMENT = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.manifests.completed import Overrides
 from kubectl_koord.cluster.manifests.read import Manifests
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -26,7 +26,7 @@ def submit(tmp_path: Path) -> Submit:
         overrides: Overrides = Overrides(),  # noqa: B008
         gaps: Collection[Gap] = (),
     ) -> Joined:
-        from kubectl_koord.cluster.stored import files  # noqa: PLC0415
+        from kubectl_koord.cluster import stored  # noqa: PLC0415
 
         path = tmp_path / "job.yaml"
         path.write_text(manifest if isinstance(manifest, str) else json.dumps(manifest))
@@ -34,7 +34,7 @@ def submit(tmp_path: Path) -> Submit:
         manifests.read([str(path)])
         collector = Collector()
         if cluster:
-            files.take("cluster", json.dumps({"kind": "List", "items": cluster}).encode(), collector)
+            stored.take("cluster", json.dumps({"kind": "List", "items": cluster}).encode(), collector)
         manifests.join(collector, MOMENT, gaps)
         return collector.snapshot(moment=MOMENT, source="file"), manifests.submitted()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cluster.bounds import Bounds
-from kubectl_koord.cluster.manifests import documents
+from kubectl_koord.cluster.manifests import read as documents
 from kubectl_koord.cluster.manifests.read import MOST_PODS, Manifests
 from kubectl_koord.errors import KoordError
 
@@ -154,7 +154,7 @@ def test_a_file_without_end_is_given_up(tmp_path: Path, begin: bytes) -> None:
     path.write_bytes(begin + b"1," * 5000)
     bounds = Bounds(object_bytes=4096)
     with pytest.raises(KoordError, match="m: document 1: one object is larger than 4096 bytes"):
-        list(documents.read([str(path)], bounds))
+        list(documents.read_documents([str(path)], bounds))
 
 
 @pytest.mark.parametrize("one", ["---\na: 1\n", '{"a": 1}'])
@@ -162,7 +162,7 @@ def test_documents_without_end_are_given_up(tmp_path: Path, one: str) -> None:
     path = tmp_path / "m"
     path.write_text(one * 20)
     with pytest.raises(KoordError, match="m: document 11: more than 10 objects"):
-        list(documents.read([str(path)], Bounds(objects=10)))
+        list(documents.read_documents([str(path)], Bounds(objects=10)))
 
 
 @pytest.mark.parametrize(
@@ -179,14 +179,14 @@ def test_documents_without_end_are_given_up(tmp_path: Path, one: str) -> None:
 def test_documents_may_be_json_or_yaml_of_any_style_after_each_other(tmp_path: Path, content: str) -> None:
     path = tmp_path / "m"
     path.write_text(content)
-    read = [(one.number, one.value) for one in documents.read([str(path)])]
+    read = [(one.number, one.value) for one in documents.read_documents([str(path)])]
     assert read == [(1, {"kind": "A", "x": 1}), (2, {"kind": "B"})]
 
 
 def test_the_items_of_a_list_in_flow_style_are_bounded_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_text("{kind: List, items: [" + "{kind: A}, " * 5000 + "]}")
-    assert len(list(documents.read([str(path)], Bounds(object_bytes=40_000)))) == 5000
+    assert len(list(documents.read_documents([str(path)], Bounds(object_bytes=40_000)))) == 5000
 
 
 def test_documents_lists_and_packed_files_are_read_and_other_kinds_named(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_documents_lists_and_packed_files_are_read_and_other_kinds_named(tmp_pat
 
 
 def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> None:
-    from kubectl_koord.cluster.collecting.collect import Collector  # noqa: PLC0415
+    from kubectl_koord.cluster.collect import Collector  # noqa: PLC0415
 
     for content, expected in (
         (POD.replace("[]", "[{resources: {requests: {cpu: much}}}]"), "document 1: Pod p: cpu: .*much.*"),
@@ -252,5 +252,5 @@ def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> Non
 def test_a_key_that_overrides_a_merged_one_stands_there_once(tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_text("a: &a {kind: Job, x: 1}\nb: {<<: *a, kind: Pod}\n")
-    (one,) = documents.read([str(path)])
+    (one,) = documents.read_documents([str(path)])
     assert one.value["b"] == {"kind": "Pod", "x": 1}

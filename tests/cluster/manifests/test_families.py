@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.pods import PendingPod, Resources
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.unevaluated import PodSetting, WideningPodSetting
+from kubectl_koord.model.values import Resources
 from tests.cluster.manifests.conftest import Submit
 
 GANG = {"labels": {"pod-group.scheduling.sigs.k8s.io": "g"}}

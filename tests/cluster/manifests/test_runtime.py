@@ -7,7 +7,7 @@ import pytest
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import UnreadRuntimeClass
-from kubectl_koord.model.values.selectors import Toleration
+from kubectl_koord.model.values import Toleration
 from tests.cluster.manifests.conftest import Submit
 from tests.cluster.manifests.test_defaults import only, pod
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.model.unevaluated import OpenToleration
-from kubectl_koord.model.values.selectors import Toleration
+from kubectl_koord.model.values import Toleration
 from tests.cluster.manifests.conftest import Submit
 from tests.cluster.manifests.test_defaults import only, pod
 

@@ -9,7 +9,7 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import OpenProfile
-from kubectl_koord.model.values.selectors import Toleration
+from kubectl_koord.model.values import Toleration
 from tests.cluster.manifests.conftest import Submit
 from tests.cluster.manifests.test_defaults import limit_range, only, priority_class
 from tests.cluster.manifests.test_defaults import pod as plain

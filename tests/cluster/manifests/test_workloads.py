@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster.manifests.workloads import as_created, paths_of
-from kubectl_koord.cluster.manifests.workloads import workload as read
+from kubectl_koord.cluster.manifests.read import as_created, paths_of
+from kubectl_koord.cluster.manifests.read import workload as read
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.workloads import Keys, Template, Workload
+from kubectl_koord.model.objects import Keys, Template, Workload
 from tests.cluster.manifests.test_families import kubeflow, replicas, template, workload
 
 TEMPLATE: Keys = ("spec", "template")

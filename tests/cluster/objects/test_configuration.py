@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.collecting.installed import installation
-from kubectl_koord.cluster.objects.koordinator.configuration import fault
-from kubectl_koord.cluster.recording.settings import UNREADABLE, kept
-from kubectl_koord.cluster.stored import files
+from kubectl_koord.cluster import stored
+from kubectl_koord.cluster.collect import Collector, installation
+from kubectl_koord.cluster.objects.configuration import fault
+from kubectl_koord.cluster.recording.kept import UNREADABLE, kept_settings
 from kubectl_koord.model.installation import Installation
 from kubectl_koord.model.snapshot import Snapshot
 from tests.cluster.objects.wire import thing
@@ -44,7 +43,7 @@ def of_plugin(arguments: str) -> str:
     return f"{KIND}profiles: [{{pluginConfig: [{{name: Coscheduling, args: {arguments}}}]}}]"
 
 
-@pytest.mark.parametrize("text", [WHOLE, KIND, of_plugin("{}"), of_plugin("null"), kept(WHOLE)])
+@pytest.mark.parametrize("text", [WHOLE, KIND, of_plugin("{}"), of_plugin("null"), kept_settings(WHOLE)])
 def test_what_the_scheduler_takes_has_no_fault(text: str) -> None:
     assert [fault(text, version) for version in ("1.7", "1.8", "main", "")] == [""] * 4
 
@@ -79,7 +78,7 @@ def test_what_the_scheduler_takes_has_no_fault(text: str) -> None:
 )
 def test_what_the_scheduler_does_not_decode_is_told(text: str, why: str) -> None:
     assert fault(text, "1.8").startswith(why)
-    assert kept(text) == UNREADABLE or "v1beta3" in text
+    assert kept_settings(text) == UNREADABLE or "v1beta3" in text
 
 
 def test_the_older_api_is_that_of_1_7_too() -> None:
@@ -107,7 +106,7 @@ def taken(*objects: Any) -> tuple[Snapshot, Installation]:  # noqa: ANN401
     import json  # noqa: PLC0415
 
     collector = Collector()
-    files.take("f", json.dumps({"kind": "List", "items": objects}).encode(), collector)
+    stored.take("f", json.dumps({"kind": "List", "items": objects}).encode(), collector)
     return collector.snapshot(moment="", source="file"), installation(collector)
 
 
@@ -164,6 +163,6 @@ def test_what_cannot_be_decoded_is_not_read_but_for_schedulers_older_than_those_
 def test_plugins_of_ones_own_are_noticed_and_recorded() -> None:
     points = "filter: {enabled: [{name: Ours}, {name: DeviceShare}]}, score: {enabled: [{name: OurScore}]}"
     text = f"{KIND}profiles: [{{plugins: {{{points}}}}}]"
-    for one in (text, kept(text)):
+    for one in (text, kept_settings(text)):
         snapshot, _ = taken(config_map("koord-scheduler-config", "koord-scheduler-config", one))
         assert [(told.kind, told.name) for told in snapshot.config.settings] == [("plugin", "Ours")]

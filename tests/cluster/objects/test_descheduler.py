@@ -4,15 +4,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster.objects.koordinator.descheduler import configuration
-from kubectl_koord.model.others.descheduler import (
-    Descheduler,
-    DeschedulerPlugin,
-    DeschedulerProfile,
-    Evictable,
-    Namespaces,
-)
-from kubectl_koord.model.values.selectors import Requirement, Selector
+from kubectl_koord.cluster.objects.descheduler import configuration
+from kubectl_koord.model.installation import Descheduler, DeschedulerPlugin, DeschedulerProfile, Evictable, Namespaces
+from kubectl_koord.model.values import Requirement, Selector
 
 EVICTS = "MigrationController"
 ALL = {"disabled": [{"name": "*"}]}

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from kubectl_koord.model.hardware.allocations import Allocations, DeviceAllocation
-from kubectl_koord.model.hardware.devices import (
+from kubectl_koord.model.hardware import (
+    Allocations,
     Device,
+    DeviceAllocation,
     DeviceHint,
     DeviceLayout,
     DeviceOptions,
@@ -17,8 +18,7 @@ from kubectl_koord.model.hardware.devices import (
     Partition,
     PartitionSpec,
 )
-from kubectl_koord.model.values.packed import packed_strings
-from kubectl_koord.model.values.selectors import Requirement, Selector
+from kubectl_koord.model.values import Requirement, Selector, packed_strings
 from tests.build import holding
 from tests.cluster.objects.wire import Json, pod, read, thing
 

@@ -18,9 +18,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.reading.folders import files_of
-from kubectl_koord.cluster.stored import files, offline
+from kubectl_koord.cluster import stored
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.files import files_of
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -43,7 +43,7 @@ items:
 
 def names(content: bytes) -> list[str]:
     collector = Collector()
-    files.take("f", content, collector)
+    stored.take("f", content, collector)
     return list(collector.snapshot(moment="", source="file").nodes)
 
 
@@ -74,7 +74,7 @@ def test_an_empty_list_holds_nothing() -> None:
 
 def test_yaml_documents_and_lists_in_them() -> None:
     collector = Collector()
-    files.take("f", YAML.encode(), collector)
+    stored.take("f", YAML.encode(), collector)
     found = collector.snapshot(moment="", source="file")
     assert list(found.nodes) == ["n1", "n2"]
     (waiting,) = found.pending
@@ -86,21 +86,21 @@ def test_a_file_may_be_packed(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(json.dumps(LIST).encode()))
     plain.write_text(YAML)
     collector = Collector()
-    files.read([str(packed), str(plain)], collector)
+    stored.read([str(packed), str(plain)], collector)
     assert list(collector.snapshot(moment="", source="file").nodes) == ["n1", "n2"]
 
 
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(json.dumps(LIST).encode())))
     collector = Collector()
-    files.read(["-"], collector)
+    stored.read(["-"], collector)
     assert collector.kinds == {"Node"}
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     missing = str(tmp_path / "none.json")
     with pytest.raises(KoordError) as refused:
-        files.read([missing], Collector())
+        stored.read([missing], Collector())
     assert refused.value.message == f"error: the path {missing!r} cannot be read: No such file or directory"
 
 
@@ -109,7 +109,7 @@ def test_a_broken_gzip(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "broken.gz"
     path.write_bytes(content)
     with pytest.raises(KoordError, match=r"broken\.gz: broken gzip: "):
-        files.read([str(path)], Collector())
+        stored.read([str(path)], Collector())
 
 
 class IsalError(Exception):
@@ -151,7 +151,7 @@ def test_packed_bytes_that_cannot_be_unpacked_are_one_error(
     path = tmp_path / "corrupt.gz"
     path.write_bytes(corrupt(30_000, at))
     with pytest.raises(KoordError, match=r"^error: .*corrupt\.gz: broken gzip: "):
-        files.read([str(path)], Collector(), 1000)
+        stored.read([str(path)], Collector(), 1000)
 
 
 def listed(*items: object) -> str:
@@ -173,8 +173,8 @@ FORBIDDEN = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message
 )
 def test_a_list_without_items_is_no_empty_file(content: str) -> None:
     collector = Collector()
-    files.take("f", content.encode(), collector)
-    assert "Node" in offline.missing_kinds(collector)
+    stored.take("f", content.encode(), collector)
+    assert "Node" in stored.missing_kinds(collector)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_items_of_a_list_need_not_say_their_kind(written: Callable[[Any], str], 
     groups = {"items": [{"metadata": {"name": "g"}}], "kind": "PodGroupList"}
     of_volcano = written({**groups, "apiVersion": "scheduling.volcano.sh/v1beta1"})
     collector = Collector()
-    files.take("f", of_volcano.encode(), collector)
+    stored.take("f", of_volcano.encode(), collector)
     assert collector.kinds == {"PodGroup.scheduling.volcano.sh"}
 
 
@@ -283,7 +283,7 @@ def test_items_without_kind_are_read_in_slices_too(tmp_path: Path) -> None:
     for behind in (False, True):
         (tmp_path / "nodes.json").write_text(json.dumps(nameless(300, behind=behind)))
         collector = Collector()
-        files.read([str(tmp_path / "nodes.json")], collector, size=512)
+        stored.read([str(tmp_path / "nodes.json")], collector, size=512)
         assert len(collector.nodes) == 300
 
 
@@ -291,7 +291,7 @@ def test_a_cluster_as_it_was_dumped_is_read_of_its_folder_and_not_of_one_file(tm
     (tmp_path / "t").mkdir()
     (tmp_path / "nodes.json").write_text(json.dumps(nameless(1, behind=False)))
     (tmp_path / "t" / "pods.json").write_text('{"kind": "PodList", "items": [{"metadata": {"name": "p"}}]}')
-    found = offline.from_files(files_of([str(tmp_path)]), "")
+    found = stored.from_files(files_of([str(tmp_path)]), "")
     assert (list(found.nodes), [pod.key for pod in found.pending]) == (["n0"], ["default/p"])
     told = "several JSON documents in one file: of `kubectl cluster-info dump` read the folder that"
     assert error(json.dumps(nameless(1, behind=False)) + '{"kind": "PodList"}').startswith(f"error: f: {told}")
@@ -304,8 +304,8 @@ def test_bytes_that_are_no_text_are_no_object() -> None:
 
 def test_what_is_absent_is_told_by_what_was_seen() -> None:
     collector = Collector()
-    files.take("f", json.dumps(LIST).encode(), collector)
-    assert offline.missing_kinds(collector) == (
+    stored.take("f", json.dumps(LIST).encode(), collector)
+    assert stored.missing_kinds(collector) == (
         "Pod",
         "ClusterNetworkTopology",
         "PodGroup",
@@ -346,7 +346,7 @@ LAYOUTS = st.sampled_from([{"indent": 4}, {}, {"separators": (",", ":")}, {"inde
 
 def taken(path: Path, size: int) -> Snapshot:
     collector = Collector()
-    files.read([str(path)], collector, size)
+    stored.read([str(path)], collector, size)
     return collector.snapshot(moment="", source="file")
 
 
@@ -360,7 +360,7 @@ def test_a_file_read_in_slices_holds_what_it_holds_as_a_whole(
     text = {"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {"resourceVersion": ""}}
     content = json.dumps(text, **layout).encode()
     whole = Collector()
-    files.take("f", content, whole)
+    stored.take("f", content, whole)
     path = tmp_path / "list"
     path.write_bytes(gzip.compress(content, 1) if packed else content)
     assert taken(path, size) == whole.snapshot(moment="", source="file")
@@ -416,6 +416,6 @@ def test_standard_input_that_comes_in_drops_is_read_to_its_end(monkeypatch: pyte
     with os.fdopen(reading, "rb") as pipe:
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=pipe))
         collector = Collector()
-        files.read(["-"], collector)
+        stored.read(["-"], collector)
     writer.join()
     assert len(collector.snapshot(moment="", source="file").nodes) == 3000

@@ -8,13 +8,12 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from kubectl_koord.cluster.objects.fields import go_json, pod_devices
-from kubectl_koord.cluster.objects.fields.kept_back import kept_back
-from kubectl_koord.cluster.objects.fields.load_aware import own_thresholds
-from kubectl_koord.cluster.objects.fields.resource_topologies import KUBELET, POD_CPUS, SYSTEM, NodeResourceTopology
-from kubectl_koord.cluster.objects.koordinator.devices import DeviceObject, node_devices
-from kubectl_koord.cluster.objects.koordinator.node_topology import topology
-from kubectl_koord.cluster.objects.pods import numa, reservations
+from kubectl_koord.cluster.objects import fields, pod_devices, pods
+from kubectl_koord.cluster.objects.devices import DeviceObject, node_devices
+from kubectl_koord.cluster.objects.fields import kept_back
+from kubectl_koord.cluster.objects.node_topology import topology
+from kubectl_koord.cluster.objects.resource_topologies import KUBELET, POD_CPUS, SYSTEM, NodeResourceTopology
+from kubectl_koord.cluster.objects.settings import own_thresholds
 from tests.cluster.objects.wire import pod, read, thing
 
 SCHEDULING = "scheduling.koordinator.sh/"
@@ -58,7 +57,7 @@ def recased(value: Any, how: Callable[[str], str]) -> Any:  # noqa: ANN401 - any
     ],
 )
 def test_a_key_means_the_field_whose_name_differs_by_case_alone(written: str, expected: Outer | None) -> None:
-    assert go_json.decode(written, Outer | None) == expected
+    assert fields.decode(written, Outer | None) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,7 @@ def test_a_key_means_the_field_whose_name_differs_by_case_alone(written: str, ex
 )
 def test_what_is_not_of_the_form_is_an_error_whatever_its_keys(written: str) -> None:
     with pytest.raises(msgspec.MsgspecError):
-        go_json.decode(written, Outer)
+        fields.decode(written, Outer)
 
 
 def allocated(written: str) -> object:
@@ -78,11 +77,11 @@ def asked(name: str) -> Callable[[str], object]:
 
 
 def cpus(name: str) -> Callable[[str], object]:
-    return lambda written: numa.asked({name: written}, None, "")
+    return lambda written: pods.numa_request({name: written}, None, "")
 
 
 def reserving(name: str) -> Callable[[str], object]:
-    return lambda written: reservations.use(reservations.read_of({name: written}, None))
+    return lambda written: pods.reservation_use(pods.read_of({name: written}, None))
 
 
 def told(name: str) -> Callable[[str], object]:
@@ -129,11 +128,11 @@ READ: tuple[tuple[Callable[[str], object], Any], ...] = (
     ),
     (asked(SCHEDULING + "device-joint-allocate"), {"deviceTypes": ["gpu"], "requiredScope": "SamePCIe"}),
     (asked(SCHEDULING + "gpu-partition-spec"), {"allocatePolicy": "Restricted", "ringBusBandwidth": "400Gi"}),
-    (cpus(numa.SPEC), {"requiredCPUBindPolicy": "FullPCPUs", "preferredCPUExclusivePolicy": "PCPULevel"}),
-    (cpus(numa.TOPOLOGY_SPEC), {"numaTopologyPolicy": "Restricted", "singleNUMANodeExclusive": "Required"}),
-    (lambda written: numa.allocated({numa.STATUS: written}), {"cpuset": "0-3"}),
+    (cpus(pods.SPEC), {"requiredCPUBindPolicy": "FullPCPUs", "preferredCPUExclusivePolicy": "PCPULevel"}),
+    (cpus(pods.TOPOLOGY_SPEC), {"numaTopologyPolicy": "Restricted", "singleNUMANodeExclusive": "Required"}),
+    (lambda written: pods.allocated({pods.STATUS: written}), {"cpuset": "0-3"}),
     (
-        lambda written: numa.allocated({numa.STATUS: written}),
+        lambda written: pods.allocated({pods.STATUS: written}),
         {"numaNodeResources": [{"node": 1, "resources": {"cpu": "4"}}]},
     ),
     (reserving(SCHEDULING + "exact-match-reservation"), {"resourceNames": ["cpu"]}),
@@ -141,7 +140,7 @@ READ: tuple[tuple[Callable[[str], object], Any], ...] = (
         reserving(SCHEDULING + "reservation-affinity"),
         {"requiredDuringSchedulingIgnoredDuringExecution": {"reservationSelectorTerms": [SELECTOR]}, "name": "r"},
     ),
-    (lambda written: reservations.drawn_on({reservations.ALLOCATED: written}), {"name": "r", "uid": "u"}),
+    (lambda written: pods.drawn_on({pods.ALLOCATED: written}), {"name": "r", "uid": "u"}),
     (kept_back, {"resources": {"cpu": "1"}, "reservedCPUs": "0-1"}),
     (own_thresholds, {"usageThresholds": {"cpu": 60}, "aggregatedUsage": LATE}),
     (told(KUBELET), {"policy": "static", "options": {"full-pcpus-only": "true"}, "reservedCPUs": "0-1"}),
@@ -182,8 +181,8 @@ def test_an_allocation_with_one_key_in_another_case_is_that_of_the_usual_ones(wr
     ("reading", "written"),
     [
         (allocated, '{"gpu": [{"Minor": "x"}]}'),
-        (lambda written: numa.allocated({numa.STATUS: written}), '{"CPUSet": 5}'),
-        (lambda written: reservations.drawn_on({reservations.ALLOCATED: written}), '{"UID": 5}'),
+        (lambda written: pods.allocated({pods.STATUS: written}), '{"CPUSet": 5}'),
+        (lambda written: pods.drawn_on({pods.ALLOCATED: written}), '{"UID": 5}'),
     ],
 )
 def test_what_the_scheduler_cannot_read_for_a_key_in_another_case_says_nothing(

@@ -5,12 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.collecting.installed import installation
+from kubectl_koord.cluster.collect import Collector, installation
 from kubectl_koord.cluster.kinds import WIRE_TYPES
-from kubectl_koord.cluster.objects.kubernetes.installation import profiles
-from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Webhooks
-from kubectl_koord.model.others.descheduler import Descheduler
+from kubectl_koord.cluster.objects.events import profiles
+from kubectl_koord.model.installation import Deployment, Descheduler, Installation, PriorityClass, Webhooks
 
 KIND = "kind: KubeSchedulerConfiguration\n"
 

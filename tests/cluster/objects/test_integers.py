@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.cluster.objects.fields.integers import parse_int
+from kubectl_koord.cluster.objects.fields import parse_int
 
 
 @pytest.mark.parametrize(

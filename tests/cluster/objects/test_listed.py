@@ -7,14 +7,12 @@ from operator import attrgetter
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.collecting.listing import ListingCollector
-from kubectl_koord.cluster.objects.pods import decode
-from kubectl_koord.cluster.objects.pods.compared import PodComparer
-from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.objects.pods.listed import ListedPods
-from kubectl_koord.cluster.objects.pods.listed_fields import BoundPod, ListedPod
-from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collect_live import ListingCollector
+from kubectl_koord.cluster.objects import pods as decode
+from kubectl_koord.cluster.objects.listed_pods import ListedPods, PodComparer
+from kubectl_koord.cluster.objects.pod_wire import BoundPod, ListedPod, Pod
+from kubectl_koord.cluster.objects.pods import PodPool
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.collecting.listing import ListingCollector
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collect_live import ListingCollector
 from kubectl_koord.cluster.kinds import KINDS
 from kubectl_koord.errors import KoordError
 from tests.cluster.objects.wire import Json, thing

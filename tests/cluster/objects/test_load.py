@@ -5,8 +5,8 @@ import re
 import pytest
 from msgspec import structs
 
-from kubectl_koord.cluster.collecting import joined
-from kubectl_koord.cluster.objects.fields import amounts, durations
+from kubectl_koord.cluster import collect as joined
+from kubectl_koord.cluster.objects import fields, pool
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.load import (
     AggregatedThresholds,
@@ -22,11 +22,10 @@ from kubectl_koord.model.load import (
     pod_usages,
     usages_over_time,
 )
-from kubectl_koord.model.marks import Marks
-from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.pods import Marks
 from kubectl_koord.model.snapshot import SchedulerConfig
 from kubectl_koord.model.unevaluated import NodeSetting
-from kubectl_koord.model.values.quantity import QuantityError
+from kubectl_koord.model.values import QuantityError, Resources
 from tests.cluster.objects.wire import Json, collect, pending, read, running, thing
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -185,7 +184,7 @@ def test_an_amplified_node_tells_what_it_really_has(written: str, raw: Resources
     ],
 )
 def test_durations_are_read_as_go_writes_them(written: str, found: float | None) -> None:
-    assert durations.seconds(written) == found
+    assert fields.seconds(written) == found
 
 
 @pytest.mark.parametrize(
@@ -372,10 +371,10 @@ def test_a_node_tells_how_many_volumes_it_can_hold() -> None:
     "memory", ["77", "4Ki", "2Mi", "0Ki", "1Gi", "8796093022207Mi", "8796093022208Mi", "5K1i", 12, "\u0663Ki"]
 )
 def test_usage_spelled_as_koordlet_does_is_read_as_any_other(cpu: str | int, memory: str | int) -> None:
-    written: amounts.Amounts = {"cpu": cpu, "memory": memory}
+    written: pool.Amounts = {"cpu": cpu, "memory": memory}
     one = metric(used=written)
     try:
-        expected = amounts.measured(written)
+        expected = pool.measured(written)
     except QuantityError as problem:
         with pytest.raises(KoordError, match=re.escape(str(problem))):
             load(a_node(), one)
@@ -386,12 +385,12 @@ def test_usage_spelled_as_koordlet_does_is_read_as_any_other(cpu: str | int, mem
 def test_what_koordlet_writes_is_read_together() -> None:
     of_one = [b'{"cpu":"26m","memory":"396051912"}', b'{"cpu":"1097m","memory":"5833412Ki"}']
     of_another = [b'{"cpu":"2","memory":"64Mi"}', b'{"cpu":"0","memory":"0Mi"}']
-    assert amounts.cpu_and_memory(of_one, (), of_another) == [
+    assert pool.cpu_and_memory(of_one, (), of_another) == [
         [26, 396051912, 1097, 5833412 << 10],
         [],
         [2000, 64 << 20, 0, 0],
     ]
-    assert amounts.cpu_and_memory((), ()) is None
+    assert pool.cpu_and_memory((), ()) is None
 
 
 @pytest.mark.parametrize(
@@ -419,10 +418,10 @@ def test_what_koordlet_writes_is_read_together() -> None:
 )
 def test_what_only_looks_like_it_is_not(odd: str) -> None:
     plain = b'{"cpu":"5m","memory":"7"}'
-    assert amounts.cpu_and_memory([plain, odd.encode(), plain]) is None
+    assert pool.cpu_and_memory([plain, odd.encode(), plain]) is None
 
 
-KOORDLET: amounts.Amounts = {"cpu": "865m", "memory": "3777237Ki"}
+KOORDLET: pool.Amounts = {"cpu": "865m", "memory": "3777237Ki"}
 
 
 @pytest.mark.parametrize(
@@ -439,12 +438,12 @@ KOORDLET: amounts.Amounts = {"cpu": "865m", "memory": "3777237Ki"}
     ],
     ids=["alike", "zero", "bytes", "large", "numbers", "more", "less", "nothing"],
 )
-def test_usages_are_the_same_together_as_each_for_itself(other: amounts.Amounts) -> None:
+def test_usages_are_the_same_together_as_each_for_itself(other: pool.Amounts) -> None:
     every = [KOORDLET, other, KOORDLET]
     pods = [{"name": str(number), "podUsage": {"resources": one}} for number, one in enumerate(every)]
     found = load(a_node(), metric(*pods))
     assert found is not None
-    assert [one.used for one in found.pods] == [amounts.measured(one) for one in every if one]
+    assert [one.used for one in found.pods] == [pool.measured(one) for one in every if one]
 
 
 def test_a_usage_that_looks_like_two_is_none() -> None:

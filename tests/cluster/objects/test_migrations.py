@@ -2,8 +2,8 @@
 
 import msgspec
 
-from kubectl_koord.cluster.objects.koordinator.migrations import PodMigrationJob, migration_job
-from kubectl_koord.model.others.migrations import MigrationJob
+from kubectl_koord.cluster.objects.descheduler import PodMigrationJob, migration_job
+from kubectl_koord.model.installation import MigrationJob
 
 
 def read(written: str) -> MigrationJob:

@@ -5,13 +5,23 @@ import json
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.collecting.listing import ListingCollector
-from kubectl_koord.cluster.objects.fields.cpus import cpu_set
-from kubectl_koord.cluster.objects.fields.resource_topologies import ListedTopology, NodeResourceTopology
-from kubectl_koord.cluster.objects.koordinator.node_topology import ListedTopologies, topology
-from kubectl_koord.cluster.objects.kubernetes.nodes import Node
-from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, CPUAllocation
-from kubectl_koord.model.hardware.numa import CPU, NO_NUMA, CPUTopology, NodeNUMA, PodNUMA, Zone, members
+from kubectl_koord.cluster.collect_live import ListingCollector
+from kubectl_koord.cluster.objects.fields import cpu_set
+from kubectl_koord.cluster.objects.node_topology import ListedTopologies, topology
+from kubectl_koord.cluster.objects.nodes import Node
+from kubectl_koord.cluster.objects.resource_topologies import ListedTopology, NodeResourceTopology
+from kubectl_koord.model.hardware import (
+    CPU,
+    NO_NUMA,
+    NOTHING,
+    Allocations,
+    CPUAllocation,
+    CPUTopology,
+    NodeNUMA,
+    PodNUMA,
+    Zone,
+    members,
+)
 from tests.cluster.objects.wire import Json, pending, read, running, thing
 
 CPUS = {"detail": [{"id": n, "core": n // 2, "socket": 0, "node": n // 2} for n in range(4)]}

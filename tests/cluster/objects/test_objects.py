@@ -14,8 +14,7 @@ from kubectl_koord.model.objects import (
     Node,
     PodGroup,
 )
-from kubectl_koord.model.pods import Resources
-from kubectl_koord.model.values.selectors import Requirement, Selector, Taint
+from kubectl_koord.model.values import Requirement, Resources, Selector, Taint
 from tests.cluster.objects.wire import Json, collect, pod, read, thing
 
 GANG = "gang.scheduling.koordinator.sh/"

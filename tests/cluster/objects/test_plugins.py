@@ -2,10 +2,10 @@
 
 import pytest
 
-from kubectl_koord.cluster.objects.koordinator import scheduler
-from kubectl_koord.cluster.recording import fields
-from kubectl_koord.cluster.recording.settings import kept
-from kubectl_koord.model.plugins import GATES, INLINE_BATCH, OF_KUBERNETES, POINTS, Extender, Plugins
+from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.cluster.recording import kept as fields
+from kubectl_koord.cluster.recording.kept import kept_settings
+from kubectl_koord.model.installation import GATES, INLINE_BATCH, OF_KUBERNETES, POINTS, Extender, Plugins
 from kubectl_koord.model.settings import SetOtherwise
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import thing
@@ -19,7 +19,7 @@ LISTED = "postFilter: {disabled: [{name: '*'}], enabled: [%s]}"
 
 def configured(plugins: str) -> SchedulerConfig:
     text = KIND + f"profiles: [{{schedulerName: koord-scheduler, plugins: {{{plugins}}}}}]"
-    found, again = (scheduler.config("1.8", "asked", scheduler.parsed(one)) for one in (text, kept(text)))
+    found, again = (scheduler.config("1.8", "asked", scheduler.parsed(one)) for one in (text, kept_settings(text)))
     assert found == again
     return found
 
@@ -97,7 +97,7 @@ def test_profiles_that_are_configured_otherwise_than_the_first_are_told(
     second: str, differing: tuple[str, ...]
 ) -> None:
     text = KIND + f"profiles: [{{schedulerName: koord-scheduler}}, {{schedulerName: own{second}}}]"
-    for written in (text, kept(text)):
+    for written in (text, kept_settings(text)):
         found = scheduler.config("1.8", "asked", scheduler.parsed(written))
         assert (found.profiles, found.differing) == (("koord-scheduler", "own"), differing)
 
@@ -130,7 +130,7 @@ def test_arguments_of_kubernetes_plugins_are_read_and_recorded(plugin: str, argu
     text = (
         KIND + f"profiles: [{{schedulerName: koord-scheduler, pluginConfig: [{{name: {plugin}, args: {arguments}}}]}}]"
     )
-    for written in (text, kept(text)):
+    for written in (text, kept_settings(text)):
         assert scheduler.config("1.8", "asked", scheduler.parsed(written)).plugins == expected
 
 
@@ -152,8 +152,8 @@ def test_extenders_that_have_a_say_are_told_and_not_where_they_are(
 ) -> None:
     for profiles in ("", ", profiles: [{schedulerName: koord-scheduler}]"):
         text = f"{{kind: KubeSchedulerConfiguration, extenders: {extenders}{profiles}}}"
-        assert "secret" not in kept(text)
-        for written in (text, kept(text)):
+        assert "secret" not in kept_settings(text)
+        for written in (text, kept_settings(text)):
             assert scheduler.config("1.8", "asked", scheduler.parsed(written)).extenders == expected
 
 
@@ -181,7 +181,7 @@ def test_gates_with_which_the_scheduler_sees_something_else_are_told(
 def test_gates_of_a_command_line_are_recorded_whichever_way_they_are_written(words: list[str]) -> None:
     containers = [{"name": "scheduler", "args": ["--v=4", *words]}]
     written = thing("Deployment", "koord-scheduler", spec={"template": {"spec": {"containers": containers}}})
-    recorded = fields.kept("Deployment", written, set())
+    recorded = fields.kept_fields("Deployment", written, set())
     assert recorded is not None
     assert "--feature-gates=A=true" in recorded["spec"]["template"]["spec"]["containers"][0]["args"]
 
@@ -203,8 +203,8 @@ def test_settings_that_decide_or_are_not_known_are_told_and_recorded_without_wha
     flags = ["--feature-gates=Mine=true,SyncBarrier=true", "--mine=secret", "--v=4"]
     live = scheduler.config("1.8", "asked", scheduler.parsed(text), flags).settings
     assert [one for one in live if one.name != "Reservation.Odd_Name"] == [*expected]
-    assert "secret" not in kept(text)
-    assert scheduler.config("1.8", "asked", scheduler.parsed(kept(text)), flags).settings == expected
+    assert "secret" not in kept_settings(text)
+    assert scheduler.config("1.8", "asked", scheduler.parsed(kept_settings(text)), flags).settings == expected
     own = scheduler.config("1.8", "asked", None, flags, ["--v=4"]).settings
     assert own == expected[:1]
     assert scheduler.config("1.8", "asked", None, ["--feature-gates="]).settings == ()

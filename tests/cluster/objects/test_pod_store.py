@@ -3,7 +3,7 @@
 import random
 
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore, Sorted
-from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.hardware import Allocations, CPUAllocation
 from kubectl_koord.model.pods import FinishedPod, HostPort, NodePods, RunningPods
 from tests.build import pending, running
 

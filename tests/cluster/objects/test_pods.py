@@ -6,20 +6,21 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from kubectl_koord.cluster.objects.pods import decode
-from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.model.marks import GangAnnotations, Marks
+from kubectl_koord.cluster.objects import pods
+from kubectl_koord.cluster.objects.pod_wire import Pod
+from kubectl_koord.cluster.objects.pods import PodPool
 from kubectl_koord.model.pods import (
     SCHEDULER_LABEL,
     Condition,
     FinishedPod,
+    GangAnnotations,
+    Marks,
     PendingPod,
     RunningPod,
 )
 from kubectl_koord.model.quotas import quota_labels
 from kubectl_koord.model.reservations import OwnerReference
-from kubectl_koord.model.values.packed import PackedLabels
+from kubectl_koord.model.values import PackedLabels
 from tests.cluster.objects.wire import Json, finished, pending, pod, read, running
 
 GANG = "gang.scheduling.koordinator.sh/"
@@ -329,6 +330,6 @@ def test_a_pod_without_details_is_the_same_but_for_labels_owner_and_times() -> N
     }
     times: Json = {"creationTimestamp": "2026-11-20T09:00:00Z", "ownerReferences": [{"kind": "Set", "name": "s"}]}
     written = msgspec.convert(pod("a", labels=labels, nodeName="n1", **times), Pod)
-    whole, lean = (decode.pod(written, PodPool(details=keeps)) for keeps in (True, False))
+    whole, lean = (pods.pod(written, PodPool(details=keeps)) for keeps in (True, False))
     assert isinstance(whole, RunningPod)
     assert lean == structs.replace(whole, labels=(), owner="", created="", scheduled="")

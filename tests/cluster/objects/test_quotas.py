@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kubectl_koord.cluster.objects.fields.quota_settings import settings
+from kubectl_koord.cluster.objects.settings import quota_settings
 from kubectl_koord.model.quotas import IGNORE_TERMINATING, ROOT, UNLIMITED, Quota, QuotaSettings
 from tests.cluster.objects.wire import read, thing
 
@@ -99,7 +99,7 @@ def test_the_plugin_is_configured_by_arguments_and_gates() -> None:
         True,
     )
 
-    assert settings(arguments, gates) == QuotaSettings(
+    assert quota_settings(arguments, gates) == QuotaSettings(
         by_runtime=False,
         check_parents=True,
         scale_min=False,
@@ -120,8 +120,8 @@ def test_the_plugin_is_configured_by_arguments_and_gates() -> None:
 def test_a_gate_about_pods_that_terminate_is_open_unless_another_leaves_them_all_out() -> None:
     gates = {IGNORE_TERMINATING: True}
 
-    assert settings({}, gates).open_gates == (IGNORE_TERMINATING,)
-    assert settings({}, {**gates, "ElasticQuotaImmediateIgnoreTerminatingPod": True}).open_gates == ()
+    assert quota_settings({}, gates).open_gates == (IGNORE_TERMINATING,)
+    assert quota_settings({}, {**gates, "ElasticQuotaImmediateIgnoreTerminatingPod": True}).open_gates == ()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_gate_about_pods_that_terminate_is_open_unless_another_leaves_them_all
     ],
 )
 def test_what_is_not_readable_is_as_by_default(arguments: dict[str, object]) -> None:
-    assert settings(arguments, {}) == QuotaSettings()
+    assert quota_settings(arguments, {}) == QuotaSettings()
     assert dict(UNLIMITED) == {"cpu": 1844674407370955161000, "memory": 1844674407370955161}
 
 

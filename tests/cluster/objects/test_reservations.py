@@ -4,11 +4,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.pod_wire import Pod
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, CPUAllocation
-from kubectl_koord.model.hardware.numa import PodNUMA
-from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PodRequirements, PodTerm, ReservedRoom, Resources
+from kubectl_koord.model.hardware import NOTHING, Allocations, CPUAllocation, PodNUMA
+from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PodRequirements, PodTerm, ReservedRoom
 from kubectl_koord.model.reservations import (
     OwnerController,
     OwnerObject,
@@ -20,7 +19,7 @@ from kubectl_koord.model.reservations import (
     ReservedMember,
 )
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector, Taint, Toleration
+from kubectl_koord.model.values import NodeTerm, Requirement, Resources, Selector, Taint, Toleration
 from tests.build import having
 from tests.cluster.objects.wire import Json, collect, pending, pod, read, running, thing
 

@@ -14,8 +14,7 @@ from kubectl_koord.model.resource_claims import (
     SameAttribute,
 )
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.values.quantity import NANO
-from kubectl_koord.model.values.selectors import NodeTerm, Requirement
+from kubectl_koord.model.values import NANO, NodeTerm, Requirement
 from tests.cluster.objects.wire import Json, collect, pod, read, thing
 
 GPU = "gpu.example.com"

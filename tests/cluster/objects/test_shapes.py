@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.model.pods import HostPort, PodRequirements, PodTerm, Resources, Spread
+from kubectl_koord.model.pods import HostPort, PodRequirements, PodTerm, Spread
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
     PodUnevaluated,
 )
-from kubectl_koord.model.values.selectors import EVERYTHING, NodeTerm, Requirement, Selector, Toleration
+from kubectl_koord.model.values import EVERYTHING, NodeTerm, Requirement, Resources, Selector, Toleration
 from tests.build import having
 from tests.cluster.objects.wire import Json, pending
 

@@ -3,8 +3,8 @@
 import pytest
 
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.storage import Claim, Storage, StorageCapacity, StorageClass, Volume, VolumeRequest
-from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector
+from kubectl_koord.model.objects import Claim, Storage, StorageCapacity, StorageClass, Volume, VolumeRequest
+from kubectl_koord.model.values import NodeTerm, Requirement, Selector
 from tests.cluster.objects.test_load import a_node
 from tests.cluster.objects.wire import Json, collect, pod, read, thing
 

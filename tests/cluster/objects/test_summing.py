@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.collecting.summing import SummingCollector
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collect_live import SummingCollector
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import NodePods
 from kubectl_koord.model.snapshot import Snapshot

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.model.pods import Condition
-from kubectl_koord.model.traces import Event, PodTrace
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.model.pods import Condition, Event, PodTrace
 from tests.cluster.objects.wire import Json, pod, read, take, thing
 
 ABOUT = {"kind": "Pod", "namespace": "a", "name": "p", "uid": "u"}

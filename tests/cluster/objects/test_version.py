@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.cluster.objects.koordinator import scheduler
-from kubectl_koord.cluster.recording.settings import kept
-from kubectl_koord.model.hardware.numa import NUMASettings
-from kubectl_koord.model.hardware.scoring import Scoring
+from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.cluster.recording.kept import kept_settings
+from kubectl_koord.model.hardware import NUMASettings, Scoring
 from kubectl_koord.model.load import AggregatedThresholds, LoadSettings, Thresholds
 from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
@@ -146,7 +145,7 @@ def test_a_snapshot_keeps_all_that_is_read_of_the_configuration() -> None:
         FULL,
         KIND + "profiles: [{pluginConfig: [{name: NodeNUMAResource, args: {defaultCPUBindPolicy: odd}}]}]",
     ):
-        assert configured(kept(text)) == configured(text)
+        assert configured(kept_settings(text)) == configured(text)
     assert configured(FULL).numa != NUMASettings()
 
 

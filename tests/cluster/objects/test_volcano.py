@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.stored import files
-from kubectl_koord.model.others.volcano import Volcano, VolcanoCondition, VolcanoGroup
+from kubectl_koord.cluster import stored
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.model.installation import Volcano, VolcanoCondition, VolcanoGroup
 from kubectl_koord.model.snapshot import Snapshot
 
 VOLCANO = "scheduling.volcano.sh/v1beta1"
@@ -19,7 +19,7 @@ def group(api: str | None, name: str = "job", **more: object) -> dict[str, objec
 def read(*items: dict[str, object], yaml: bool = False) -> Snapshot:
     collector = Collector()
     content = "---\n".join(json.dumps(item) + "\n" for item in items) if yaml else json.dumps({"items": items})
-    files.take("f", (f"# YAML\n{content}" if yaml else content).encode(), collector)
+    stored.take("f", (f"# YAML\n{content}" if yaml else content).encode(), collector)
     return collector.snapshot(moment="", source="file")
 
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from kubectl_koord.cluster.kinds import WIRE_TYPES
-from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.objects.pod_wire import Pod
+from kubectl_koord.cluster.objects.pods import PodPool
 
 
 def structs(info: Any) -> set[type]:  # noqa: ANN401 - any of msgspec's descriptions

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.stored import files
+from kubectl_koord.cluster import stored
+from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -20,7 +20,7 @@ def collect(*objects: Json) -> Collector:
 
 def take(collector: Collector, *objects: Json) -> None:
     """Let a collector take a List of these objects."""
-    files.take("list.json", json.dumps({"kind": "List", "items": objects}).encode(), collector)
+    stored.take("list.json", json.dumps({"kind": "List", "items": objects}).encode(), collector)
 
 
 def read(*objects: Json) -> Snapshot:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster.recording import document
-from kubectl_koord.cluster.recording.vocabulary import KNOWN
-from kubectl_koord.cluster.recording.words import Seen, renamed
-from kubectl_koord.explain.jobs.preempt import preempt
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.cluster.recording import recorder
+from kubectl_koord.cluster.recording.anonymous import KNOWN, Seen, renamed
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from tests.cli.world import GATHER, node, pod, pod_group, topology
 from tests.cluster.recording.again import again
@@ -65,14 +64,14 @@ def _agrees(case: Case, recorded: str) -> None:
 
 @pytest.mark.parametrize("family", SAMPLE)
 def test_with_other_names_recorded_clusters_get_the_same_answers(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "KNOWN", KNOWN - USED)
+    monkeypatch.setattr(recorder, "KNOWN", KNOWN - USED)
     for case in list(read_cases(CASES, (family,)))[::4]:
         _agrees(case, next(iter(case.records)))
 
 
 @pytest.mark.soak
 def test_with_other_names_every_recorded_cluster_gets_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "KNOWN", KNOWN - USED)
+    monkeypatch.setattr(recorder, "KNOWN", KNOWN - USED)
     for case in read_cases(CASES):
         for recorded in case.records:
             _agrees(case, recorded)

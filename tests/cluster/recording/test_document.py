@@ -6,7 +6,7 @@ from typing import Any
 from weakref import ReferenceType, ref
 
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
-from kubectl_koord.cluster.recording import document
+from kubectl_koord.cluster.recording import recorder as document
 from kubectl_koord.cluster.recording.recorder import Recorder
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.model.load import EstimatedTime, ExpectedUse
-from kubectl_koord.model.marks import Marks
+from kubectl_koord.model.pods import Marks
 from tests.cluster.objects.wire import Json, pod, running
 from tests.cluster.recording.again import again
 

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 
 import kubectl_koord
-from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.objects.koordinator import scheduler as scheduler_object
+from kubectl_koord.cluster import kinds, stored
+from kubectl_koord.cluster.objects import scheduler as scheduler_object
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
-from kubectl_koord.cluster.recording import document, keys
+from kubectl_koord.cluster.recording import kept
+from kubectl_koord.cluster.recording import recorder as document
+from kubectl_koord.cluster.recording.anonymous import is_standard
 from kubectl_koord.cluster.recording.recorder import Recorder
-from kubectl_koord.cluster.recording.vocabulary import is_standard
-from kubectl_koord.cluster.stored import files
-from kubectl_koord.diagnosis import families, labels
+from kubectl_koord.diagnosis import labels
 from tests.cli.fuzzing import whole
 from tests.cli.world import GATHER, lease, node, pod, pod_group, scheduler, topology
 
@@ -29,7 +29,7 @@ SECRET = "hunter2-canary"  # noqa: S105 - planted, to be found
 
 def written(*items: Object, anonymize: bool = False, labels: tuple[str, ...] = ()) -> str:
     recorder = Recorder()
-    files.take("cluster.json", json.dumps({"kind": "List", "items": items}).encode(), recorder)
+    stored.take("cluster.json", json.dumps({"kind": "List", "items": items}).encode(), recorder)
     recording = Recording(metadata=RecordingMeta("cluster"), moment="2026-11-21T00:00:00Z")
     names = document.new_names(recorder, recording, labels) if anonymize else None
     file = io.BytesIO()
@@ -220,10 +220,10 @@ def test_labels_that_the_descheduler_selects_by_are_kept() -> None:
 
 
 def test_the_labels_by_which_a_topology_is_proposed_or_found_renamed_are_kept() -> None:
-    proposed = {key for one in families.families(()) for level in (*one.levels, *one.accelerators) for key in level}
+    proposed = {key for one in labels.families(()) for level in (*one.levels, *one.accelerators) for key in level}
     found = {key for one in labels.FAMILIES for key in (*one.keys, *([f"{one.prefix}3"] if one.prefix else []))}
     for key in (*proposed, *found, "nvidia.com/gpu.clique", "fabric.topograph.run/tier-7"):
-        assert keys.of_place(key), key
+        assert kept.of_place(key), key
         assert is_standard(key) or key.startswith("volcano.sh/"), key
 
 
@@ -251,7 +251,7 @@ def test_every_label_and_annotation_that_objects_are_read_for_is_kept() -> None:
     """Where a module of `objects` or of the engine names one, the list has it."""
     package = Path(kubectl_koord.__file__).parent
     modules = [*(package / "cluster" / "objects").rglob("*.py"), *(package / "engine").rglob("*.py")]
-    text = "".join(path.read_text() for path in modules if path.name not in {"amounts.py", "provisioning.py"})
+    text = "".join(path.read_text() for path in modules)
     domain = r"(?:\w+\.)*koordinator\.sh|pod-group\.scheduling\.sigs\.k8s\.io|scheduling\.x-k8s\.io|scheduling\.k8s\.io"
     named = set(re.findall(rf'"((?:{domain}|volume[a-z.]*\.kubernetes\.io)/[A-Za-z0-9.-]+)"(?!"")', text))
     gang = {f"gang.scheduling.koordinator.sh/{name}" for name in re.findall(r'_GANG_PREFIX \+ "([^"]+)"', text)}
@@ -260,11 +260,13 @@ def test_every_label_and_annotation_that_objects_are_read_for_is_kept() -> None:
     resources = {
         name
         for name in named
-        if re.search(r"/(?:gpu|gpu-core|gpu-memory|gpu-memory-ratio|gpu\.shared|rdma|fpga)$", name)
+        if re.search(
+            r"/(?:gpu|gpu-core|gpu-memory|gpu-memory-ratio|gpu\.shared|rdma|fpga|batch-cpu|batch-memory)$", name
+        )
     }
     assert len(named) > 20
     assert len(gang) > 5
-    assert named - resources | gang | rest | quota <= keys.READ
+    assert named - resources | gang | rest | quota <= kept.READ
 
 
 def test_of_every_kind_all_that_is_read_is_read_again() -> None:

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.admission.before_trying import before_trying, is_open
-from kubectl_koord.engine.admission.blockers import (
+from kubectl_koord.engine.admission import before_trying, is_open
+from kubectl_koord.engine.blockers import (
     BeingDeleted,
     Blocker,
     BoundDoNotCount,
@@ -14,6 +14,7 @@ from kubectl_koord.engine.admission.blockers import (
     Gated,
     GroupsDiffer,
     MixedSchedulers,
+    NoLeader,
     NoPodGroup,
     NoSuchGangs,
     NotInitialised,
@@ -21,14 +22,13 @@ from kubectl_koord.engine.admission.blockers import (
     OpenConfiguration,
     OtherScheduler,
     TooFewPods,
+    UnknownLayer,
 )
-from kubectl_koord.engine.admission.leader import NoLeader
-from kubectl_koord.engine.admission.prefilter import UnknownLayer
-from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, TopologyManagerOff, TopologyNotAware
+from kubectl_koord.engine.reasons import NoTopologyTree, TopologyManagerOff, TopologyNotAware
 from kubectl_koord.engine.tree import NoTopology, build
-from kubectl_koord.model.marks import GangAnnotations
+from kubectl_koord.model.installation import Plugins
 from kubectl_koord.model.objects import Lease
-from kubectl_koord.model.plugins import Plugins
+from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.model.unevaluated import OpenPlugin, OtherProfile
 from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_koord.engine.admission.leader import NoLeader, NoReplica, has_bound, no_leader
+from kubectl_koord.engine.blockers import NoLeader, NoReplica, has_bound, no_leader
 from kubectl_koord.engine.gangs import all_gangs, group_of
 from kubectl_koord.model.installation import Deployment
 from kubectl_koord.model.objects import Lease

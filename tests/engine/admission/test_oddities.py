@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.admission.oddities import (
+from kubectl_koord.engine.admission import (
     DifferingSpecs,
     ForeignGangMarker,
     GroupsUnreadable,

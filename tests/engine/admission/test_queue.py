@@ -5,9 +5,10 @@ from collections.abc import Iterable
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.admission import queue as module
-from kubectl_koord.engine.admission.jobs import jobs
-from kubectl_koord.engine.admission.queue import (
+from kubectl_koord.engine import queue as module
+from kubectl_koord.engine.blockers import jobs
+from kubectl_koord.engine.gangs import Subject
+from kubectl_koord.engine.queue import (
     After,
     JobsAhead,
     Nominated,
@@ -23,14 +24,13 @@ from kubectl_koord.engine.admission.queue import (
     may_fit_wherever,
     priority,
 )
-from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.state import View, of
 from kubectl_koord.engine.tree import build
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.trying import attempt
 from kubectl_koord.model.pods import PodTerm
 from tests.build import SPINE, Drawing, card, cluster, having
-from tests.engine.fit.device_share.world import node_with
+from tests.engine.filters.device_share.world import node_with
 
 DRAWN = (
     cluster("s0: b0[n1 n2]")

@@ -1,6 +1,6 @@
 """Values of which few differ from others."""
 
-from kubectl_koord.engine.quota.amounts import Changed
+from kubectl_koord.engine.quota.tree import Changed
 
 
 def test_what_differs_is_seen_and_the_rest_is_as_it_was() -> None:

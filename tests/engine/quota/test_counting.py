@@ -6,12 +6,11 @@ from itertools import chain
 
 import pytest
 
-from kubectl_koord.engine.node_state import Pod
-from kubectl_koord.engine.quota.counting import running_in
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
 from kubectl_koord.engine.quota.tree import quotas_of
+from kubectl_koord.engine.quota.usage import running_in
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.state import Pod, View, of
 from kubectl_koord.model.pods import ReservedRoom, RunningPod, RunningPods
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL
 from tests.build import Drawing, cluster, node, pending, running

@@ -2,12 +2,20 @@
 
 import pytest
 
-from kubectl_koord.engine.quota.holding import QuotaRoom, headroom, held_back
-from kubectl_koord.engine.quota.lending import Lending, lending
-from kubectl_koord.engine.quota.revoking import is_on, over_used, revoked
-from kubectl_koord.engine.quota.state import QuotaState, quota_state
+from kubectl_koord.engine.quota.state import (
+    Lending,
+    QuotaRoom,
+    QuotaState,
+    headroom,
+    held_back,
+    is_on,
+    lending,
+    over_used,
+    quota_state,
+    revoked,
+)
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
 from kubectl_koord.model.quotas import NAME_LABEL, PREEMPTIBLE_LABEL, ROOT, QuotaSettings
 from tests.build import Drawing, cluster, cpus, node, pending, running
 

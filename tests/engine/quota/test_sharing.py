@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.quota.sharing import Claimant, as_int64, shares
+from kubectl_koord.engine.quota.tree import Claimant, as_int64, shares
 
 PROPOSAL = (  # name, request, minimum, weight
     Claimant("A", 5, 10, 40),

@@ -6,15 +6,15 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
-from kubectl_koord.engine.quota.sums import capacity
 from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
+from kubectl_koord.engine.quota.usage import capacity
+from kubectl_koord.engine.reasons import QuotaExceeded
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, Resources
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, ROOT, SYSTEM, Quota, QuotaSettings
-from kubectl_koord.model.values.selectors import Labels
+from kubectl_koord.model.values import Labels, Resources
 from tests.build import Drawing, cluster, cpus, node, pending, running
 
 CPU, MEMORY, GPU = "cpu", "memory", "nvidia.com/gpu"

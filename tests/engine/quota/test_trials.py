@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from kubectl_koord.engine.quota import trials
+from kubectl_koord.engine.quota import state as trials
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.state import of
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, QuotaSettings
 from tests.build import Drawing, cluster, cpus
 

@@ -22,8 +22,8 @@ from kubectl_koord.render.document import (
 )
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
-from kubectl_koord.render.web.html import to_html
-from kubectl_koord.reports.explanation import VersionReport
+from kubectl_koord.render.web import to_html
+from kubectl_koord.reports.manual import VersionReport
 from tests.render.planting import planted_everywhere, planted_one_by_one
 from tests.render.samples import PENDING, PIPE, REPORTS, WHY
 

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.document import Line
 from kubectl_koord.render.show import TopoOptions, text, to_hand_on
-from kubectl_koord.render.web.svg import to_svg
-from kubectl_koord.reports.capacity.topology import DomainRow, NodeRow, TopologyReport
+from kubectl_koord.render.svg import to_svg
+from kubectl_koord.reports.capacity import DomainRow, NodeRow, TopologyReport
 from kubectl_koord.reports.common import DomainName
 from tests.render.planting import planted_everywhere, planted_one_by_one
 from tests.render.samples import NO_TOPO, PIPE, ROOT, TOPO, TOPO_FOR

@@ -4,16 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_koord.engine.admission.blockers import Blocker, FinishedNeverWait, MixedSchedulers, OtherScheduler
-from kubectl_koord.engine.admission.leader import NoLeader, NoReplica
-from kubectl_koord.engine.admission.oddities import (
-    ForeignGangMarker,
-    MinimumZero,
-    Oddity,
-    SomeOfOtherScheduler,
-    StalePhase,
+from kubectl_koord.engine.admission import ForeignGangMarker, MinimumZero, Oddity, SomeOfOtherScheduler, StalePhase
+from kubectl_koord.engine.blockers import (
+    Blocker,
+    FinishedNeverWait,
+    MixedSchedulers,
+    NoLeader,
+    NoReplica,
+    OtherScheduler,
 )
-from kubectl_koord.wording.refusals.admission import blocker_sentence, ignored_markers, oddity_sentence
+from kubectl_koord.wording.refusals import blocker_sentence, ignored_markers, oddity_sentence
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,17 @@
 
 import pytest
 
-from kubectl_koord.engine.fit.resource_claims.readiness import ClaimFault, UnreadyClaim
-from kubectl_koord.engine.reasons.claims import (
+from kubectl_koord.engine.filters.resource_claims import ClaimFault, UnreadyClaim
+from kubectl_koord.engine.reasons import (
     ClaimElsewhere,
     ClaimReason,
+    ClaimsUnallocated,
     NotEnoughDevices,
     SelectorFails,
     SelectorProblem,
     TooManyDevices,
 )
-from kubectl_koord.engine.reasons.prefilter import ClaimsUnallocated
-from kubectl_koord.wording.refusals.claims import claim_obstacle, claims_sentence, not_allocated, unready_clause
+from kubectl_koord.wording.refusals import claim_obstacle, claims_sentence, not_allocated, unready_clause
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kubectl_koord.engine.reasons.prefilter import NoReservationMatches, VolumeFault, VolumesUnbound
-from kubectl_koord.wording.refusals.prefilter import refusal_sentence
+from kubectl_koord.engine.reasons import NoReservationMatches, VolumeFault, VolumesUnbound
+from kubectl_koord.wording.refusals import refusal_sentence
 
 
 @pytest.mark.parametrize(

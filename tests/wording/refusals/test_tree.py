@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.engine.tree import LayerCycle, MissingLayer, NoTopology, OtherName, TreeFault
-from kubectl_koord.wording.refusals.tree import fault_clause
+from kubectl_koord.wording.refusals import fault_clause
 
 
 @pytest.mark.parametrize(

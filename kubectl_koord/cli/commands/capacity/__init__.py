@@ -1,1 +1,0 @@
-"""Verbs about domains, nodes, devices and quotas."""

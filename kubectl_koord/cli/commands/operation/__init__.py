@@ -1,1 +1,0 @@
-"""Verbs for those who run the cluster."""

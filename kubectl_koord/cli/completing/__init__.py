@@ -1,1 +1,0 @@
-"""What TAB offers, and the scripts of shells that ask for it."""

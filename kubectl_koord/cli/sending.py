@@ -1,0 +1,457 @@
+"""Sends planned changes: one object after the other, nobody else's change overwritten, every refusal explained."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from urllib.parse import quote
+
+from msgspec import structs
+
+from kubectl_koord import leaving
+from kubectl_koord.changes import values
+from kubectl_koord.cluster import apply
+from kubectl_koord.cluster.kinds import KINDS
+from kubectl_koord.errors import KoordError
+from kubectl_koord.render.plain import harmless
+from kubectl_koord.wording.words import aimed, count, listed
+
+if TYPE_CHECKING:
+    from kubectl_koord.cli.session import Session
+    from kubectl_koord.cluster.api.transport import Transport
+    from kubectl_koord.reports.change import Change, ChangePlan, ObjectName
+    from kubectl_koord.wording.words import Aim
+
+
+ANSWERED_OTHERWISE = "error: the server's answer has not what was sent"
+"""What is said of an answer of success that shows something else."""
+
+
+def tried_again(target: str, manager: str) -> str:
+    """Return that an object is newer, but not in what is to be changed."""
+    return f"{target} was changed meanwhile{_by(manager)}, but not in what was shown: trying again."
+
+
+def done_meanwhile(target: str, manager: str) -> str:
+    """Return that somebody else has done the same."""
+    return f"{target} was changed meanwhile{_by(manager)}, and is now as wanted: left alone."
+
+
+def overtaken(target: str, manager: str, moved: Sequence[tuple[str, str | int | None, str | int | None]]) -> str:
+    """Return that an object is no longer as the plan showed it, and was left alone."""
+    differences = "; ".join(f"{field} was {_shown(shown)}, is now {_shown(now)}" for field, shown, now in moved)
+    return (
+        f"error: {target} was changed meanwhile{_by(manager)}: {differences}; nothing was overwritten, "
+        "run the command again to see a new plan"
+    )
+
+
+def too_often(target: str, tries: int) -> str:
+    """Return that an object does not hold still."""
+    return f"error: {target} was changed {tries} times meanwhile: nothing was overwritten, run the command again"
+
+
+def replaced_whole(target: str, manager: str) -> str:
+    """Return that an object of which a whole list is written is newer than the one that was shown."""
+    return (
+        f"error: {target} was changed meanwhile{_by(manager)}; nothing was overwritten, "
+        "run the command again to see a new plan"
+    )
+
+
+def created_meanwhile(target: str) -> str:
+    """Return that an object that was to be created exists."""
+    return f"error: {target} was created meanwhile; it was left as it is, run the command again to see a new plan"
+
+
+def rolled_back(target: str) -> str:
+    """Return that a change was taken back."""
+    return f"{target}: changed, and rolled back"
+
+
+def perhaps_rolled_back(target: str, reason: str, state: str) -> str:
+    """Return that nobody knows whether a change was taken back."""
+    return f"{target}: changed, and perhaps rolled back: {state}: {reason}"
+
+
+def not_rolled_back(target: str, reason: str) -> str:
+    """Return that a change could not be taken back."""
+    return f"{target}: changed, and NOT rolled back: {reason}"
+
+
+def not_rolled_back_after_all(target: str, reason: str, state: str) -> str:
+    """Return that a change was not taken back, as was seen when its object was read again."""
+    return f"{target}: changed, and NOT rolled back: {state}: {reason}"
+
+
+def failed(target: str, reason: str) -> str:
+    """Return that an object could not be changed."""
+    return f"{target}: not changed: {reason}"
+
+
+def unsure(target: str, reason: str, state: str) -> str:
+    """Return that nobody answered whether an object was changed, and what is known of it now."""
+    return f"{target}: {state}: {reason}"
+
+
+def unsure_alone(target: str, reason: str, state: str) -> str:
+    """Return the same, where the reason comes first."""
+    return f"{reason} ({target}: {state})"
+
+
+def found_done(target: str, reason: str) -> str:
+    """Return that an object has what was sent though no answer said so."""
+    return f"{target}: read again, it is as wanted, though this came back: {reason}"
+
+
+def found_as_before() -> str:
+    """Return that an object has nothing of what was sent; nobody can tell whether the server still has it."""
+    return "read again, it is as before; what was sent may still be carried out"
+
+
+def found_otherwise(manager: str, moved: Sequence[tuple[str, str | int | None, str | int | None]]) -> str:
+    """Return that an object is neither as it was nor as wanted."""
+    differences = "; ".join(f"{field} was {_shown(shown)}, is now {_shown(now)}" for field, shown, now in moved)
+    return f"read again, it is changed, but not as wanted{_by(manager)}{f': {differences}' if differences else ''}"
+
+
+def found_missing() -> str:
+    """Return that an object that was to be changed is gone."""
+    return "read again, it is not there any more"
+
+
+def not_found_out(reason: str, look: str) -> str:
+    """Return that nobody knows whether an object was changed, and how to see."""
+    return f"may have been changed, and could not be read again ({reason}); see: {look}"
+
+
+def left_alone(target: str) -> str:
+    """Return that an object stays as it is, as somebody else made it so."""
+    return f"{target}: changed by somebody else, and left alone"
+
+
+def not_sent(target: str) -> str:
+    """Return that an object was not tried."""
+    return f"{target}: not sent"
+
+
+def end_of_rollback(reason: str, left: int, unknown: int, of: int, *, is_open: bool = False) -> str:
+    """Return the last line after a failure half-way: how many objects are changed, and of how many nobody knows.
+
+    It `is_open` where the request that failed may still be carried out.
+    """
+    states = [f"{count(left, 'object')} of {of} could not be rolled back"] if left else []
+    states += [f"{count(unknown, 'object')} of {of} may be changed"] if unknown else []
+    later = "; what was sent last may still be carried out" if is_open else ""
+    return f"{reason} ({', '.join(states) or 'all of it was rolled back'}{later})"
+
+
+def applied_by(target: str, manager: str, fields: Sequence[str]) -> str:
+    """Return that somebody who applies fields of an object will set them back."""
+    what = f"applies {listed(fields)} of {target}"
+    return f"{manager or 'Somebody'} {what} (server-side apply) and may set it back: change it at its source, too."
+
+
+def _by(manager: str) -> str:
+    return f" by {manager}" if manager else ""
+
+
+def _shown(value: str | int | None) -> str:
+    return "absent" if value is None else repr(value)
+
+
+_TRIES = 10
+_LOOKED_AT = 16
+"""Of how many objects it is looked before the plan is shown who applies them."""
+
+Found: TypeAlias = Literal["before", "otherwise", "unknown"]
+"""How an object is that was read again: with nothing of a change, neither so nor as wanted, or it could not be read."""
+
+
+def send(transport: "Transport", planned: "ChangePlan", field_manager: str, aim: "Aim", *, all_or_none: bool) -> None:
+    """Send every change of a plan; commands that are printed go where `aim` says.
+
+    With `all_or_none` a failure takes back what was changed before it, object by object, on standard error.
+
+    Raises:
+        KoordError: when one was not done: with how far it came, or what was rolled back.
+
+    """
+    done: list[tuple[Change, dict[str, Any] | None]] = []
+    sending = _Sending(transport, field_manager, aim, is_dry_run=planned.dry_run == "server")
+    for change in planned.changes:
+        leaving.say(_last_words(planned, len(done), aim, is_sending=True))
+        try:
+            done.append((change, sending.send(change)))
+        except KoordError as error:
+            if all_or_none and len(planned.changes) > 1 and planned.dry_run == "none":
+                raise _rolled_back(sending, planned.changes, done, error) from None
+            is_done = done and planned.dry_run == "none"
+            so_far = f" ({len(done)} of {len(planned.changes)} changed before that)" if is_done else ""
+            raise KoordError(f"{error.message}{so_far}") from None
+    leaving.say(_last_words(planned, len(planned.changes), aim, is_sending=False))
+
+
+def with_appliers(transport: "Transport", planned: "ChangePlan") -> "ChangePlan":
+    """Return a plan that notes who will set back what is changed; of its first objects, where they may be read."""
+    notes = []
+    for change in planned.changes[:_LOOKED_AT]:
+        if change.creates:
+            continue
+        with suppress(KoordError):
+            now = apply.read(transport, path_of(change.object))
+            found = values.appliers(change, now).items()
+            notes += [applied_by(name_of(change.object), manager, fields) for manager, fields in found]
+    return structs.replace(planned, notes=(*planned.notes, *notes)) if notes else planned
+
+
+class _UnsureError(KoordError):
+    """A change that no answer tells of: what came in place of one, and what was found out of its object since."""
+
+    def __init__(self, target: str, reason: str, found: Found, state: str) -> None:
+        super().__init__(unsure_alone(target, reason, state))
+        self.reason, self.found, self.state = reason, found, state
+
+
+class _How(TypedDict):
+    dry_run_server: bool
+    field_manager: str
+
+
+class _Sending:
+    """How changes are sent."""
+
+    def __init__(self, transport: "Transport", field_manager: str, aim: "Aim", *, is_dry_run: bool) -> None:
+        self._transport = transport
+        self._manager = field_manager
+        self._aim = aim
+        self._is_dry_run = is_dry_run
+
+    def send(self, change: "Change") -> dict[str, Any] | None:
+        """Send one change and return the object; where somebody else was faster, again if it still holds.
+
+        None where somebody else has done the same: nothing of it is ours.
+        """
+        target = name_of(change.object)
+        if not change.resource_version and not change.creates:
+            change = self._as_it_is(change)
+        for _ in range(_TRIES):
+            try:
+                return self._once(change)
+            except apply.UnsureError as unsure:
+                return self._looked_at(change, unsure.message)
+            except apply.ConflictError as conflict:
+                if change.creates:
+                    raise KoordError(created_meanwhile(target)) from None
+                now = self.read(change)
+                if values.version_of(now) == change.resource_version:
+                    raise KoordError(conflict.message) from None  # a refusal of another kind
+                manager = values.last_manager(now)
+                if change.object.kind == "ClusterNetworkTopology":  # its layers are one list, sent as a whole
+                    raise KoordError(replaced_whole(target, manager)) from None
+                if values.is_done(change, now):
+                    _tell(done_meanwhile(target, manager))
+                    return None
+                change = self._rebased(change, now)
+                _tell(tried_again(target, manager))
+        raise KoordError(too_often(target, _TRIES))
+
+    def _looked_at(self, change: "Change", reason: str) -> dict[str, Any]:
+        """Return the object if it is as wanted, though no answer said that it was changed.
+
+        Raises:
+            _UnsureError: with what it is, or that it could not be read.
+
+        """
+        if self._is_dry_run:
+            raise KoordError(reason)  # whatever became of it, nothing was stored
+        target = name_of(change.object)
+        try:
+            now = self.read(change)
+        except apply.MissingError:
+            if change.creates:
+                raise _UnsureError(target, reason, "before", found_as_before()) from None
+            raise _UnsureError(target, reason, "otherwise", found_missing()) from None
+        except KoordError as problem:
+            state = not_found_out(problem.message, _look_at(change.object, self._aim))
+            raise _UnsureError(target, reason, "unknown", state) from None
+        if values.is_in(change, now):
+            _tell(found_done(target, reason))
+            return now
+        is_whole = change.object.kind == "ClusterNetworkTopology"  # its layers are one list, sent as a whole
+        moved = () if is_whole else values.moved(change, now)
+        is_same = values.version_of(now) == change.resource_version
+        if not change.creates and (is_same or not (is_whole or moved)):
+            raise _UnsureError(target, reason, "before", found_as_before())
+        fields = [(one.field, one.shown, one.now) for one in moved]
+        state = found_otherwise(values.last_manager(now), fields)
+        raise _UnsureError(target, reason, "otherwise", state)
+
+    def _as_it_is(self, change: "Change") -> "Change":
+        """Return a change with the resource version that its object has now, if it is as the plan showed it."""
+        return self._rebased(change, self.read(change))
+
+    def _rebased(self, change: "Change", now: dict[str, Any]) -> "Change":
+
+        moved = values.moved(change, now)
+        if moved:
+            fields = [(one.field, one.shown, one.now) for one in moved]
+            manager = values.last_manager(now)
+            raise KoordError(overtaken(name_of(change.object), manager, fields)) from None
+        return values.rebased(change, now)
+
+    def read(self, change: "Change") -> dict[str, Any]:
+        """Return the object of a change as it is now."""
+        return apply.read(self._transport, path_of(change.object))
+
+    def _once(self, change: "Change") -> dict[str, Any]:
+        how: _How = {"dry_run_server": self._is_dry_run, "field_manager": self._manager}
+        if change.creates:
+            path = KINDS[change.object.kind].path(change.object.namespace)
+            answer = apply.create(self._transport, path, change.patch, **how)
+        else:
+            answer = apply.patch(self._transport, path_of(change.object), change.patch, **how)
+        if not values.is_in(change, answer):
+            raise apply.UnsureError(ANSWERED_OTHERWISE)
+        return answer
+
+
+def _rolled_back(
+    sending: _Sending,
+    changes: "Sequence[Change]",
+    done: "Sequence[tuple[Change, dict[str, Any] | None]]",
+    error: KoordError,
+) -> KoordError:
+    """Take back what was changed, newest first, tell it object by object, and return the last line."""
+    lines = [_line(name_of(changes[len(done)].object), error)]
+    states = [error.found] if isinstance(error, _UnsureError) else []
+    for change, sent in reversed(done):
+        target = name_of(change.object)
+        if sent is None:
+            lines.append(left_alone(target))
+            continue
+        leaving.say(f"interrupted: {target} and those before it may not have been rolled back\n")
+        try:
+            sending.send(values.undone(change, sent))
+            lines.append(rolled_back(target))
+        except _UnsureError as lost:
+            is_unknown = lost.found == "unknown"
+            states.append("unknown" if is_unknown else "otherwise")
+            say = perhaps_rolled_back if is_unknown else not_rolled_back_after_all
+            lines.append(say(target, lost.reason, lost.state))
+        except KoordError as refusal:
+            states.append("otherwise")
+            lines.append(not_rolled_back(target, refusal.message))
+    lines += [not_sent(name_of(change.object)) for change in changes[len(done) + 1 :]]
+    for line in lines:
+        _tell(line)
+    leaving.say("")
+    reason = error.reason if isinstance(error, _UnsureError) else error.message
+    left, unknown = states.count("otherwise"), states.count("unknown")
+    is_open = states[:1] == ["before"]
+    return KoordError(end_of_rollback(reason, left, unknown, len(changes), is_open=is_open))
+
+
+def _line(target: str, error: KoordError) -> str:
+    """Return what became of the object whose change failed."""
+    if isinstance(error, _UnsureError):
+        return unsure(target, error.reason, error.state)
+    return failed(target, error.message)
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{harmless(line)}\n")
+    sys.stderr.flush()
+
+
+def name_of(target: "ObjectName") -> str:
+    """Return an object as people name it."""
+    return f"{target.kind} {target.namespace}/{target.name}" if target.namespace else f"{target.kind} {target.name}"
+
+
+def path_of(target: "ObjectName") -> str:
+    """Return the request path of an object."""
+    return f"{KINDS[target.kind].path(target.namespace)}/{quote(target.name, safe='')}"
+
+
+def _last_words(planned: "ChangePlan", done: int, aim: "Aim", *, is_sending: bool) -> str:
+    """Return what a signal leaves behind when so many objects have been changed, and perhaps the next is on its way."""
+    if planned.dry_run == "server":
+        return "interrupted: nothing was changed, it was a dry run\n"
+    names = [name_of(change.object) for change in planned.changes]
+    lines = [f"changed: {', '.join(names[:done])}"] if done else []
+    if is_sending:
+        look = _look_at(planned.changes[done].object, aim)
+        lines.append(f"may have been changed, as it was being sent: {names[done]}; see: {look}")
+    if unsent := names[done + is_sending :]:
+        lines.append(f"not sent: {', '.join(unsent)}")
+    return "".join(f"{harmless(f'interrupted: {line}')}\n" for line in lines)
+
+
+def _look_at(target: "ObjectName", aim: "Aim") -> str:
+    """Return the command that shows an object."""
+    within = ("-n", target.namespace) if target.namespace else ()
+    return aimed(shlex.join(["kubectl", "get", target.kind.lower(), target.name, *within, "-o", "yaml"]), aim)
+
+
+def workload_as_written(session: "Session", name: str) -> "dict[str, Any]":
+    """Return a workload, `KIND/NAME`, as its user would write it: of a live cluster, or out of the files in its place.
+
+    Raises:
+        KoordError: when there is none.
+
+    """
+    from kubectl_koord.cluster import edits
+    from kubectl_koord.cluster.manifests.read import as_created, paths_of
+
+    kind, _, bare = name.partition("/")
+    if not bare:
+        raise KoordError("error: --create needs -f, or a workload as KIND/NAME: job/x, pytorchjob/x")
+    namespace = session.namespace()
+    paths = tuple(paths_of(kind, namespace))
+    if not paths:
+        raise KoordError(f"error: {kind!r} is no kind of workload that is known here")
+    if session.transport is None:
+        if "-" in session.options.snapshots:
+            raise KoordError("error: a workload is read twice: give a file instead of standard input")
+        documents = edits.demo() if session.options.demo else edits.manifests_read(session.files())
+        wanted = {kind.lower(), kind.lower().removesuffix("s")}
+        for written in edits.objects(documents):
+            meta = written.get("metadata")
+            if str(written.get("kind")).lower() not in wanted or not isinstance(meta, dict):
+                continue
+            if (meta.get("namespace") or "default", meta.get("name")) == (namespace, bare):
+                return as_created(written)
+        raise KoordError(f"error: no {kind} {bare} in namespace {namespace}")
+    *others, last = paths
+    for path in others:
+        try:
+            return as_created(apply.read(session.transport, f"{path}/{bare}"))
+        except apply.MissingError:
+            pass  # of a kind that has two versions one may not be served
+    return as_created(apply.read(session.transport, f"{last}/{bare}"))
+
+
+def pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, dict[str, Any]]":
+    """Return pods as they are: of a live cluster read now, each by its name; else out of the same files."""
+    from kubectl_koord.cluster import edits
+
+    if not keys:
+        return {}
+    if session.transport is not None:
+        from kubectl_koord.reports.change import ObjectName
+
+        return {key: apply.read(session.transport, path_of(ObjectName("Pod", *key.split("/", 1)))) for key in keys}
+    if "-" in session.options.snapshots:
+        raise KoordError("error: pods that define a gang are read twice: give a file instead of standard input")
+    documents = edits.demo() if session.options.demo else edits.manifests_read(session.files())
+    found = {}
+    for written in edits.objects(documents):
+        metadata = written.get("metadata")
+        if written.get("kind") == "Pod" and isinstance(metadata, dict):
+            found[f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"] = written
+    missing = [key for key in keys if key not in found]
+    if missing:
+        raise KoordError(f"error: pod {missing[0]} cannot be found as it was written: its settings are not known")
+    return {key: found[key] for key in keys}

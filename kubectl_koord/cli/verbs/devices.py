@@ -1,0 +1,55 @@
+"""`kubectl koord devices`: the single devices of nodes."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kubectl_koord.cli.command_line import ALL_HELP, NODE, name_given, without_type
+from kubectl_koord.cli.session import Limit, Listing, NoHeaders, SortBy
+from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.cli.session import Session
+
+EXAMPLES = """\b
+Examples:
+  # Every GPU, RDMA card and FPGA, with what is free of it
+  kubectl koord devices
+  # Those of one node
+  kubectl koord devices node-1
+  # Those of the nodes below one domain of the topology
+  kubectl koord devices --domain block-0
+  # The same on the embedded demo cluster
+  kubectl koord devices --demo
+"""
+
+
+def command(
+    context: typer.Context,
+    nodes: Annotated[list[str] | None, typer.Argument(metavar="[NODE]...", help="Names of nodes.")] = None,
+    domain: Annotated[
+        str | None, typer.Option("--domain", metavar="NAME", help="Show only nodes below this topology domain.")
+    ] = None,
+    sort_by: SortBy = "",
+    limit: Limit = None,
+    no_headers: NoHeaders = False,
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+) -> None:
+    """Show the devices of nodes: what is free of each, who has the rest, where it sits, and how many pods fit."""
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.explain.devices import devices, domain_names
+
+    session: Session = context.obj
+    session.everything = everything
+    session.listing = Listing(sort_by, limit, no_headers)
+    names = tuple(dict.fromkeys(without_type(name, NODE) for name in nodes or ()))
+    within = name_given(domain)
+    if names and within:
+        raise KoordError("error: name nodes or give --domain, not both")
+    snapshot = session.snapshot(kinds.DEVICE_KINDS)
+    unknown = next((name for name in names if name not in snapshot.nodes), "")
+    if unknown:
+        session.unknown_name(snapshot, "nodes", "node", unknown, snapshot.nodes)
+    if within and within not in domain_names(snapshot):
+        session.unknown_name(snapshot, "tree", "domain", within, domain_names(snapshot))
+    session.show(devices(snapshot, names, within))

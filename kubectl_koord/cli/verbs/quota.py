@@ -1,0 +1,74 @@
+"""`kubectl koord quota`: the elastic quotas."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kubectl_koord.cli.command_line import ALL_HELP, QUOTA, name_given, without_type
+from kubectl_koord.cli.session import Watch
+from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.cli.session import Session
+    from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.reports.capacity import QuotaTreeReport
+
+EXAMPLES = """\b
+Examples:
+  # All quotas: what each may use and uses, who lends, what is held back
+  kubectl koord quota
+  # One of them, with those above it and its pods
+  kubectl koord quota team-a
+  # How many pods of gang job its quotas admit
+  kubectl koord quota --for job
+  # Another resource than GPU (or CPU)
+  kubectl koord quota --resource memory
+  # Those of one namespace and its pods
+  kubectl koord quota -n team-a
+"""
+
+
+def command(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Name of a quota; its namespace does not count.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all-namespaces", "-A", help="Show the quotas of all namespaces (default without -n).")
+    ] = False,
+    gang: Annotated[
+        str | None, typer.Option("--for", metavar="GANG", help="Show how many pods of this gang quotas admit.")
+    ] = None,
+    resource: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Count this resource (default: accelerators, else CPU).")
+    ] = None,
+    watch: Watch = False,
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+) -> None:
+    """Show elastic quotas: min, max, used, request and runtime, who lends, what is held back, what is wrong."""
+    from kubectl_koord.cli.follow import follow_report
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.explain import quota
+
+    session: Session = context.obj
+    session.everything = everything
+    asked, wanted, counted = without_type(name, QUOTA), name_given(gang), name_given(resource)
+    if asked and every:
+        raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
+    if asked and wanted:
+        raise KoordError("error: name a quota or give --for, not both")
+    namespace = "" if every or asked or wanted else session.connection.namespace or ""
+
+    def ask(snapshot: "Snapshot") -> "QuotaTreeReport":
+        if asked and asked not in quota.names(snapshot):
+            session.unknown_name(snapshot, "quota-names", "quota", asked, quota.names(snapshot))
+        subject = session.subject(snapshot, wanted) if wanted else None
+        found = quota.counted_as(snapshot, counted) if counted else ""
+        if counted and not found:
+            session.unknown_name(snapshot, "quota-names", "resource", counted, quota.resource_names(snapshot))
+        return quota.quotas(snapshot, asked, namespace=namespace, resource=found, subject=subject)
+
+    if watch:
+        follow_report(session, kinds.GANG_KINDS, ask)
+    else:
+        session.show(ask(session.snapshot(kinds.GANG_KINDS)))

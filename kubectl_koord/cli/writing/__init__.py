@@ -1,1 +1,0 @@
-"""What verbs that write have in common: flags, the plan and its confirmation, sending, manifests."""

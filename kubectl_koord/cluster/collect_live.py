@@ -1,0 +1,193 @@
+"""A collector for the lists of a live cluster: what many pods or nodes have alike is decoded once."""
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from kubectl_koord.cluster.bounds import decoder
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import DEVICE, NODE, NODE_METRIC, NODE_TOPOLOGY, POD, Kind
+from kubectl_koord.cluster.objects import fields, node_topology, pool
+from kubectl_koord.cluster.objects.devices import ListedDevice, listed_devices
+from kubectl_koord.cluster.objects.listed_pods import ListedPods, PlacedMeta, PlacedPod, PodComparer, Rooms
+from kubectl_koord.cluster.objects.metrics import ListedMetric, listed_metric
+from kubectl_koord.cluster.objects.node_topology import ListedTopologies
+from kubectl_koord.cluster.objects.nodes import ListedNode
+from kubectl_koord.cluster.objects.pod_wire import FINISHED, BoundPod, ListedPod, Pod, Told
+from kubectl_koord.cluster.objects.pods import PodPool
+from kubectl_koord.cluster.objects.resource_topologies import ListedTopology
+from kubectl_koord.cluster.pod_store import Place, by_node, of_containers
+from kubectl_koord.cluster.reading import Reducer
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.errors import KoordError
+from kubectl_koord.model import values
+from kubectl_koord.model.snapshot import Snapshot
+
+_LISTED: dict[str, Kind[Any, Any]] = {
+    kind.name: kind
+    for kind in (
+        structs.replace(NODE_METRIC, wire_type=ListedMetric, value=listed_metric),
+        structs.replace(DEVICE, wire_type=ListedDevice, value=listed_devices),
+    )
+}
+
+
+class _Named(msgspec.Struct, gc=False):
+    """A pod of which nothing but the name is looked at."""
+
+    metadata: PlacedMeta
+
+
+def _lists_of(wire_type: Any) -> "msgspec.json.Decoder[list[Any]]":  # noqa: ANN401 - as `decoder`
+    return decoder(list[wire_type])
+
+
+_encode = msgspec.msgpack.encode
+_pod, _named = decoder(Pod), decoder(_Named)
+_whole = {kind.name: _lists_of(kind.wire_type) for kind in (NODE, NODE_METRIC, DEVICE)}
+_told = msgspec.msgpack.Decoder(list[Told])
+
+
+class ListingCollector(Collector):
+    """Takes the same as any, but some kinds as they are listed."""
+
+    def __init__(self, pool: PodPool | None = None, seen: dict[str, int] | None = None) -> None:
+        """Start with an empty cluster; the arguments are as in `Collector`."""
+        super().__init__(pool, seen)
+        self.wire_types = self.wire_types | {
+            POD.name: ListedPod,
+            NODE.name: ListedNode,
+            NODE_TOPOLOGY.name: ListedTopology,
+            **{name: kind.wire_type for name, kind in _LISTED.items()},
+        }
+        self._comparer = PodComparer()
+        self._listed = ListedPods(self._pool)
+        self._topologies = ListedTopologies()
+
+    def part(self) -> "ListingCollector":
+        """Return an empty collector for a part of this cluster."""
+        return ListingCollector(self._pool, self._seen)
+
+    def add_all(self, kind: str, written: Sequence[Any]) -> None:
+        """Take decoded objects, as `Collector` does.
+
+        Raises:
+            KoordError: as `Collector`.
+            msgspec.ValidationError: when a field that was left as bytes is something else, naming its place.
+
+        """
+        try:
+            super().add_all(kind, written)
+        except KoordError:
+            if kind in _whole:  # what cannot be read is told as of any list
+                whole = _whole[kind].decode(msgspec.json.encode(written))
+                self._take_all(kind, whole, super()._taker(kind), attrgetter("metadata"))
+            raise
+
+    def _taker(self, kind: str) -> Callable[[Any], None]:
+        if kind in _LISTED:
+            return partial(self._keep, _LISTED[kind])
+        if kind == NODE_TOPOLOGY.name:
+            return self._take_topology
+        return self._take_listed if kind == POD.name else super()._taker(kind)
+
+    def reducer(self, kind: str) -> Reducer | None:
+        """Return what reduces pods: they are compared in the other process."""
+        return Reducer(self._reduced, self._take_reduced) if kind == POD.name else None
+
+    def _reduced(self, written: list[ListedPod]) -> bytes:
+        return _encode(list(map(self._comparer.told, written)))
+
+    def _take_reduced(self, reduced: bytes) -> None:
+        told: list[Told] = _told.decode(reduced)
+        self._comparer = PodComparer()  # the other one has gone on since
+        self._take_all(POD.name, told, self._take_told, self._meta)
+
+    def _meta(self, told: Told) -> PlacedMeta:
+        if isinstance(told, BoundPod):
+            return PlacedMeta(told.name, self._listed.namespace(told))
+        found: _Named = _named.decode(told)
+        return found.metadata
+
+    def _take_topology(self, written: ListedTopology) -> None:
+        self.values(NODE_TOPOLOGY)[written.metadata.name] = self._topologies.topology(written)
+
+    def _take_listed(self, written: ListedPod) -> None:
+        self._take_told(self._comparer.told(written))
+
+    def _take_told(self, told: Told) -> None:
+        if isinstance(told, BoundPod):
+            pod = self._listed.pod(told)
+            self._pods.add(pod)
+            if self._operating:
+                self._operating.pop((pod.namespace, pod.name), None)
+        else:
+            self._take_pod(_pod.decode(told))
+
+
+class SummingCollector(Collector):
+    """Takes the lists of a live cluster, in which each pod is once: of bound pods it keeps sums, of others nothing."""
+
+    def __init__(self, seen: dict[str, int] | None = None) -> None:
+        """Start with an empty cluster; `seen` is as in `Collector`."""
+        super().__init__(seen=seen)
+        self.wire_types = self.wire_types | {POD.name: PlacedPod}
+        self._rooms = Rooms()
+        self._places: defaultdict[str, Place] = defaultdict(Place)
+
+    def part(self) -> "SummingCollector":
+        """Return an empty collector for a part of this cluster."""
+        return SummingCollector(self._seen)
+
+    def merge(self, part: Collector) -> None:
+        """Take over everything that a part has taken."""
+        super().merge(part)
+        if isinstance(part, SummingCollector) and part._places:  # noqa: SLF001
+            self._places, self._rooms = part._places, part._rooms  # noqa: SLF001
+
+    def snapshot(self, **terms: Any) -> Snapshot:  # noqa: ANN401
+        """Return what was taken, as `Collector` does."""
+        found = super().snapshot(**terms)
+        running = by_node(self._places)
+        if self._rooms.by_containers_too and not rules(found.config.version).knows_pod_resources:
+            running = of_containers(running)
+        return structs.replace(found, running=running)
+
+    def _taker(self, kind: str) -> Callable[[Any], None]:
+        return self._take_placed if kind == POD.name else super()._taker(kind)
+
+    def _take_placed(self, written: PlacedPod) -> None:
+        node = written.spec.node_name
+        if node and written.status.phase not in FINISHED:
+            self._places[node].append(self._rooms.of(written))
+
+
+_ARENA_MAX = -8
+"""`M_ARENA_MAX` of glibc's malloc.h."""
+
+
+def share() -> None:
+    """Let all threads allocate in one place.
+
+    Each thread that reads a list would have an arena of its own in glibc, in which no other allocates: what becomes
+    free there would stay with us for nothing. As but one thread of Python runs at a time, none waits for another.
+    """
+    # Another C library has no such function, and an interpreter may have been built without ctypes.
+    with contextlib.suppress(ImportError, OSError, TypeError, AttributeError):
+        import ctypes  # noqa: PLC0415 - start-up time
+
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
+
+
+def forget() -> None:
+    """Forget what was remembered for objects yet to come."""
+    fields.forget()
+    pool.forget()
+    node_topology.forget()
+    values.parse.cache_clear()

@@ -1,1 +1,0 @@
-"""Decoded objects to one Snapshot."""

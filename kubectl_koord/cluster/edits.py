@@ -1,0 +1,233 @@
+"""Files that change or tell things: manifests that are edited, and where nodes are (CSV, JSON, topograph)."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from importlib import resources
+from typing import Any, TypeAlias
+
+import yaml
+from msgspec import Struct
+
+from kubectl_koord.cluster.bounds import BOUNDS, TooLargeError
+from kubectl_koord.cluster.files import read_documents, whole
+from kubectl_koord.cluster.reading import completed
+from kubectl_koord.errors import KoordError
+
+Manifest: TypeAlias = dict[str, Any]
+
+LARGEST = BOUNDS.object_bytes
+"""Bytes that a file which is changed, or tells of changes, may have."""
+
+
+def manifests_read(names: Iterable[str]) -> list[Any]:
+    """Return the documents of the files, in order; `-` is standard input.
+
+    Raises:
+        KoordError: naming the file that cannot be read, is too large, or is no JSON or YAML.
+
+    """
+    return [document for name in names for document in _documents(name, whole(name, LARGEST)) if document is not None]
+
+
+def demo() -> list[Any]:
+    """Return the documents of the embedded demo cluster."""
+    return _documents("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes())
+
+
+def objects(documents: Iterable[Any]) -> Iterator[Manifest]:
+    """Yield every object of the documents, those within Lists too."""
+    for document in documents:
+        if isinstance(document, dict):
+            items = document.get("items")
+            if str(document.get("kind")).endswith("List") and isinstance(items, list):
+                yield from objects(_completed(document))
+            else:
+                yield document
+
+
+def replaced(document: Any, change: Callable[[Manifest], Manifest]) -> Any:  # noqa: ANN401 - any document
+    """Return a document with each of its objects changed, and all else as it is."""
+    if not isinstance(document, dict):
+        return document
+    items = document.get("items")
+    if str(document.get("kind")).endswith("List") and isinstance(items, list):
+        return {**document, "items": [replaced(item, change) for item in _completed(document)]}
+    return change(document)
+
+
+def _completed(written: Manifest) -> list[Any]:
+    """Return the items of a list, each with its kind."""
+    return [completed(item, written.get("kind"), written.get("apiVersion")) for item in written["items"]]
+
+
+def inserted(document: Any, before: Callable[[Manifest], list[Manifest]]) -> list[Any]:  # noqa: ANN401 - any document
+    """Return a document with other objects in place of each: in its List, or beside each other."""
+    if not isinstance(document, dict):
+        return [document]
+    items = document.get("items")
+    if str(document.get("kind")).endswith("List") and isinstance(items, list):
+        return [{**document, "items": [one for item in items for one in inserted(item, before)]}]
+    return list(before(document))
+
+
+def to_yaml(documents: Iterable[Any], comments: str = "") -> str:
+    """Return YAML documents; `comments` are lines that stand before them."""
+    texts = [yaml.safe_dump(document, sort_keys=False, width=120) for document in documents]
+    return comments + "---\n".join(texts)
+
+
+def to_json(documents: list[Any]) -> str:
+    """Return one JSON document; several become a List."""
+    whole = documents[0] if len(documents) == 1 else {"apiVersion": "v1", "kind": "List", "items": documents}
+    return json.dumps(whole, indent=4) + "\n"
+
+
+def _documents(name: str, content: bytes) -> list[Any]:
+    try:
+        text = content.decode()
+        if text.lstrip()[:1] in {"{", "["}:
+            try:
+                return [json.loads(text)]
+            except ValueError:
+                pass  # YAML may begin like JSON, too
+        return read_documents(text)
+    except TooLargeError as problem:
+        raise KoordError(f"error: {name}: {problem}") from None
+    except UnicodeDecodeError as problem:
+        raise KoordError(f"error: {name}: no UTF-8 text: {problem.reason}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        said = " ".join(str(problem).split())
+        raise KoordError(f"error: {name}: neither JSON nor YAML: {said}") from None
+
+
+_NODE = "node"
+_MOST_NAMES = 100_000
+_PAIR = re.compile(r"(\w+)=(\S+)")
+_RANGES = re.compile(r"([^\[\]]*)\[([0-9,-]+)\]")
+
+
+class Placements(Struct, frozen=True):
+    """By node the value of each column; or, of a file without columns, the switches above it, the nearest first."""
+
+    columns: dict[str, dict[str, str]]
+    switches: dict[str, tuple[str, ...]]
+
+
+def read(name: str) -> Placements:
+    """Return what a file says; `-` is standard input.
+
+    Raises:
+        KoordError: naming the file, and the line or node in it, that cannot be read.
+
+    """
+    try:
+        text = whole(name, LARGEST).decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise KoordError(f"error: {name}: no UTF-8 text: {problem.reason}") from None
+    if text.lstrip()[:1] in {"{", "["}:
+        return Placements(_json(name, text), {})
+    if re.search(r"^\s*(SwitchName|BlockName)=", text, re.MULTILINE):
+        return Placements({}, _switches(name, text))
+    return Placements(_csv(name, text), {})
+
+
+def _csv(name: str, text: str) -> dict[str, dict[str, str]]:
+    rows = csv.reader(line for line in io.StringIO(text) if line.strip() and not line.startswith("#"))
+    try:
+        header = [cell.strip() for cell in next(rows, [])]
+        if _NODE not in header or len(header) < 2:  # noqa: PLR2004 - the node and one more
+            raise KoordError(f"error: {name}: the first line must name its columns: node and layers or label keys")
+        if len(set(header)) < len(header):
+            raise KoordError(f"error: {name}: the first line names a column twice")
+        found: dict[str, dict[str, str]] = {}
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if len(cells) != len(header):
+                raise KoordError(f"error: {name}: line {rows.line_num} has {len(cells)} columns, not {len(header)}")
+            columns = dict(zip(header, cells, strict=True))
+            _put(name, found, columns.pop(_NODE), columns)
+    except csv.Error as problem:
+        raise KoordError(f"error: {name}: {problem}") from None
+    return found
+
+
+def _json(name: str, text: str) -> dict[str, dict[str, str]]:
+    try:
+        decoded = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise KoordError(f"error: {name}: no JSON: {problem}") from None
+    found: dict[str, dict[str, str]] = {}
+    for node, columns in _rows(name, decoded):
+        if not isinstance(columns, dict) or not all(isinstance(value, str) for value in columns.values()):
+            raise KoordError(f"error: {name}: node {node!r} must be an object of layers or label keys and their values")
+        _put(name, found, node, columns)
+    return found
+
+
+def _rows(name: str, decoded: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any JSON value
+    if isinstance(decoded, dict):
+        yield from decoded.items()
+        return
+    for row in decoded:
+        if not isinstance(row, dict) or not isinstance(row.get(_NODE), str):
+            raise KoordError(f"error: {name}: each element of the list must be an object with a node")
+        yield row[_NODE], {key: value for key, value in row.items() if key != _NODE}
+
+
+def _put(name: str, found: dict[str, dict[str, str]], node: str, columns: dict[str, str]) -> None:
+    if not node:
+        raise KoordError(f"error: {name}: a node without a name")
+    if node in found:
+        raise KoordError(f"error: {name}: node {node!r} twice")
+    found[node] = columns
+
+
+def _switches(name: str, text: str) -> dict[str, tuple[str, ...]]:
+    """Return the switches above each node, the nearest first, of Slurm's topology.conf."""
+    above: dict[str, str] = {}
+    nodes: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        pairs = dict(_PAIR.findall(line.partition("#")[0]))
+        switch = pairs.get("SwitchName") or pairs.get("BlockName")
+        if not switch:
+            continue
+        below = _expanded(name, number, pairs.get("Nodes", ""))
+        nodes += below
+        for child in (*below, *_expanded(name, number, pairs.get("Switches", ""))):
+            if above.setdefault(child, switch) != switch:
+                raise KoordError(f"error: {name}: line {number}: {child!r} is below {above[child]!r} as well")
+    return {node: tuple(_upwards(name, node, above)) for node in nodes}
+
+
+def _upwards(name: str, node: str, above: dict[str, str]) -> Iterator[str]:
+    seen = {node}
+    while node in above:
+        node = above[node]
+        if node in seen:
+            raise KoordError(f"error: {name}: switch {node!r} is above itself")
+        seen.add(node)
+        yield node
+
+
+def _expanded(name: str, number: int, written: str) -> list[str]:
+    """Return the names that Slurm's short form stands for: `n[1-3,07],x` is n1, n2, n3, n07 and x."""
+    names: list[str] = []
+    for part in re.findall(r"[^,\[\]]*\[[^\]]*\]|[^,]+", written):
+        match = _RANGES.fullmatch(part)
+        if match is None:
+            if "[" in part or "]" in part:
+                raise KoordError(f"error: {name}: line {number}: {part!r} is no list of names")
+            names.append(part)
+            continue
+        for piece in match[2].split(","):
+            first, _, last = piece.partition("-")
+            last = last or first
+            if not (first.isdecimal() and last.isdecimal()) or int(last) - int(first) >= _MOST_NAMES:
+                raise KoordError(f"error: {name}: line {number}: {part!r} is no list of names")
+            names += [f"{match[1]}{at:0{len(first)}d}" for at in range(int(first), int(last) + 1)]
+        if len(names) > _MOST_NAMES:
+            raise KoordError(f"error: {name}: line {number}: more than {_MOST_NAMES:,} names")
+    return names

@@ -1,0 +1,436 @@
+"""Opening files, folders and standard input, and reading YAML documents one object at a time."""
+
+import io
+import json
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import yaml
+from yaml.composer import Composer, ComposerError
+
+from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
+from kubectl_koord.cluster.reading import LONGEST_HEAD, Rejoined, Source, completed
+from kubectl_koord.errors import KoordError
+
+EXTENSIONS = (".json", ".yaml", ".yml")
+"""Those of files in folders that are read; each may be packed."""
+_PACKED = ".gz"
+_DUMPED = {f"nodes{end}" for end in EXTENSIONS}
+
+
+def files_of(names: Iterable[str], *, recursive: bool = False) -> tuple[str, ...]:
+    """Return the names with folders replaced by the files in them, in name order.
+
+    Args:
+        names: paths; `-` is standard input.
+        recursive: whether folders within folders are looked into; those of a `kubectl cluster-info dump` always are.
+
+    Raises:
+        KoordError: naming a folder that cannot be read, or that has no such file.
+
+    """
+    return tuple(file for name in names for file in (_files(name, recursive=recursive) if _is_folder(name) else [name]))
+
+
+def _is_folder(name: str) -> bool:
+    return name != "-" and os.path.isdir(name)  # noqa: PTH112 - pathlib costs start-up time
+
+
+def _files(folder: str, *, recursive: bool) -> list[str]:
+    found = [file for file in _walked(folder, recursive=recursive) if _is_read(file)]
+    if not found:
+        raise KoordError(f"error: no file in {folder}: recognized file extensions are {', '.join(EXTENSIONS)}")
+    return sorted(found)
+
+
+def _walked(folder: str, *, recursive: bool) -> Iterator[str]:
+    recursive = recursive or _is_dump(folder)
+    for place, folders, names in os.walk(folder, onerror=_refused):
+        folders[:] = folders if recursive else []
+        yield from (os.path.join(place, name) for name in names)  # noqa: PTH118
+
+
+def _is_dump(folder: str) -> bool:
+    """Tell whether a folder has a cluster as `kubectl cluster-info dump` writes it: pods in a folder per namespace."""
+    try:
+        with os.scandir(folder) as entries:
+            there = {one.name: one.is_dir() for one in entries}
+    except OSError:
+        return False  # said as it is walked
+    beside = [os.path.join(folder, name) for name, is_folder in there.items() if is_folder]  # noqa: PTH118
+    return not _DUMPED.isdisjoint(there) and any(
+        os.path.exists(os.path.join(one, f"pods{end}"))  # noqa: PTH110, PTH118
+        for one in beside
+        for end in EXTENSIONS
+    )
+
+
+def _is_read(name: str) -> bool:
+    return name.removesuffix(_PACKED).endswith(EXTENSIONS)
+
+
+def _refused(problem: OSError) -> None:
+    raise KoordError(f"error: the path {problem.filename!r} cannot be read: {problem.strerror}") from None
+
+
+_GZIP = b"\x1f\x8b"
+
+
+@contextmanager
+def opened(name: str) -> Iterator[Source]:
+    """Open a file, or standard input for `-`, while it is read; what goes wrong in that time is an error naming it."""
+    try:
+        if name == "-":
+            if sys.stdin is None:
+                raise KoordError("error: standard input is closed")
+            yield _Stream(sys.stdin.buffer)
+        else:
+            with open(name, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
+                yield _Stream(file)
+    except TooLargeError as problem:
+        raise KoordError(f"error: {name}: {problem}") from None
+    except (EOFError, zlib.error) as problem:
+        raise KoordError(f"error: {name}: broken gzip: {problem}") from None
+    except OSError as problem:
+        if problem.errno is None:  # the sum or the head of a packed file
+            raise KoordError(f"error: {name}: broken gzip: {problem}") from None
+        raise KoordError(f"error: the path {name!r} cannot be read: {problem.strerror}") from None
+
+
+def whole(name: str, most: int) -> bytes:
+    """Return all that a file holds, unpacked; `-` is standard input.
+
+    Raises:
+        KoordError: when it cannot be read, or is larger than so many bytes.
+
+    """
+    with opened(name) as packed:
+        found = unpacked(packed)[1].read(most + 1)
+        if len(found) > most:
+            raise TooLargeError(f"more than {most >> 20} MiB")
+    return found
+
+
+class _Stream:
+    """A file as a `Source`; `fault` is what its library raises where it cannot unpack."""
+
+    def __init__(self, file: Any, fault: type[Exception] = zlib.error) -> None:  # noqa: ANN401 - of any library
+        self._file = file
+        self._fault = fault
+
+    def read(self, size: int = -1, /) -> bytes:
+        try:
+            content: bytes = self._file.read(size)
+        except self._fault as problem:
+            raise zlib.error(str(problem)) from None
+        return content
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:
+        view = memoryview(buffer)
+        filled = 0
+        try:
+            while filled < len(view) and (count := self._file.readinto(view[filled:])):
+                filled += count
+        except self._fault as problem:
+            raise zlib.error(str(problem)) from None
+        return filled
+
+
+def unpacked(source: Source) -> tuple[bytes, Source]:
+    """Return how a file begins, and all of it; what is packed is unpacked as it is read."""
+    head = source.read(LONGEST_HEAD)
+    if head.startswith(_GZIP):
+        source = _unpacked(Rejoined(head, source))
+        head = source.read(LONGEST_HEAD)
+    return head, Rejoined(head, source)
+
+
+def by_line(source: Source) -> io.BufferedReader:
+    """Return a source that can also be read line by line."""
+    return io.BufferedReader(_Raw(source), io.DEFAULT_BUFFER_SIZE)
+
+
+class _Raw(io.RawIOBase):
+    """A source as the standard library's buffers take it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+        return self._source.readinto(buffer)
+
+
+def _unpacked(packed: Source) -> Source:
+    """Return what a gzipped source holds; isal is twice as fast as the standard library, where it is installed."""
+    try:
+        from isal import igzip, isal_zlib  # noqa: PLC0415
+    except ImportError:
+        from gzip import GzipFile  # noqa: PLC0415
+
+        return _Stream(GzipFile(fileobj=packed))  # type: ignore[call-overload]
+    return _Stream(igzip.IGzipFile(fileobj=packed), isal_zlib.IsalError)
+
+
+_EXPECTED = re.compile(r"Expected `str(?: \| null)?`, got `(\w+)` - at `\$([^`]*)`")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]|\[\.\.\.\]")
+_TYPES = {"bool": bool, "int": int, "float": float, "array": list, "object": dict}
+_NAMES = {"bool": "a boolean", "int": "a number", "float": "a number"}
+_Place = tuple[str, Any]
+
+
+def told(problem: Exception, value: Any) -> str:  # noqa: ANN401 - any value
+    """Return what is wrong with an object, in words; where text is wanted, also the key and how to write it."""
+    found = _EXPECTED.match(str(problem))
+    wrong = next(_wrong(found[1], found[2], value), None) if found else None
+    if found is None or wrong is None:
+        return str(problem)
+    key, is_there = wrong
+    if isinstance(is_there, (list, dict)):
+        if "annotations." not in key:
+            return str(problem)
+        return f"write the value of {key} as text, in quotes: '{json.dumps(is_there)}'"
+    return f"write it in quotes: the value of {key} is {_NAMES[found[1]]} without them"
+
+
+def _wrong(got: str, path: str, value: Any) -> Iterator[_Place]:  # noqa: ANN401 - any value
+    """Yield the places in a value that a path stands for, and that are of the type that is not wanted."""
+    places: list[_Place] = [("", value)]
+    for step in _STEP.finditer(path):
+        places = [inner for place in places for inner in _within(place, step[1] or step[2])]
+    wanted = _TYPES.get(got, type(None))
+    return (place for place in places if type(place[1]) is wanted)
+
+
+def _within(place: _Place, name: str | None) -> Iterable[_Place]:
+    """Return what a step leads to: a field, an item, or the value of any key."""
+    where, value = place
+    if isinstance(value, list):
+        return [(f"{where}[{number}]", inner) for number, inner in enumerate(value) if name == str(number)]
+    before = f"{where}." if where else ""
+    return [(f"{before}{key}", inner) for key, inner in value.items() if name in {None, key}]
+
+
+_BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SEQUENCE = "tag:yaml.org,2002:seq"
+_MERGE = "tag:yaml.org,2002:merge"
+_BASES: tuple[Any, ...] = (_BASE,) if issubclass(_BASE, Composer) else (Composer, _BASE)
+
+
+def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
+    """Yield each document's value; the items of a List one by one, as soon as they are there, and a List without any.
+
+    Timestamps stay text, as in the API.
+
+    Raises:
+        TooLargeError: when an object, or all of them, are larger than the bounds.
+        yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
+
+    """
+    yield from _Loader(_Metered(source, meter), meter).objects()
+
+
+class NumberedObjects:
+    """The same, with the number of the document that is being read; a document that is empty yields None.
+
+    A mapping that has a key twice is no YAML: nobody can tell which of them is meant.
+    """
+
+    def __init__(self, source: Source, meter: Meter) -> None:
+        """Begin to read."""
+        self._loader = _StrictLoader(_Metered(source, meter), meter)
+
+    @property
+    def document(self) -> int:
+        """The number of the document, from 1."""
+        return max(self._loader.documents, 1)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the objects, and raise what `read_objects` raises."""
+        return iter(self._loader.objects())
+
+
+def read_document(text: str) -> Any:  # noqa: ANN401 - any value
+    """Return the value of a text that is one YAML document, None of an empty one.
+
+    Raises:
+        TooLargeError: when it has more values than the bounds allow.
+        yaml.YAMLError: when it is no YAML, or several documents; RecursionError and ValueError likewise.
+
+    """
+    meter = Meter()
+    return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
+
+
+def read_strictly(text: str, meter: Meter) -> Any:  # noqa: ANN401 - any value
+    """Return the same, where a mapping that has a key twice is no YAML."""
+    return _StrictLoader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
+
+
+def read_documents(text: str) -> list[Any]:
+    """Return the value of each YAML document of a text, None of an empty one.
+
+    Raises:
+        TooLargeError: when one has more values than the bounds allow.
+        yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
+
+    """
+    meter = Meter()
+    return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).every_document()
+
+
+class _Metered:
+    """Hands bytes on, as long as they may belong to one object."""
+
+    def __init__(self, source: Source, meter: Meter) -> None:
+        self._source = source
+        self._meter = meter
+        self._size = 0
+
+    def read(self, size: int) -> bytes:
+        piece = self._source.read(size)
+        self._size += len(piece)
+        if self._size > self._meter.bounds.object_bytes:
+            raise too_large_object(self._meter.bounds)
+        return piece
+
+    def next_object(self) -> None:
+        self._meter.count(1, self._size)
+        self._size = 0
+
+
+class _Loader(*_BASES):  # type: ignore[misc]
+    """Composes one object after the other; of what was before it only anchored nodes are kept."""
+
+    def __init__(self, source: _Metered, meter: Meter) -> None:
+        _BASE.__init__(self, source)
+        self.anchors: dict[str, Any] = {}
+        self._source = source
+        self._most = meter.bounds.values
+        self._sizes: dict[str, int] = {}
+        self._count = self._anchored = 0
+        self.documents = 0
+
+    def objects(self) -> Iterator[Any]:
+        self.get_event()  # of the stream
+        while not self.check_event(yaml.StreamEndEvent):
+            self.get_event()  # of the document
+            self.documents += 1
+            self.anchors, self._sizes = {}, {}
+            self._count = self._anchored = 0
+            if self._is_plain(yaml.MappingStartEvent):
+                yield from self._mapping()
+            else:
+                yield self._object()
+            self.get_event()
+
+    def document(self) -> Any:  # noqa: ANN401 - any value
+        self.get_event()  # of the stream
+        value = None
+        if not self.check_event(yaml.StreamEndEvent):
+            self.get_event()  # of the document
+            value = self._object()
+            self.get_event()
+        if not self.check_event(yaml.StreamEndEvent):
+            raise ComposerError(None, None, "more than one document", None)
+        return value
+
+    def every_document(self) -> list[Any]:
+        values = []
+        self.get_event()  # of the stream
+        while not self.check_event(yaml.StreamEndEvent):
+            self.get_event()  # of the document
+            self.anchors, self._sizes = {}, {}
+            self._count = self._anchored = 0
+            values.append(self._object())
+            self.get_event()
+        return values
+
+    def _mapping(self) -> Iterator[Any]:
+        """Yield the items of a mapping that has any, else the mapping.
+
+        Those that do not say their kind come last: in the order of keys that kubectl writes, the list says it behind.
+        """
+        start = self.get_event()
+        root = yaml.MappingNode("tag:yaml.org,2002:map", [], start.start_mark, start.end_mark)
+        has_items, nameless = False, []
+        while not self.check_event(yaml.MappingEndEvent):
+            key = self.compose_node(root, None)
+            if key.value != "items" or not self._is_plain(yaml.SequenceStartEvent):
+                root.value.append((key, self.compose_node(root, key)))
+                continue
+            start = self.get_event()
+            if self.check_event(yaml.SequenceEndEvent):
+                root.value.append((key, yaml.SequenceNode(_SEQUENCE, [], start.start_mark, start.end_mark)))
+            while not self.check_event(yaml.SequenceEndEvent):
+                has_items = True
+                item = self._object()
+                if isinstance(item, dict) and not item.get("kind"):
+                    nameless.append(item)
+                else:
+                    yield item
+            self.get_event()
+        self.get_event()
+        self._source.next_object()
+        if not has_items:
+            yield self.construct_document(root)
+        said = {key.value: node.value for key, node in root.value if isinstance(key, yaml.ScalarNode)}
+        for item in nameless:
+            yield completed(item, said.get("kind"), said.get("apiVersion"))
+
+    def _object(self) -> Any:  # noqa: ANN401 - any value
+        count, anchored = self._count, self._anchored
+        value = self.construct_document(self.compose_node(None, None))
+        self._count = count + self._anchored - anchored
+        self._source.next_object()
+        return value
+
+    def _is_plain(self, kind: type) -> bool:
+        """Tell whether the next node is of a kind, and neither tagged nor anchored."""
+        if not self.check_event(kind):
+            return False
+        event = self.peek_event()
+        return event.tag is None and event.anchor is None
+
+    def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - as the base class has it
+        event = self.peek_event()
+        before = self._count
+        self._add(1)
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor in self.anchors and event.anchor not in self._sizes:
+                mark: Any = event.start_mark
+                raise ComposerError(None, None, f"the anchor {event.anchor!r} contains itself", mark)
+            self._add(self._sizes.get(str(event.anchor), 0))
+        node = super().compose_node(parent, index)
+        if event.anchor and not isinstance(event, yaml.AliasEvent):
+            self._sizes[event.anchor] = self._count - before
+            self._anchored += self._count - before
+        return node
+
+    def _add(self, count: int) -> None:
+        self._count += count
+        if self._count > self._most:
+            raise TooLargeError(f"one object has more than {self._most:,} values")
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
+
+
+class _StrictLoader(_Loader):
+    """Refuses a key that stands twice in a mapping; one that overrides what is merged (`<<`) does not."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - as the base has it
+        written = [key for key, _ in node.value]
+        found = super().construct_mapping(node, deep)
+        if len(found) < len(written) and not any(key.tag == _MERGE for key in written):
+            values = [key.value for key in written]
+            twice = next(key for at, key in enumerate(written) if key.value in values[:at])
+            raise ComposerError(None, None, f"the key {twice.value!r} stands there twice", twice.start_mark)
+        return found

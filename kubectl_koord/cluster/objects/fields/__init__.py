@@ -1,1 +1,0 @@
-"""What objects of many kinds have in common."""

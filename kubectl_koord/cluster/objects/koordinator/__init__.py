@@ -1,1 +1,0 @@
-"""Kinds of Koordinator, and what its scheduler's configuration and endpoints say: a module each."""

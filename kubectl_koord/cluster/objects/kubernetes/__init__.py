@@ -1,1 +1,0 @@
-"""Kinds of Kubernetes, a module each; pods have a folder of their own."""

@@ -1,1 +1,0 @@
-"""Pods: the fields that are read, and the values that are kept."""

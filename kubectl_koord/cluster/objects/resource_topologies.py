@@ -1,0 +1,106 @@
+"""The fields of a NodeResourceTopology, and of the annotations that it and its node have."""
+
+from msgspec import Raw, Struct, field
+
+from kubectl_koord.cluster.objects.fields import NOTHING, Int32, Meta
+
+CPUS = "node.koordinator.sh/cpu-topology"
+KUBELET = "kubelet.koordinator.sh/cpu-manager-policy"
+POD_CPUS = "node.koordinator.sh/pod-cpu-allocs"
+RESERVATION = "node.koordinator.sh/reservation"
+SYSTEM = "node.koordinator.sh/system-qos-resource"
+RATIO = "node.koordinator.sh/resource-amplification-ratio"
+
+
+class ZoneResource(Struct, gc=False):
+    """zones[].resources[]."""
+
+    name: str = ""
+    allocatable: str | int | float = 0
+
+
+class WrittenZone(Struct, gc=False):
+    """zones[]."""
+
+    name: str = ""
+    type: str = ""
+    resources: list[ZoneResource] | None = None
+
+
+class NodeResourceTopology(Struct, gc=False, rename="camel"):
+    """One NodeResourceTopology."""
+
+    metadata: Meta
+    topology_policies: list[str] | None = None
+    zones: list[WrittenZone] | None = None
+
+
+class ListedAnnotations(Struct, gc=False):
+    """metadata.annotations of a NodeResourceTopology in a list: the CPUs, which many nodes have alike, as bytes."""
+
+    cpus: Raw = field(default=NOTHING, name=CPUS)
+    kubelet: str | None = field(default=None, name=KUBELET)
+    pod_cpus: str | None = field(default=None, name=POD_CPUS)
+    reservation: str | None = field(default=None, name=RESERVATION)
+    system: str | None = field(default=None, name=SYSTEM)
+    ratio: str | None = field(default=None, name=RATIO)
+
+
+class ListedMeta(Struct, gc=False):
+    """metadata of a NodeResourceTopology in a list."""
+
+    name: str = ""
+    namespace: str | None = None
+    annotations: ListedAnnotations | None = None
+
+
+class ListedTopology(Struct, gc=False, rename="camel"):
+    """One NodeResourceTopology in a list: the fields of `NodeResourceTopology`."""
+
+    metadata: ListedMeta
+    topology_policies: list[str] | None = None
+    zones: list[WrittenZone] | None = None
+
+
+class CPUInfo(Struct, gc=False):
+    """detail[] of node.koordinator.sh/cpu-topology."""
+
+    id: Int32 = 0
+    core: Int32 = 0
+    socket: Int32 = 0
+    node: Int32 = 0
+
+
+class CPUDetails(Struct, gc=False):
+    """node.koordinator.sh/cpu-topology."""
+
+    detail: list[CPUInfo] | None = None
+
+
+class CPUManagerPolicy(Struct, gc=False):
+    """kubelet.koordinator.sh/cpu-manager-policy."""
+
+    policy: str | None = None
+    options: dict[str, str] | None = None
+    reserved_cpus: str | None = field(default=None, name="reservedCPUs")
+
+
+class PodCPUs(Struct, gc=False):
+    """One entry of node.koordinator.sh/pod-cpu-allocs."""
+
+    uid: str | None = None
+    cpuset: str | None = None
+    managed_by_kubelet: bool | None = field(default=None, name="managedByKubelet")
+
+
+class NodeReservation(Struct, gc=False):
+    """node.koordinator.sh/reservation."""
+
+    reserved_cpus: str | None = field(default=None, name="reservedCPUs")
+
+
+class SystemQOSResource(Struct, gc=False):
+    """node.koordinator.sh/system-qos-resource."""
+
+    cpuset: str | None = None
+    exclusive: bool | None = field(default=None, name="cpusetExclusive")

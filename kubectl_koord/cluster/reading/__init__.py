@@ -1,1 +1,0 @@
-"""Bytes to objects, whatever they come from: lists, files, streams, within bounds."""

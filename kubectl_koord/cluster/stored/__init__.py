@@ -1,1 +1,0 @@
-"""Objects, manifests and answers out of files."""

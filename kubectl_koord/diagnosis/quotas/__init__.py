@@ -1,1 +1,0 @@
-"""What quotas mean for those who wait: what they hold back, admit and evict, and what is wrong with them."""

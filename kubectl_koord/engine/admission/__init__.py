@@ -1,1 +1,0 @@
-"""What the scheduler decides before it tries a job: whether, as what, and when."""

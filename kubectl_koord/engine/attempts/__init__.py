@@ -1,1 +1,0 @@
-"""One attempt to place a job, as the scheduler makes it."""

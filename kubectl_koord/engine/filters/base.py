@@ -1,0 +1,230 @@
+"""What a filter is: prepared once for the trigger of a round, then asked about each pod and node."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import ClassVar, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.reservations import for_one_owner
+from kubectl_koord.engine.rules import Rules
+from kubectl_koord.engine.state import NodeState, View
+from kubectl_koord.engine.table import NodeSet, first_of, singles, which
+from kubectl_koord.model.hardware import Allocations
+from kubectl_koord.model.objects import Claim
+from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.values import Resources
+
+DependsOn: TypeAlias = Literal["node", "room", "books", "claims", "pods"]
+"""What of a node can change an answer.
+
+`node`: the node alone. `room`: its free resources and pod places. `books`: what plugins have booked there
+(cards, CPUs, load), which members that are put on a node to count do not change. `claims`: the devices that resource
+claims hold, which change with neither these members nor the pods of the node. `pods`: who is on it.
+"""
+
+
+class Asked(Struct):
+    """The nodes that were asked whether they refuse a pod, one of each class, and those that do."""
+
+    nodes: NodeSet = 0
+    refusing: NodeSet = 0
+
+    def refused(
+        self,
+        view: View,
+        among: NodeSet,
+        classes: Callable[[], Iterable[NodeSet]],
+        refuses: Callable[[NodeState], bool],
+    ) -> NodeSet:
+        """Return the nodes of a set that refuse; the classes are looked at where some were not asked."""
+        unknown = among & ~self.nodes
+        for one in classes() if unknown else ():
+            if one & unknown:
+                self.nodes |= one
+                self.refusing |= one if refuses(view.state(first_of(view, one))) else 0
+        return among & self.refusing
+
+
+class Cluster(Struct, frozen=True):
+    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`.
+
+    `first` is the member that is filtered first, where that is not the trigger itself. `pending` are the pods that wait
+    in this variant of the cluster, None where they are those of the snapshot.
+    """
+
+    view: View
+    rules: Rules
+    claims: Mapping[str, Claim] = {}
+    first: PendingPod | None = None
+    pending: tuple[PendingPod, ...] | None = None
+
+    @property
+    def once(self) -> frozenset[str]:
+        """The reservations that are spent as soon as one owner has its place, before it is bound."""
+        return for_one_owner(self.view.snapshot) if self.rules.spends_reservations else frozenset()
+
+
+class Check(Protocol):
+    """One filter, prepared for the trigger of a round."""
+
+    depends_on: ClassVar[DependsOn]
+
+    def reject(self, pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
+        """Return why the node refuses the pod, None when this filter lets it pass.
+
+        A filter says itself which of the pod and the trigger it reads: upstream filters every member of
+        a round with the state that was prepared for the trigger.
+        """
+
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, which is the trigger itself: the same as asking each."""
+
+    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return a set of nodes that refuse the pod in parts: within each the reasons are worded the same."""
+
+    def lasting_alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the same in parts within each of which it is also the same whether removing pods could help."""
+
+    def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
+        """Return a set of nodes that take the first of these pods in parts: within each nodes take as many one by one.
+
+        The pods ask for the same, but may differ in their labels and names.
+        """
+
+    def counted_singly(self, view: View) -> NodeSet:
+        """Return the nodes on which more than what is free for strangers tells how many pods there is room for."""
+
+    def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
+        """Return how many pods that take up `each` a node takes by this filter, None where room does not limit it."""
+
+    def follows_members(self, trigger: PodRequirements) -> bool:
+        """Tell whether members that were placed on any node change what is prepared for the next one."""
+
+    def follows_members_elsewhere(self, trigger: PodRequirements) -> bool:
+        """Tell whether they change it for other nodes than their own."""
+
+    def may_fail_to_reserve(self) -> bool:
+        """Tell whether a node that this filter lets pass may have nothing to book."""
+
+    def uncertain(self, view: View, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set, which all filters let pass the trigger, that may have nothing to book for it."""
+
+    def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return what is booked for a pod that takes its place on the node, or why it cannot be.
+
+        Args:
+            self: the filter, prepared for this pod.
+            pod: the pod, which all filters let pass.
+            state: the node, before the pod.
+            booked: what the filters before this one have booked for it.
+
+        """
+
+    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return as `reserve`, as far as those after this one read what it books: which CPUs it is, none does."""
+
+    def unscored(self, pod: PendingPod, state: NodeState) -> Reason | None:
+        """Return why a node that all filters let pass cannot be ranked, which ends the attempt, None where it can."""
+
+    def preference(self, state: NodeState) -> tuple[int, int]:
+        """Return how much a node is preferred to others that take the pod, the lowest most."""
+
+
+class Stateless:
+    """The part of a check that room does not limit, that members change nothing of, and that books nothing."""
+
+    __slots__ = ()
+
+    def refused(self: Check, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, asking each."""
+        return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, among)
+
+    def alike(self, _view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return each node of the set by itself."""
+        return singles(refused)
+
+    def lasting_alike(self: Check, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set as it is worded: most refusals that are worded the same last alike."""
+        return self.alike(view, pod, refused)
+
+    def taking_alike(self, _view: View, _pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
+        """Return each node of the set by itself."""
+        return singles(taking)
+
+    def counted_singly(self, _view: View) -> NodeSet:
+        """Return none."""
+        return 0
+
+    def most(self, _state: NodeState, _trigger: PodRequirements, _each: Resources) -> int | None:
+        """Tell that room does not limit it."""
+        return None
+
+    def follows_members(self, _trigger: PodRequirements) -> bool:
+        """Tell that they do not."""
+        return False
+
+    def follows_members_elsewhere(self, trigger: PodRequirements) -> bool:
+        """Tell that they do wherever they do at all."""
+        return self.follows_members(trigger)
+
+    def may_fail_to_reserve(self) -> bool:
+        """Tell that it has all that it let pass."""
+        return False
+
+    def uncertain(self: Check, _view: View, among: NodeSet) -> NodeSet:
+        """Return all of them, or none."""
+        return among if self.may_fail_to_reserve() else 0
+
+    def reserve(self, _pod: PendingPod, _state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Book nothing more."""
+        return booked
+
+    def bookable(self: Check, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return all that is booked."""
+        return self.reserve(pod, state, booked)
+
+    def unscored(self, _pod: PendingPod, _state: NodeState) -> Reason | None:
+        """Tell that it can."""
+        return None
+
+    def preference(self, _state: NodeState) -> tuple[int, int]:
+        """Prefer none."""
+        return 0, 0
+
+
+class ByClass(Stateless):
+    """The same for a check that looks at one node of each class: what it sees of the others is equal."""
+
+    __slots__ = ()
+
+    def refused(self: "_Classifying", view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, asking one of each class."""
+        found = 0
+        for one in self.classes(view, pod):
+            asked = one & among
+            if asked and self.reject(pod, view.state(first_of(view, asked)), pod.requirements) is not None:
+                found |= asked
+        return found
+
+    def alike(self: "_Classifying", view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set by classes."""
+        return [part for one in self.classes(view, pod) if (part := one & refused)]
+
+
+class _Classifying(Check, Protocol):
+    def classes(self, view: View, pod: PendingPod) -> Collection[NodeSet]:
+        """Return all nodes in classes."""
+
+
+def how_many(need: Resources, each: Resources, free: Mapping[str, int], most: int) -> int:
+    """Return how many pods go in one after the other, each asking `need` and taking up `each`, at most so many."""
+    count = most
+    taken = dict(each)
+    for resource, amount in need:
+        left = free.get(resource, 0) - amount
+        if left < 0:
+            return 0
+        if taken.get(resource):
+            count = min(count, left // taken[resource] + 1)
+    return max(0, count)

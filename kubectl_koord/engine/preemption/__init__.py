@@ -1,1 +1,0 @@
-"""Whom the scheduler preempts for a job whose attempt failed."""

@@ -1,1 +1,0 @@
-"""Questions about what there is: domains, nodes, devices and quotas."""

@@ -1,0 +1,450 @@
+"""All that waits, in a list: `why-pending` without a name, `gangs`, and what changed since the last answer."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import pairwise
+
+from msgspec import Struct
+
+from kubectl_koord.diagnosis import contention, coverage, migrations, obstacles, quotas
+from kubectl_koord.engine.gangs import (
+    Gang,
+    GangSubject,
+    PodSubject,
+    Subject,
+    all_gangs,
+    group_of,
+    topology_requirements,
+)
+from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.explain import volcano
+from kubectl_koord.explain.why import why
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values import EVERYTHING, Selector
+from kubectl_koord.reports.common import WOULD_START, Verdict
+from kubectl_koord.reports.jobs import (
+    GangRow,
+    GangsReport,
+    Hops,
+    PendingGangsReport,
+    StaleFault,
+    VolcanoGang,
+    WhyReport,
+)
+from kubectl_koord.simulation.simulation import Scenario, cluster_of
+from kubectl_koord.simulation.subjects import again, has_labels, of_each, pending_subjects, selected
+from kubectl_koord.wording import jobs
+from kubectl_koord.wording.words import asked_for, could_not_be_read, without_ages
+
+
+def every_pending(
+    snapshot: Snapshot, namespace: str = "", selector: Selector = EVERYTHING, causes: Collection[str] = ()
+) -> PendingGangsReport:
+    """Return one report per gang group or lone pod with pending pods, in name order.
+
+    Args:
+        snapshot: the cluster.
+        namespace: where the pods are, empty for everywhere.
+        selector: which labels the PodGroup or a pending pod has.
+        causes: the codes of causes to which the list is restricted, `would-start` for no cause; none for all.
+
+    """
+    cluster = cluster_of(snapshot)
+    subjects = pending_subjects(snapshot, namespace)
+    subjects = selected(snapshot, subjects, selector) if selector != EVERYTHING else subjects
+    items = of_each(subjects, lambda subject: why(snapshot, subject, brief=True, sharing=cluster))
+    if causes:
+        items = tuple(item for item in items if _is_of(item, causes))
+        kept = {item.gang for item in items}
+        subjects = tuple(subject for subject in subjects if subject.key in kept)
+    startable = [subject for subject, item in zip(subjects, items, strict=True) if _would_start(item)]
+    warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
+    warnings = (*warnings, *obstacles.of_other_gangs(subjects, snapshot))
+    unread = coverage.unread(snapshot, "listing", namespace)
+    is_selection = selector != EVERYTHING or bool(causes)
+    return PendingGangsReport(
+        verdict="unknown" if unread else "yes",
+        basis=coverage.basis(snapshot),
+        warnings=warnings,
+        items=items,
+        causes=coverage.by_cause(items),
+        contending=contention.in_turn(cluster, startable).contentions,
+        message=could_not_be_read(unread) if unread else "",
+        held_back=quotas.of_namespace(cluster.view, namespace),
+        volcano=() if is_selection else volcano.gangs(snapshot, namespace, only_waiting=True),
+        namespace=namespace,
+        selected=is_selection,
+    )
+
+
+def _would_start(item: WhyReport) -> bool:
+    """Tell whether a subject would be placed, were it tried first of those of its priority."""
+    return item.verdict == "yes" or (item.cause is not None and item.cause.code == "contended")
+
+
+def _is_of(item: WhyReport, causes: Collection[str]) -> bool:
+    code = item.cause.code if item.cause is not None else ""
+    return code in causes or (item.verdict == "yes" and WOULD_START in causes)
+
+
+_NUMBER = re.compile(r"(\d+)$")
+_BEFORE_SCHEDULED = {"Pending", "PreScheduling", "Scheduling"}
+_SCHEDULED = {"Scheduled", "Running"}
+_ENDED = {"Finished", "Failed"}
+
+
+def gangs(
+    snapshot: Snapshot, namespace: str = "", selector: Selector = EVERYTHING, *, only_pending: bool = False
+) -> GangsReport:
+    """Return every gang: of a PodGroup, of a lightweight label, of pods' annotations.
+
+    Args:
+        snapshot: the cluster.
+        namespace: where the gangs are, empty for everywhere.
+        selector: which labels the PodGroup or a pending pod has.
+        only_pending: whether gangs without pending pods are left out.
+
+    """
+    cluster = cluster_of(snapshot)
+    wanted = [
+        gang
+        for gang in all_gangs(snapshot).values()
+        if (not namespace or gang.key.startswith(f"{namespace}/"))
+        and (gang.pending or not only_pending)
+        and (selector == EVERYTHING or has_labels(snapshot, gang, selector))
+    ]
+    waits = _answers(cluster, wanted)
+    rows = tuple(_row(cluster, gang, waits.get(gang.key)) for gang in wanted)
+    moving = dict.fromkeys(job for row in rows for job in row.migrations)
+    unread = coverage.unread(snapshot, "listing", namespace)
+    return GangsReport(
+        verdict="unknown" if unread else "yes",
+        basis=coverage.basis(snapshot),
+        warnings=(
+            *migrations.notices(moving, snapshot),
+            *coverage.general(snapshot),
+            *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")),
+        ),
+        items=rows,
+        message=could_not_be_read(unread) if unread else "",
+        volcano=volcano.gangs(snapshot, namespace, only_waiting=only_pending) if selector == EVERYTHING else (),
+        namespace=namespace,
+        selected=only_pending or selector != EVERYTHING,
+    )
+
+
+def _answers(cluster: Scenario, wanted: Iterable[Gang]) -> Mapping[str, WhyReport]:
+    """Return by gang what `why-pending` answers for those that wait, each group computed once.
+
+    A gang is asked about for itself where another stands for its group that lists others, or has not run as it has.
+    """
+    waiting = {gang.key for gang in wanted if gang.pending}
+    snapshot = cluster.snapshot
+    asked = [one for one in pending_subjects(snapshot) if any(gang.key in waiting for gang in _tried(one))]
+    alone = waiting - {gang.key for subject in asked for gang in _tried(subject)}
+    asked += [GangSubject(group_of(all_gangs(snapshot), key)) for key in sorted(alone)]
+    answers = of_each(asked, lambda subject: why(snapshot, subject, brief=True, sharing=cluster))
+    return {
+        gang.key: answer
+        for subject, answer in zip(asked, answers, strict=True)
+        for gang in _tried(subject)
+        if gang.key in waiting
+    }
+
+
+def _tried(subject: Subject) -> tuple[Gang, ...]:
+    """Return the gangs of which a subject tells: those with the list of its own that are tried as that is."""
+    if not isinstance(subject, GangSubject):
+        return ()
+    group = subject.group
+    alike = (gang for gang in group.tried if gang.group == group.own.group)
+    return tuple(gang for gang in alike if group.has_run(gang) == group.is_satisfied())
+
+
+def _row(cluster: Scenario, gang: Gang, answer: WhyReport | None) -> GangRow:
+    snapshot, tree = cluster.snapshot, cluster.tree
+    group = snapshot.pod_groups.get(gang.key)
+    must = topology_requirements(gang.topology or (), tree).must_gather
+    cause = answer.cause.code if answer is not None and answer.cause is not None else None
+    reservations = migrations.reservations_of(snapshot, cluster.view, gang.pods)
+    return GangRow(
+        gang=gang.key,
+        gang_group=gang.group,
+        min_member=gang.minimum or 0,
+        pods=gang.children,
+        bound=gang.bound,
+        pending=len(gang.pending),
+        mode=gang.mode,
+        match_policy=gang.match_policy,
+        must_gather=must,
+        span={} if isinstance(tree, NoTree) else _span(gang.running, tree),
+        verdict=answer.verdict if answer is not None else "yes",
+        cause=cause,
+        waiting=sum(1 for pod in gang.pending if pod.nominated),
+        running=len(gang.running),
+        finished=len(gang.finished),
+        defined_by=gang.defined_by,
+        phase=group.phase if group is not None else "",
+        stale=_stale(gang, group.phase) if group is not None else None,
+        outside=0 if isinstance(tree, NoTree) else _outside(gang.running, tree, must),
+        hops=None if isinstance(tree, NoTree) else _hops(gang.running, tree),
+        created=group.created if group is not None else "",
+        migrations=migrations.migrations_of(snapshot, gang.pods, reservations),
+        reservations=reservations,
+    )
+
+
+def _span(running: Iterable[RunningPod], tree: Tree) -> Mapping[str, int]:
+    """Return by layer how many domains the pods are in; nodes outside the tree are in none."""
+    used: dict[str, set[int]] = {layer: set() for layer in tree.layers}
+    for pod in running:
+        for index in tree.ancestors(tree.leaf.get(pod.node, -1)):
+            used.get(tree.domains[index].layer, set()).add(index)
+    return {layer: len(domains) for layer, domains in used.items() if domains}
+
+
+def _outside(running: Iterable[RunningPod], tree: Tree, layer: str) -> int:
+    """Return how many pods are not in the domain of that layer which has most of them."""
+    places = [tree.domain_of(pod.node, layer) for pod in running] if layer else []
+    used = Counter(place for place in places if place is not None)
+    return len(places) - max(used.values(), default=0)
+
+
+def _hops(running: Iterable[RunningPod], tree: Tree) -> Hops | None:
+    """Return how far apart pods are whose names end with neighbouring numbers, None without any."""
+    numbered = sorted((int(found[1]), pod.node) for pod in running if (found := _NUMBER.search(pod.name)))
+    steps = [_distance(tree, one, other) for (_, one), (_, other) in pairwise(numbered)]
+    if not steps:
+        return None
+    far = len(tree.layers)
+    return Hops(len(steps), sum(1 for step in steps if step >= far), max(steps), round(sum(steps) / len(steps), 2))
+
+
+def _distance(tree: Tree, one: str, other: str) -> int:
+    """Return how many layers above the nodes their common domain is; the cluster's for a node outside the tree."""
+    if one == other:
+        return 0
+    above = set(tree.ancestors(tree.leaf.get(one, -1)))
+    shared = next((index for index in tree.ancestors(tree.leaf.get(other, -1)) if index in above), None)
+    return len(tree.layers) if shared is None else len(tree.layers) - tree.domains[shared].depth
+
+
+def _stale(gang: Gang, phase: str) -> StaleFault | None:
+    """Return what a PodGroup's phase does not know (coscheduling/controller/podgroup.go).
+
+    Finished and Failed are never left; one that was never written tells nothing.
+    """
+    least = gang.minimum or 0
+    if phase in _ENDED:
+        return "used-again" if gang.pending or gang.running else None
+    if phase in _SCHEDULED and gang.bound < least:
+        return "fewer-bound"
+    return "more-bound" if phase in _BEFORE_SCHEDULED and gang.bound >= least > 0 else None
+
+
+class ProgressNote(Struct, frozen=True):
+    """One change: the subject (`ns/gang`, or `pod/ns/name`), what has changed, and the verdict from now on."""
+
+    subject: str
+    text: str
+    verdict: Verdict
+
+
+def gang_changes(before: GangsReport, after: GangsReport) -> tuple[ProgressNote, ...]:
+    """Return how those gangs do that are not as they were, and which are gone."""
+    known = {item.gang: item for item in before.items}
+    found = [
+        ProgressNote(item.gang, jobs.progress(item), item.verdict)
+        for item in after.items
+        if item != known.pop(item.gang, None)
+    ]
+    return (*found, *(ProgressNote(gang, jobs.GONE, "unknown") for gang in known))
+
+
+def is_scheduled(subject: Subject) -> bool:
+    """Tell whether no pod is pending and every gang of the group has its minimum, at least one pod, on nodes.
+
+    Pods that are being deleted count no more: they make way, perhaps for those to come.
+    """
+    if isinstance(subject, PodSubject):
+        return not subject.pending
+    for gang in subject.gangs.values():
+        if gang is None or gang.minimum is None or gang.pending:
+            return False
+        leaving = sum(1 for pod in gang.running if pod.terminating)
+        if gang.bound - leaving < max(gang.minimum, 1):
+            return False
+    return True
+
+
+def changes(before: WhyReport, after: WhyReport) -> str:
+    """Return what has changed for those who wait for a subject, empty where nothing has.
+
+    That is: the verdict and its cause, slots by domain, pods pending and on nodes, and ways out. Of a gang of Volcano
+    what that wrote.
+    """
+    if before.volcano is not None and after.volcano is not None:
+        return "; ".join(volcano.changes(before.volcano, after.volcano))
+    return "; ".join(_changes(before, after))
+
+
+def listing_changes(
+    snapshot: Snapshot, before: PendingGangsReport, after: PendingGangsReport
+) -> tuple[ProgressNote, ...]:
+    """Return which subjects have begun to wait, wait for another cause, or wait no more (as the snapshot tells why).
+
+    And that others may be missing, from where on a kind that decides what is listed can be read no more.
+    """
+    old, new = ({(item.lone_pod, item.gang_group or item.gang): item for item in one.items} for one in (before, after))
+    found = []
+    for key, item in new.items():
+        earlier = old.get(key)
+        if earlier is None or _verdict_and_cause(earlier) != _verdict_and_cause(item):
+            found.append(ProgressNote(name_of(item), _state(item), item.verdict))
+    if after.message not in {"", before.message}:
+        found.append(ProgressNote(jobs.LISTING, jobs.list_incomplete(after.message), after.verdict))
+    gone = (_no_longer_listed(snapshot, item) for key, item in old.items() if key not in new)
+    return (*found, *gone, *_of_volcano(snapshot, before.volcano, after.volcano))
+
+
+def _of_volcano(
+    snapshot: Snapshot, before: Iterable[VolcanoGang], after: Iterable[VolcanoGang]
+) -> Iterator[ProgressNote]:
+    """Yield which gangs of Volcano have begun to wait, are in another phase or queue, or wait no more."""
+    old, new = ({gang.gang: gang for gang in some} for some in (before, after))
+    for key, gang in new.items():
+        earlier = old.get(key)
+        text = "; ".join(volcano.changes(earlier, gang)) if earlier else jobs.volcano_state(gang)
+        if text:
+            yield ProgressNote(key, text, "unknown")
+    for key in (key for key in old if key not in new):
+        now = volcano.again(snapshot, key)
+        yield ProgressNote(key, jobs.volcano_state(now) if now else jobs.GONE, "yes" if now else "unknown")
+
+
+def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
+    """Return how waiting for a gang has ended, in one sentence; `waited` is the time limit as the user wrote it."""
+    name = jobs.called(report.gang, lone_pod=report.lone_pod)
+    if report.volcano is not None:
+        if reached:
+            return jobs.ended_scheduled(name, jobs.volcano_scheduled(report.volcano))
+        return jobs.ended_pending(name, waited, f"{_reason(report)}.", certain=True)
+    if reached:
+        return jobs.ended_scheduled(name, _on_nodes(report))
+    if not report.pending_pods:
+        return jobs.ended_too_few(name, waited, _too_few(report))
+    if report.verdict == "yes":
+        return jobs.ended_not_retried(name, waited)
+    return jobs.ended_pending(name, waited, _reason(report), certain=report.verdict == "no")
+
+
+def gone(snapshot: Snapshot, subject: Subject) -> str:
+    """Return what is to be said of a subject that is there no more."""
+    if isinstance(subject, PodSubject):
+        return jobs.pod_gone(subject.key)
+    if not snapshot.sees("PodGroup", subject.key.partition("/")[0]):
+        return jobs.gang_not_seen(subject.key)
+    return jobs.gang_gone(subject.key)
+
+
+def name_of(report: WhyReport) -> str:
+    """Return the name of the subject as listings print it."""
+    return asked_for(report.gang, lone_pod=report.lone_pod)
+
+
+def _changes(before: WhyReport, after: WhyReport) -> Iterator[str]:
+    if not after.pending_pods:
+        if before.pending_pods or before.bound_pods != after.bound_pods:
+            yield _state(after)
+        return
+    yield from _numbers(before, after)
+    is_same = _verdict_and_cause(before) == _verdict_and_cause(after)
+    slots = tuple(_slots(before, after)) if is_same and after.verdict != "yes" else ()
+    yield from slots
+    if not is_same or _compared_reason(before, numbers=not slots) != _compared_reason(after, numbers=not slots):
+        yield _state(after)
+    if after.verdict == "no":
+        yield from _ways_out(before, after)
+
+
+def _numbers(before: WhyReport, after: WhyReport) -> Iterator[str]:
+    pending = len(after.pending_pods)
+    if before.bound_pods != after.bound_pods:
+        yield jobs.bound_changed(after.bound_pods, after.bound_pods + pending, before.bound_pods)
+    elif before.pending_pods and len(before.pending_pods) != pending:
+        yield jobs.pending_changed(pending, len(before.pending_pods))
+
+
+def _verdict_and_cause(report: WhyReport) -> tuple[Verdict, str, bool]:
+    return report.verdict, report.cause.code if report.cause else "", bool(report.pending_pods)
+
+
+def _compared_reason(report: WhyReport, *, numbers: bool) -> str:
+    """Return the reason, perhaps without its numbers: those of slots are given by domain."""
+    if report.verdict == "yes":
+        return ""
+    reason = without_ages(_reason(report))
+    return reason if numbers else re.sub(r"\d+", "", reason)
+
+
+def _state(report: WhyReport) -> str:
+    """Return how a subject stands, without its name."""
+    if not report.pending_pods:
+        return _on_nodes(report) if report.lone_pod or _has_minimum(report) else _too_few(report)
+    if report.verdict == "no":
+        return jobs.pending(_reason(report))
+    if report.verdict == "unknown":
+        return jobs.undecided(_reason(report))
+    placement = report.placement or {}
+    return jobs.would_be_placed(placement.keys(), sorted(set(placement.values())))
+
+
+def _has_minimum(report: WhyReport) -> bool:
+    return report.bound_pods >= max(report.min_member, 1)
+
+
+def _on_nodes(report: WhyReport) -> str:
+    return jobs.on_nodes(report.bound_pods, lone_pod=report.lone_pod)
+
+
+def _too_few(report: WhyReport) -> str:
+    return jobs.too_few(report.bound_pods, report.min_member)
+
+
+def _reason(report: WhyReport) -> str:
+    if report.cause:
+        return report.cause.message
+    return report.warnings[-1].message if report.warnings else jobs.NO_REASON
+
+
+def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
+    """Yield the domains whose slots have changed, those with the most slots first."""
+    old = {(row.layer, row.name): row.offer_slots for row in before.domains}
+    changed = [row for row in after.domains if old and old.get((row.layer, row.name)) != row.offer_slots]
+    changed.sort(key=lambda row: -row.offer_slots)
+    for row in changed:
+        domain = row.layer, row.name
+        yield jobs.slots_changed(row.offer_slots, after.desired_offer_slot, domain, old.get(domain))
+
+
+def _ways_out(before: WhyReport, after: WhyReport) -> Iterator[str]:
+    """Yield the first way out that is new, or the first of those that are no way out any more."""
+    old, new = ([way.message for way in report.unblock] for report in (before, after))
+    more = [message for message in new if without_ages(message) not in map(without_ages, old)]
+    less = [message for message in old if without_ages(message) not in map(without_ages, new)]
+    if more:
+        yield jobs.now_helps(more)
+    elif less and before.verdict == "no":
+        yield jobs.no_longer_helps(less)
+
+
+def _no_longer_listed(snapshot: Snapshot, item: WhyReport) -> ProgressNote:
+    """Return what became of a subject that a listing no longer holds."""
+    subject = again(snapshot, item.gang, lone_pod=item.lone_pod)
+    if subject is None:
+        is_seen = item.lone_pod or snapshot.sees("PodGroup", item.gang.partition("/")[0])
+        return ProgressNote(name_of(item), jobs.GONE if is_seen else jobs.NONE_UNFINISHED, "unknown")
+    report = why(snapshot, subject, brief=True)
+    return ProgressNote(name_of(item), _state(report), report.verdict)

@@ -1,0 +1,937 @@
+"""Why a job is pending: verdict, cause, slots, alternatives, ways out."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any, TypeAlias
+
+from msgspec import Struct, structs
+
+from kubectl_koord.diagnosis import contention, coverage, evidence, labels, migrations, quotas
+from kubectl_koord.diagnosis import obstacles as admission
+from kubectl_koord.diagnosis.contention import Case, LeftByJobsAhead, as_few_first
+from kubectl_koord.diagnosis.scheduler_says import Computed, scheduler_says, unseen_events
+from kubectl_koord.engine.admission import before_trying, is_open, is_satisfied_by_earlier_pods
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.blockers import Blocker, jobs, unknown_layer
+from kubectl_koord.engine.filters.device_allocation import SHARED
+from kubectl_koord.engine.gangs import GangGroup, GangSubject, PodSubject, Subject, never_tried
+from kubectl_koord.engine.placement import PlacementPlan
+from kubectl_koord.engine.queue import NO_EQUALS, Equals
+from kubectl_koord.engine.reasons import ClaimReason, PodRefusal, Reason, Refused
+from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.rules import rules, rules_of
+from kubectl_koord.engine.state import View
+from kubectl_koord.engine.trying import surely_placed
+from kubectl_koord.model.pods import FinishedPod, PendingPod, PodRequirements, RunningPod
+from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.model.unevaluated import (
+    OpenCards,
+    OpenGate,
+    OpenPlugin,
+    OpenProfile,
+    OpenSetting,
+    OtherProfile,
+    Unevaluated,
+)
+from kubectl_koord.model.values import Resources
+from kubectl_koord.remedies import next_steps, ways_out
+from kubectl_koord.reports.common import CauseCode, Notice, Verdict
+from kubectl_koord.reports.jobs import Cause, Lack, PlanFailure, WhyAlternative, WhyReport
+from kubectl_koord.simulation.simulation import (
+    Scenario,
+    Simulation,
+    at_first,
+    cluster_of,
+    every_outcome,
+    next_attempt,
+    simulate,
+)
+from kubectl_koord.simulation.what_if import wanting_room_alone
+from kubectl_koord.wording import jobs as sentences
+from kubectl_koord.wording import refusals
+from kubectl_koord.wording.facts import DEPENDS_ON_LANDING, once_placed
+from kubectl_koord.wording.jobs import not_offered, others_went
+from kubectl_koord.wording.refusals import lacking, not_allocated, obstacles
+from kubectl_koord.wording.remedies import TOUCH_TO_COUNT, template_of
+from kubectl_koord.wording.words import could_not_be_read, depends_on, not_followed, overdue_clause, requests
+
+_MOST_PLANS = 8
+"""Of so many plans that fail in the empty cluster each leaves a node out."""
+
+
+class Unsaid(Struct, frozen=True):
+    """A cause that takes time to word: its code, and what makes the cause where it is shown."""
+
+    code: CauseCode
+    said: Callable[[], Cause]
+
+
+def cause_of(simulation: Simulation, first: Attempt) -> Cause:
+    """Return why an attempt of the subject places no pod."""
+    return said(why_not(simulation, first))
+
+
+def said(cause: Cause | Unsaid) -> Cause:
+    """Return a cause as it is shown."""
+    return cause.said() if isinstance(cause, Unsaid) else cause
+
+
+def why_not(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
+    """Return the same where not all causes are shown."""
+    return (
+        _refused(first)
+        or _plan_failure(simulation, first)
+        or _claims_unallocated(simulation, first)
+        or _unoffered(simulation, first)
+        or _without_room(simulation, first)
+    )
+
+
+def about_pods(code: CauseCode, message: str, pods: tuple[PendingPod, ...]) -> Cause:
+    """Return a cause that is about these pods."""
+    return Cause(code, message, tuple(pod.key for pod in pods))
+
+
+def _refused(first: Attempt) -> Cause | None:
+    """Return why the attempt, or a seat of its plan, fails whatever the nodes are; None where these decide."""
+    seat = first.failed_seat
+    refusal, pod = (first.prefilter, first.trigger.key) if seat is None else (seat.reason, seat.pod)
+    if isinstance(refusal, PodRefusal):
+        return Cause(refusal.code, sentences.no_node_asked(pod, lacking(refusal)), (pod,))
+    unasked = first.over_quota or first.prefilter
+    if unasked is not None:
+        return admission.cause(unasked)
+    unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
+    return admission.cause(unknown) if unknown is not None else None
+
+
+def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
+    """Return why the plan cannot be carried out, None where none is made, or another trigger may make a better one."""
+    seat = first.failed_seat
+    if seat is None or first.plan is None or not first.plan_fails:
+        return None
+    lack = lacking(seat.reason)
+    repeated = rules_of(simulation.snapshot.config).races_over_plans
+    message = sentences.plan_fails(seat.pod, seat.node, lack, _planned(first.plan), repeated=repeated)
+    return PlanFailure("plan-not-executable", message, (seat.pod,), (Lack(seat.pod, seat.node, lack),))
+
+
+def _planned(plan: PlacementPlan) -> tuple[str, int, int]:
+    """Return in which domain of the start set a plan is, the slots of that, and how many are wanted."""
+    tree, chosen = plan.tree, plan.chosen
+    above = tree.ancestors(tree.domains.index(chosen)) if chosen is not None else ()
+    start = next(index for index in (*above, *plan.start) if index in plan.start)
+    return tree.domains[start].name, plan.slots[start], plan.desired
+
+
+def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
+    """Return which resource claims nodes cannot serve that would take the pod otherwise, None for none."""
+    claiming = tuple(pod for pod in simulation.subject.pending if pod.resource_claims)
+    lost = obstacles(one for one in first.refused if isinstance(one.reason, ClaimReason)) if claiming else ()
+    if not lost:
+        return None
+    if first.aborted:
+        return about_pods("claims-unallocated", sentences.given_up(first.trigger.key, first.aborted), claiming)
+    return about_pods("claims-unallocated", not_allocated(lost, len(simulation.view.names())), claiming)
+
+
+def _unoffered(simulation: Simulation, first: Attempt) -> Cause | None:
+    """Return which resource no node offers, None where some node offers all that is requested."""
+    found = admission.unoffered(simulation, first)
+    if found is None:
+        return None
+    if found.unlisted:
+        message = refusals.not_listed(found.resource, found.unlisted, found.idle)
+    else:
+        message = refusals.not_offered(
+            found.resource, found.with_none, found.listed, found.labelled, found.idle, found.similar
+        )
+    asking = [pod for pod in simulation.subject.pending if found.resource in dict(pod.requirements.requests)]
+    return about_pods("resource-not-offered", message, tuple(asking))
+
+
+def _without_room(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
+    plan = first.plan
+    empty = labels.empty_layer(simulation.snapshot, plan) if plan is not None else None
+    if empty is not None:
+        message = sentences.no_node_in_layer(empty.layer, len(empty.nodes), empty.lacking, empty.instead)
+        return about_pods("no-node-in-layer", message, simulation.subject.pending)
+    is_indivisible = plan is not None and _is_indivisible(simulation, plan)
+    if not is_indivisible and _never_fits(simulation):
+        return _too_large(simulation, first)
+    return _short_of_slots(simulation, first, plan) if plan is not None else _short_of_nodes(simulation, first)
+
+
+def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
+    """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
+    slots, raw = plan.best
+    enough = slots >= plan.desired
+    return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, plan.tree))
+
+
+def _never_fits(simulation: Simulation) -> bool:
+    """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
+    return not _surely_fits(simulation) and not _fits_empty(simulation)
+
+
+def _surely_fits(simulation: Simulation) -> bool:
+    """Tell whether an empty cluster surely has room: no is no proof of the contrary.
+
+    Who else waits is placed nowhere in it, and keeps nobody away.
+    """
+    alone = wanting_room_alone(simulation, for_others=False)
+    known = rules(simulation.snapshot.config.version)
+    unlimited = evidence.unlimited_view(simulation.view)
+    tried = jobs(alone.subject, simulation.snapshot, known, simulation.tree)
+    return any(surely_placed(structs.replace(job, pending=alone.subject.pending), unlimited) for job in tried)
+
+
+def _fits_empty(simulation: Simulation) -> bool:
+    repels = any(pod.requirements.pod_anti_affinity for pod in simulation.subject.pending)
+    alone = wanting_room_alone(simulation, for_others=repels)  # else nobody sees a difference in who waits
+    empty = evidence.roomy_view(simulation.view)
+    if _fits_somewhere(alone, evidence.unlimited_view(simulation.view)):
+        return True  # a quota that refuses such pods is no want of room
+    outcomes = alone.answered_alone(empty) if empty.quotas else ()
+    return any(outcome.placed_at_once or outcome.first.over_quota for outcome in outcomes)
+
+
+def _fits_somewhere(alone: Simulation, view: View) -> bool:
+    """Tell whether the job is placed, be it without nodes on which plans fail: another domain may have room."""
+    for _ in range(_MOST_PLANS):
+        outcomes = alone.answered_alone(view)
+        if any(outcome.placed_at_once for outcome in outcomes):
+            return True
+        failing = {outcome.first.failed_seat for outcome in outcomes if outcome.first.plan_fails}
+        if not failing:
+            return False
+        nodes = {seat.node for seat in failing if seat is not None}
+        view = view.with_nodes(structs.replace(view.node(name), unschedulable=True) for name in nodes)
+    return False
+
+
+def _too_large(simulation: Simulation, first: Attempt) -> Cause:
+    pods = simulation.subject.pending
+    is_planned = first.plan is not None
+    never = never_tried(simulation.subject, simulation.snapshot) if not is_planned else ()  # a plan has a slot for each
+    layer = simulation.must_gather if is_planned else ""
+    tried = [pod for pod in pods if pod.key not in never]
+    message = sentences.never_fits(len(tried), _requested(tried), layer)
+    return about_pods("never-fits", _beside_tree(message, simulation, first), pods)
+
+
+def _beside_tree(message: str, simulation: Simulation, first: Attempt) -> str:
+    """Return a message with the room that nodes outside the tree have, or that are domains of their own, if any."""
+    found = labels.room(first, simulation.snapshot)
+    if found is None:
+        return message
+    told = sentences.beside_tree(
+        found.nodes, found.lacking, found.pods, simulation.must_gather, are_alone=found.are_alone
+    )
+    return f"{message} {told}"
+
+
+def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause | Unsaid:
+    pods = simulation.subject.pending
+    if first.failed_seat is not None:
+        failing = first.failed_seat.pod
+        return Cause("insufficient-slots", sentences.planned_node_refuses(failing), (failing,))
+    best, raw = plan.best
+    if _is_indivisible(simulation, plan):
+        message = sentences.indivisible(len(pods), simulation.multiples, raw)
+        return about_pods("multiple-mismatch", message, pods)
+    return Unsaid("insufficient-slots", partial(_too_few_slots, simulation, first, best, raw))
+
+
+def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) -> Cause:
+    pods = simulation.subject.pending
+    apart = admission.exclusions(simulation, first)
+    excluded = () if apart else evidence.other_than_room(first)
+    why = _apart(apart) if raw else _scattered(first.trigger, first.rejections)
+    message = sentences.too_few_slots(len(pods), simulation.must_gather, best, raw, excluded, why)
+    return about_pods("insufficient-slots", _beside_tree(message, simulation, first), pods)
+
+
+def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
+    subject = simulation.subject
+    if first.failed_seat is not None:
+        seat = first.failed_seat
+        return Cause("no-feasible-node", sentences.not_reserved(seat.pod, seat.node, lacking(seat.reason)), (seat.pod,))
+    if first.aborted:
+        message = sentences.given_up(first.trigger.key, first.aborted)
+        return Cause("no-feasible-node", message, (first.trigger.key,))
+    refused = _fits_nowhere(simulation, first)
+    if refused is not None:
+        return Unsaid("no-feasible-node", partial(_no_node_fits, simulation, first, refused))
+    each = _requested(subject.pending)
+    placed = sum(len(pods) for pods in first.waiting.values())
+    number = len(subject.pending)
+    why = _apart(admission.exclusions(simulation, first))
+    if isinstance(subject, GangSubject) and subject.group.is_satisfied():
+        return about_pods("insufficient-capacity", sentences.some_fit(placed, number, each, why), first.left)
+    minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
+    return about_pods("insufficient-capacity", sentences.too_few_fit(placed, number, minimum, each, why), first.left)
+
+
+def _apart(refused: Sequence[Refused]) -> str:
+    return refusals.exclude_each_other(refused) if refused else ""
+
+
+def _scattered(pod: PendingPod, refused: Mapping[str, Reason]) -> str:
+    found = admission.scattered(pod, refused)
+    return refusals.free_but_scattered(found.resource, found.free, found.most) if found is not None else ""
+
+
+def _no_node_fits(simulation: Simulation, first: Attempt, refused: PendingPod) -> Cause:
+    name = "" if isinstance(simulation.subject, PodSubject) else refused.key
+    asked = evidence.asked(simulation, refused, first)
+    scattered = _scattered(refused, asked.refusals)
+    message = sentences.no_node_fits(name, refused.requirements.requests, asked.reasons, scattered)
+    return Cause("no-feasible-node", message, (refused.key,))
+
+
+def _requested(pods: Iterable[PendingPod]) -> tuple[Resources, ...]:
+    """Return what pods request each, what most of them do first."""
+    return tuple(needs for needs, _ in Counter(pod.requirements.requests for pod in pods).most_common())
+
+
+def _fits_nowhere(simulation: Simulation, first: Attempt) -> PendingPod | None:
+    """Return a member that no node takes as things are, None where each is taken by some.
+
+    One that asks for the company of other pods is judged only where no pod was placed: members may be that company.
+    """
+    if not first.waiting:
+        return first.trigger
+    placed = {pod.requirements for pods in first.waiting.values() for pod in pods}
+    kinds: dict[PodRequirements, PendingPod] = {}
+    for pod in first.left:
+        kinds.setdefault(pod.requirements, pod)
+    judged = (
+        pod for requirements, pod in kinds.items() if requirements not in placed and not requirements.pod_affinity
+    )
+    return next((pod for pod in judged if not evidence.asked(simulation, pod).counts), None)
+
+
+def alternatives_of(cases: Sequence[Case]) -> tuple[WhyAlternative, ...]:
+    """Return the outcomes of the first attempt where they differ.
+
+    Of jobs of equal priority that are tried first no more are told than decide, nor what they leave to one that is
+    placed.
+    """
+    is_order_open = any(case.later for case in cases)
+    told = _telling(cases) if is_order_open else cases
+    distinct: dict[object, tuple[Case, Outcome]] = {}
+    for case, outcome in ((one, outcome) for one in told for outcome in one.outcomes):
+        left = () if is_order_open and outcome.placed_at_once else evidence.offered(outcome.first)
+        distinct.setdefault((outcome.placed_at_once, left, at_first(outcome)[2]), (case, outcome))
+    if len(distinct) == 1:
+        return ()
+    return tuple(_alternative(case, outcome) for case, outcome in distinct.values())
+
+
+def _telling(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases but those that fail, too, where fewer jobs go first."""
+    placing = [any(outcome.placed_at_once for outcome in case.outcomes) for case in cases]
+    least = {*map(id, as_few_first(case for case, places in zip(cases, placing, strict=True) if not places))}
+    return [case for case, places in zip(cases, placing, strict=True) if places or id(case) in least]
+
+
+def case_of_booking(outcome: Outcome) -> str:
+    """Return which node must score best for an outcome, where a pod cannot be bound on some; empty otherwise."""
+    first = outcome.first
+    if first.failed_seat is not None and first.fails_at_reserve:
+        return sentences.node_scores_best(first.failed_seat.node, first.failed_seat.pod)
+    return sentences.other_node_scores_best(sorted(first.unbookable)) if first.unbookable else ""
+
+
+def _when(outcome: Outcome) -> str:
+    first = outcome.first
+    if case := case_of_booking(outcome):
+        return case
+    if first.late:
+        return sentences.tried_late(first.late)
+    return sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests)
+
+
+def when(case: Case, outcome_when: str) -> str:
+    """Return a case of the subject's own with where those went that are tried before it."""
+    own = outcome_when if len(case.outcomes) > 1 else ""
+    return others_went(case.went, case.later, own) if case.went or case.later else outcome_when
+
+
+def _alternative(case: Case, outcome: Outcome) -> WhyAlternative:
+    verdict: Verdict = "yes" if outcome.placed_at_once else "unknown" if outcome.races else "no"
+    return WhyAlternative(
+        when=when(case, once_placed(outcome.landing, _when(outcome))),
+        verdict=verdict,
+        domains=evidence.slot_rows(case.simulation, outcome.first),
+        placement=outcome.first.placement if outcome.first.plan is not None else None,
+        cause=None if outcome.placed_at_once else cause_of(case.simulation, outcome.first),
+    )
+
+
+def report_of(
+    simulation: Simulation,
+    warnings: tuple[Notice, ...],
+    *,
+    verdict: Verdict,
+    cause: Cause | None,
+    also_wrong: tuple[CauseCode, ...] = (),
+    attempts: tuple[Attempt, ...] = (),
+    brief: bool = False,
+    **more: object,
+) -> WhyReport:
+    """Return the report of a verdict and its cause; the rest is computed, or comes as fields of the report.
+
+    Args:
+        simulation: the subject in its cluster.
+        warnings: what is to be known besides.
+        verdict: the answer.
+        cause: the one root cause, if any.
+        also_wrong: what else is wrong.
+        attempts: those that are open, first the one that the verdict comes from; none where the subject is not tried.
+        brief: whether to leave out the evidence that listings do not show.
+        more: other fields of the report.
+
+    """
+    subject, snapshot = simulation.subject, simulation.snapshot
+    first = attempts[0] if attempts else None
+    pending = subject.pending
+    rows = evidence.slot_rows(simulation, first, brief=brief) if first is not None else ()
+    left_out = tuple(coverage.slots_incomplete(subject, snapshot)) if rows else ()
+    fields: dict[str, Any] = {
+        "placement": None,
+        "unblock": (),
+        "next_steps": (),
+        "alternatives": (),
+        "requests": requests(pending[0].requirements.requests) if pending else "",
+        **_of_subject(subject),
+        **more,
+    }
+    if first is not None and first.prefilter is None and not brief and "funnel" not in more:
+        fields["funnel"] = evidence.funnel(simulation, first)
+    refusal = first.over_quota if first is not None and cause is not None and cause.code == "quota" else None
+    if refusal is not None and not brief:
+        fields["quota_holders"] = quotas.holders(quotas.state_of(simulation.view), refusal)
+    waiting, waiting_for = coverage.asked_for(pending)
+    code = cause.code if cause is not None else None
+    computed = Computed(simulation, verdict, code, attempts, not left_out)
+    reservations = migrations.reservations_of(snapshot, simulation.view, subject.members)
+    moving = migrations.migrations_of(snapshot, subject.members, reservations)
+    says = scheduler_says(pending, () if brief else snapshot.events, rows, computed)
+    return WhyReport(
+        verdict=verdict,
+        basis=coverage.basis(snapshot),
+        warnings=(
+            *migrations.notices(moving, snapshot),
+            *unseen_events(snapshot, says),
+            *warnings,
+            *left_out,
+            *coverage.where_placed(snapshot, _planned_nodes(fields)),
+        ),
+        gang=subject.key,
+        gang_group=tuple(subject.gangs),
+        pending_pods=tuple(pod.key for pod in pending),
+        must_gather=simulation.must_gather or None,
+        desired_offer_slot=simulation.desired,
+        domains=rows,
+        cause=cause,
+        also_wrong=also_wrong,
+        scheduler_says=says,
+        waiting=waiting,
+        waiting_for=waiting_for,
+        shapes=coverage.shapes(pending),
+        priority=max((pod.priority for pod in pending), default=None),
+        owners=tuple(sorted({pod.owner for pod in pending} - {""})),
+        waiting_since=min((pod.created for pod in pending), default=""),
+        migrations=moving,
+        reservations=reservations,
+        **fields,
+    )
+
+
+def _planned_nodes(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the nodes on which members would be placed, in any of the outcomes that the fields of a report tell."""
+    for placement in (fields["placement"], *(each.placement for each in fields["alternatives"])):
+        yield from (placement or {}).values()
+
+
+def _of_subject(subject: Subject) -> dict[str, object]:
+    """Return the fields of the report that a gang and a lone pod fill each in its own way."""
+    if isinstance(subject, GangSubject):
+        own = subject.group.own
+        return {"bound_pods": subject.group.bound, "min_member": own.minimum or 0, "defined_by": own.defined_by}
+    pod = subject.pod
+    is_bound = isinstance(pod, RunningPod) or (isinstance(pod, FinishedPod) and pod.was_bound)
+    node = pod.node if isinstance(pod, RunningPod) else ""
+    return {"bound_pods": int(is_bound), "min_member": 1, "lone_pod": True, "node": node}
+
+
+_MOST_OUTCOMES = 8
+
+
+def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verdict) -> Iterator[Notice]:
+    """Yield what is not expected of the books, of preemption where it may come, and of jobs beside the subject."""
+    yield from admission.booking_notices(simulation, outcomes)
+    if (
+        verdict != "yes"
+        and simulation.snapshot.config.preemption
+        and not simulation.snapshot.config.plugins.default_preemption
+    ):
+        most = 1 if admission.may_surprise(simulation) else None
+        yield from admission.victim_notices(
+            simulation, islice(every_outcome(simulation, most_rounds=most), _MOST_OUTCOMES)
+        )
+    if verdict != "yes" and simulation.snapshot.config.preemption:
+        yield from _policy_never(simulation)
+    yield from _contended(simulation, outcomes[0].first)
+
+
+def of_pods(simulation: Simulation) -> Iterator[Notice]:
+    """Yield what is not expected of what the pods ask for, and of where they may be placed."""
+    asked = any(SHARED in dict(pod.requirements.requests) for pod in simulation.subject.pending)
+    if asked and not any(dict(node.allocatable).get(SHARED) for node in simulation.snapshot.nodes.values()):
+        yield Notice("gpu-shared-not-offered", not_offered(SHARED))
+    home = coverage.home_of(simulation.subject, simulation.tree)
+    if home is not None and not simulation.has_topology:
+        yield from _outside(simulation, home)
+
+
+def _outside(simulation: Simulation, home: coverage.Home) -> Iterator[Notice]:
+    """Yield a pod that is made anew, and may be placed outside the domain in which its gang is."""
+    for pod in simulation.subject.pending:
+        nodes = {name for name, room in evidence.asked(simulation, pod).counts.items() if room}
+        outside = nodes - home.nodes
+        if outside:
+            certain = outside == nodes
+            yield Notice(
+                "replacement-leaves-domain", sentences.leaves_domain(pod.key, home.layer, home.name, certain=certain)
+            )
+            return
+
+
+def _policy_never(simulation: Simulation) -> Iterator[Notice]:
+    """Yield whom the pods would preempt, and then run, if their preemption policy let them."""
+    pods = simulation.subject.pending
+    if not any(pod.never_preempts for pod in pods):
+        return
+    subject = simulation.subject.with_pending(
+        lambda kept: tuple(structs.replace(pod, never_preempts=False) for pod in kept)
+    )
+    lifted = structs.replace(simulation, subject=subject)
+    found = tuple(islice(every_outcome(lifted), _MOST_OUTCOMES))
+    if all(outcome.rounds and outcome.runs for outcome in found):
+        killed = sorted(victim.key for victim in found[0].killed)
+        yield Notice("policy-never", sentences.would_preempt(killed, template_of(next_steps.owners_of(pods))))
+
+
+def of_jobs_ahead(simulation: Simulation) -> Iterator[Notice]:
+    """Yield who goes first and takes room, where slots or nodes are shown, and of whom it was not looked at."""
+    left = contention.left_by_jobs_ahead(simulation)
+    if left is not None and simulation.has_topology:
+        yield Notice("contended", sentences.counted_after(left.names, certain=left.is_known))
+    yield from of_unasked_jobs(simulation)
+
+
+def of_equals(found: Equals) -> Iterator[Notice]:
+    """Yield who has the same priority and may as well go first, where what is shown is without it."""
+    if found.taking:
+        yield Notice("contended", sentences.shown_before([one.key for one in found.taking]))
+
+
+def of_unasked_jobs(simulation: Simulation) -> Iterator[Notice]:
+    """Yield who goes first and may preempt, where it was not looked at whom."""
+    unasked = contention.jobs_ahead(simulation).unasked
+    if unasked:
+        yield Notice("contended", sentences.may_preempt_first(unasked, equal=False))
+
+
+def of_unasked_equals(found: Equals) -> Iterator[Notice]:
+    """Yield who of equal priority may preempt, where it was not looked at whom."""
+    if found.unasked:
+        yield Notice("contended", sentences.may_preempt_first([one.key for one in found.unasked], equal=True))
+
+
+def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
+    """Yield which jobs may take what becomes free for a subject that finds no place, but for those told of already."""
+    if first.placement is not None:
+        return
+    left = contention.left_by_jobs_ahead(simulation) if simulation.has_topology else None
+    told = {*contention.jobs_ahead(simulation).unasked, *(left.names if left is not None else ())}
+    before = [other.key for other in contention.higher_priority_jobs(simulation) if other.key not in told]
+    if before:
+        yield Notice("contended", sentences.goes_first(before))
+
+
+_Unevaluated: TypeAlias = tuple[Unevaluated, ...]
+
+
+class Decided(Struct, frozen=True, dict=True):
+    """What is decided about a subject, and by what: there are no outcomes where it is not tried.
+
+    `cases` are the outcomes by what comes of the jobs that go first, the likeliest first, and `outcomes` those of all.
+    `on_memory` is whether it depends on what the scheduler remembers, `behind` what jobs that go first leave where that
+    is too little, `is_unseen` whether there may be such jobs that could not be read. `equals` are those of equal
+    priority that may as well go first: who takes something, where that changes what is shown or may, and who may.
+    `is_open` is whether not all that the others leave is followed: the nodes of one that is placed are not known then.
+    """
+
+    verdict: Verdict
+    why: Cause | Unsaid | None
+    cases: tuple[Case, ...] = ()
+    unevaluated: _Unevaluated = ()
+    on_memory: bool = False
+    behind: LeftByJobsAhead | None = None
+    is_unseen: bool = False
+    equals: Equals = NO_EQUALS
+    is_open: bool = False
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What may come of the next attempt."""
+        return tuple(outcome for case in self.cases for outcome in case.outcomes)
+
+    @cached_property
+    def cause(self) -> Cause | None:
+        """The one root cause, if any."""
+        return said(self.why) if self.why is not None else None
+
+
+def verdict_of(simulation: Simulation) -> Decided:
+    """Return what `why` answers about a subject that has pending pods, and not more."""
+    subject, snapshot = simulation.subject, simulation.snapshot
+    blockers = before_trying(subject, snapshot, simulation.tree)
+    if blockers:
+        return Decided(*blocked(blockers[0]))
+    unread = coverage.unread_for(subject, snapshot)
+    return Decided("unknown", not_readable(unread)) if unread else decided(simulation)
+
+
+def blocked(blocker: Blocker) -> tuple[Verdict, Cause]:
+    """Return the answer about a subject that is not tried."""
+    return "unknown" if is_open(blocker) else "no", admission.cause(blocker)
+
+
+def not_readable(gaps: tuple[Gap, ...]) -> Cause:
+    """Return the cause of an answer that is open as something could not be read."""
+    return Cause("not-readable", could_not_be_read(gaps))
+
+
+def decided(simulation: Simulation, beside: Collection[str] = ()) -> Decided:
+    """Return what is decided about a subject that is tried: the engine's answer decides.
+
+    The pods `beside` it do not go before it.
+    """
+    outcomes = next_attempt(simulation)
+    alone = (Case(simulation, outcomes),)
+    subject = simulation.subject
+    if (
+        outcomes[0].placed_at_once
+        and isinstance(subject, GangSubject)
+        and depends_on_memory(subject.group, simulation.snapshot)
+    ):
+        forgotten = about_pods(next_steps.late_code(subject.group), on_memory(subject.group), subject.pending)
+        return Decided("unknown", forgotten, alone, on_memory=True)
+    unevaluated = coverage.not_evaluated(subject, simulation.snapshot)
+    left = contention.left_by_jobs_ahead(simulation)
+    verdict = _verdict(outcomes, unevaluated)
+    if verdict == "yes" and left is not None and not left.leaves_room:
+        message = sentences.place_taken(left.names, certain=left.certain)
+        taken = about_pods(
+            "insufficient-slots" if simulation.has_topology else "insufficient-capacity", message, subject.pending
+        )
+        return Decided("no" if left.certain else "unknown", taken, left.cases, unevaluated, behind=left)
+    equals = contention.equals(simulation, beside) if verdict == "yes" else NO_EQUALS
+    if equals.taking:
+        left = contention.left_by_others(simulation, equals.taking)
+        if not left.leaves_room:
+            taken_first = Cause("contended", sentences.same_place(left.in_the_way))
+            return Decided("unknown", taken_first, left.cases, unevaluated, equals=equals)
+    cases = left.cases if left is not None else alone
+    if left is not None and left.is_known:
+        outcomes = tuple(outcome for case in cases for outcome in case.outcomes)
+        verdict = _verdict(outcomes, unevaluated)
+    if verdict == "yes":
+        return _placed(simulation, left, cases, unevaluated, equals)
+    waits = _waiting_for_victims(simulation) if verdict == "no" else None
+    return Decided(verdict, waits or _cause(cases, unevaluated, verdict), cases, unevaluated)
+
+
+def _placed(
+    simulation: Simulation,
+    left: LeftByJobsAhead | None,
+    cases: tuple[Case, ...],
+    unevaluated: _Unevaluated,
+    equals: Equals,
+) -> Decided:
+    """Return what is decided about a subject that is placed, whichever of the jobs that were read go first."""
+    unread = contention.unread_higher_priority_jobs(simulation)
+    if unread:
+        unseen = Cause("not-readable", sentences.place_may_be_taken(unread))
+        return Decided("unknown", unseen, cases, unevaluated, is_unseen=True)
+    of_scheduler = coverage.of_scheduler(simulation.snapshot)
+    if of_scheduler:
+        return Decided("unknown", Cause("not-readable", depends_on(of_scheduler)), cases, unevaluated)
+    is_order_told = left is not None and bool(left.equals) and (not left.is_known or len(alternatives_of(cases)) > 1)
+    told = structs.replace(equals, taking=equals.taking if is_order_told else ())
+    is_open = left is not None and not left.is_known
+    return Decided("yes", next_steps.waits(simulation), cases, unevaluated, equals=told, is_open=is_open)
+
+
+def depends_on_memory(group: GangGroup, snapshot: Snapshot) -> bool:
+    """Tell whether the answer depends on whether the scheduler remembers that the gang ran, which is in no object."""
+    return any(spec is not None for spec in group.specs) and next_steps.may_be_forgotten(group, snapshot)
+
+
+def on_memory(group: GangGroup) -> str:
+    """Return that the answer depends on what the scheduler remembers of a group."""
+    pending = len(group.pending)
+    return sentences.depends_on_memory(next_steps.late_code(group), pending, pending + group.bound)
+
+
+def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdict:
+    placed = {outcome.placed_at_once for outcome in outcomes}
+    if len(placed) == 1 and outcomes[0].followed:
+        return "unknown"
+    if placed == {False}:
+        by_quota = all(outcome.first.over_quota is not None for outcome in outcomes)
+        races = any(outcome.races for outcome in outcomes)
+        return "unknown" if races or any(_may_admit(item, by_quota=by_quota) for item in unevaluated) else "no"
+    refusing = any(item.may_refuse for item in unevaluated)
+    return "yes" if placed == {True} and not refusing else "unknown"
+
+
+def _may_admit(item: Unevaluated, *, by_quota: bool) -> bool:
+    """Tell whether something may open what is closed: what nodes are found to offer opens no quota."""
+    asks_else = isinstance(item, OpenCards | OpenGate | OpenPlugin | OpenProfile | OpenSetting | OtherProfile)
+    return item.may_admit and (not by_quota or asks_else)
+
+
+def _cause(cases: Sequence[Case], unevaluated: _Unevaluated, verdict: Verdict) -> Cause | Unsaid:
+    simulation, outcomes = cases[0].simulation, tuple(outcome for case in cases for outcome in case.outcomes)
+    if verdict == "unknown" and unevaluated:
+        says = (
+            admission.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
+        )
+        return says or Cause("not-evaluated", depends_on(unevaluated))
+    if outcomes[0].followed and len({outcome.placed_at_once for outcome in outcomes}) == 1:
+        return Cause("not-followed", not_followed(outcomes[0].followed))
+    racing = next((outcome for outcome in outcomes if outcome.races), None)
+    if racing is not None and not any(outcome.placed_at_once for outcome in outcomes):
+        return why_not(simulation, racing.first)
+    if verdict == "unknown" and any(outcome.first.fails_at_reserve for outcome in outcomes):
+        failing = {name: reason for outcome in outcomes for name, reason in outcome.first.unbookable.items()}
+        return Cause("several-outcomes", sentences.depends_on_node(failing))
+    if verdict == "unknown":
+        return Cause("several-outcomes", _what_decides(cases))
+    return why_not(simulation, outcomes[0].first)
+
+
+def _what_decides(cases: Sequence[Case]) -> str:
+    """Return on what it depends which of the outcomes comes."""
+    if len(cases) > 1 and all(len({outcome.placed_at_once for outcome in case.outcomes}) == 1 for case in cases):
+        return sentences.depends_on_others([key for key, _ in cases[0].went])
+    is_landing_open = len({outcome.landing for case in cases for outcome in case.outcomes}) > 1
+    return DEPENDS_ON_LANDING if is_landing_open else sentences.DEPENDS_ON_FIRST_POD
+
+
+def _waiting_for_victims(simulation: Simulation) -> Cause | None:
+    """Return a cause when victims of an earlier attempt still terminate."""
+    leaving = admission.awaited(simulation)
+    if not leaving:
+        return None
+    names = sorted(victim.key for victim in leaving)
+    message = sentences.waits_for_victims(names, overdue_clause(leaving, simulation.snapshot.moment))
+    return Cause("waiting-for-preemption", message, tuple(names))
+
+
+def why(
+    snapshot: Snapshot,
+    subject: Subject,
+    *,
+    brief: bool = False,
+    sharing: Scenario | None = None,
+    beside: Collection[str] = (),
+) -> WhyReport:
+    """Return why the subject is pending.
+
+    Args:
+        snapshot: the cluster.
+        subject: the gang or pod.
+        brief: whether to leave out ways out and obstacles, as listings of many gangs do.
+        sharing: the cluster of the snapshot where there is one already, to share what was computed for it.
+        beside: pods of which the jobs do not go before the subject, as they are asked about together with it.
+
+    """
+    simulation = (sharing or cluster_of(snapshot)).simulation(subject)
+    blockers = before_trying(subject, snapshot, simulation.tree)
+    blind = coverage.unread_for(subject, snapshot)
+    missing = coverage.absent(snapshot, coverage.kinds_needed(subject, snapshot))
+    warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
+    if not brief:
+        warnings = (*warnings, *of_pods(simulation))
+    if not subject.pending:
+        unread = coverage.unread_members(subject, snapshot)
+        return report_of(
+            simulation,
+            warnings,
+            verdict="unknown" if unread else "yes",
+            cause=not_readable(unread) if unread else None,
+        )
+    if blockers:
+        refused = _quota(simulation, coverage.not_evaluated(subject, snapshot))
+        verdict, cause = blocked(blockers[0])
+        cause = cause if brief else coverage.told(subject, snapshot, cause)
+        besides: dict[str, Cause] = {}
+        for other in (*(admission.cause(other) for other in blockers[1:] if other.code != cause.code), *refused):
+            besides.setdefault(other.code, other)
+        also = tuple(besides.values())
+        proven, steps = ways_out.divided(simulation, next_steps.for_cause(simulation, cause) if not brief else ())
+        return report_of(
+            simulation,
+            warnings,
+            verdict=verdict,
+            cause=cause,
+            also_wrong=tuple(other.code for other in also),
+            also=also,
+            unblock=proven,
+            next_steps=steps,
+            no_way_out="" if proven or brief else sentences.CAUSE_COMES_FIRST,
+        )
+    if blind:
+        without_slots = (Notice("slots-not-shown", sentences.slots_not_counted(blind)),)
+        seen = (*warnings, *(without_slots if simulation.has_topology else ()))
+        return report_of(simulation, seen, verdict="unknown", cause=not_readable(blind))
+    return _tried(simulation, warnings, decided(simulation, beside), brief=brief)
+
+
+def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyReport:
+    """Return the report with why each node takes no more pods of the subject than it does."""
+    if not subject.pending or coverage.unread_for(subject, snapshot):
+        return report
+    simulation = simulate(snapshot, subject)
+    likeliest = next(iter(next_attempt(simulation)), None)
+    return structs.replace(report, nodes=evidence.by_node(simulation, likeliest.first)) if likeliest else report
+
+
+def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided, *, brief: bool) -> WhyReport:
+    """Return the report of a subject that the scheduler tries: the engine's answer decides."""
+    outcomes, verdict, cause = found.outcomes, found.verdict, found.cause
+    subject, seen = simulation.subject, found.cases[0].simulation
+    if found.on_memory and isinstance(subject, GangSubject):
+        return _replacement(simulation, subject.group, found, warnings)
+    if found.behind is not None:
+        return _behind_jobs_ahead(simulation, found.behind, found, warnings, brief=brief)
+    attempts = tuple(outcome.first for outcome in outcomes)
+    if found.is_unseen:
+        return report_of(seen, warnings, verdict=verdict, cause=cause, attempts=attempts, brief=brief)
+    likeliest = outcomes[0]
+    others = alternatives_of(found.cases) if not found.is_open else ()
+    is_one = not found.is_open and len({frozenset((each.placement or {}).items()) for each in others}) <= 1
+    placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" and is_one else None
+    is_stuck = verdict == "no" or isinstance(cause, PlanFailure)
+    is_of_quota = verdict != "no" or (cause is not None and cause.code == "quota")
+    of_quota = () if is_of_quota else _quota(simulation, found.unevaluated)
+    also = (*next_steps.wanted(simulation), *of_quota) if verdict == "no" else ()
+    steps = next_steps.for_cause(simulation, cause) if cause is not None and is_stuck and not brief else ()
+    ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief and not steps else ways_out.Found(())
+    if verdict == "yes" and cause is not None and not brief:
+        ways = ways_out.Found(next_steps.steps(simulation))
+    return report_of(
+        seen,
+        (
+            *warnings,
+            *coverage.of_search(outcomes),
+            *admission.reservation_notices(seen, outcomes),
+            *next_steps.surplus_notices(simulation, verdict),
+            *next_steps.retry_notices(simulation, verdict),
+            *(of_jobs_ahead(simulation) if not brief else ()),
+            *(of_equals(found.equals) if not (others or brief) else ()),
+            *(of_unasked_equals(found.equals) if not brief else ()),
+            *(notices(seen, outcomes, verdict) if not brief else ()),
+        ),
+        verdict=verdict,
+        cause=cause,
+        attempts=attempts,
+        brief=brief,
+        placement=placed,
+        alternatives=others,
+        also_wrong=tuple(_also_wrong(subject, also)) if verdict == "no" else (),
+        also=also,
+        unblock=ways.ways,
+        next_steps=steps,
+        no_way_out=ways.why_none,
+        ways_not_tried=ways.not_tried,
+    )
+
+
+def _ways_out(simulation: Simulation, failed: Outcome, cause: Cause | None) -> ways_out.Found:
+    subject = simulation.subject
+    if isinstance(subject, GangSubject) and depends_on_memory(subject.group, simulation.snapshot):
+        return ways_out.Found((), sentences.ANY_CHANGE_DEPENDS_ON_MEMORY)
+    code = cause.code if cause is not None else None
+    waits = code == "waiting-for-preemption"
+    return ways_out.proven(simulation, failed, never_fits=code == "never-fits", waits=waits)
+
+
+def _also_wrong(subject: Subject, also: Iterable[Cause]) -> Iterator[CauseCode]:
+    """Yield what a no has besides its root cause, of which some stands among the warnings."""
+    if isinstance(subject, GangSubject) and is_satisfied_by_earlier_pods(subject.group):
+        yield "satisfied-by-earlier-pods"
+    yield from (one.code for one in also)
+
+
+def _quota(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Iterator[Cause]:
+    """Yield which quota refuses the pods, too, or did as the scheduler last reported."""
+    refusal = admission.exceeded(simulation)
+    refused = admission.cause(refusal) if refusal is not None else admission.refuses(simulation, unevaluated)
+    if refused is not None:
+        yield refused
+
+
+def _replacement(simulation: Simulation, group: GangGroup, found: Decided, warnings: tuple[Notice, ...]) -> WhyReport:
+    code, pods = next_steps.late_code(group), simulation.subject.pending
+    waits = about_pods(code, sentences.forgotten(group.minimum), pods)
+    return report_of(
+        simulation,
+        warnings,
+        verdict=found.verdict,
+        cause=found.cause,
+        attempts=(found.outcomes[0].first,),
+        alternatives=(
+            WhyAlternative(sentences.SCHEDULER_REMEMBERS, "yes"),
+            WhyAlternative(sentences.SCHEDULER_FORGOT, "no", cause=waits),
+        ),
+        next_steps=(next_steps.touch(simulation, TOUCH_TO_COUNT),),
+    )
+
+
+def _behind_jobs_ahead(
+    simulation: Simulation, left: LeftByJobsAhead, found: Decided, warnings: tuple[Notice, ...], *, brief: bool
+) -> WhyReport:
+    """Return the report when jobs of higher priority go first and leave no room."""
+    ways = _ways_out(simulation, left.outcome, found.cause) if left.certain and not brief else ways_out.Found(())
+    return report_of(
+        simulation if brief else left.seen[0],
+        warnings,
+        verdict=found.verdict,
+        cause=found.cause,
+        attempts=(left.outcome.first,) if not brief or _shows_attempts(simulation, left) else (),
+        brief=brief,
+        alternatives=alternatives_of(found.cases) if left.is_known else (),
+        unblock=ways.ways,
+        no_way_out=ways.why_none,
+        ways_not_tried=ways.not_tried,
+    )
+
+
+def _shows_attempts(simulation: Simulation, left: LeftByJobsAhead) -> bool:
+    """Tell whether a brief report says anything of attempts: slots, or whether what the scheduler said still holds.
+
+    Of an attempt without a plan that places the subject it says nothing.
+    """
+    if simulation.has_topology or all(pod.condition is None for pod in simulation.subject.pending):
+        return simulation.has_topology
+    return not left.surely_places(next_attempt(simulation)[0].first)

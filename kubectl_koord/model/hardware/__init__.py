@@ -1,1 +1,0 @@
-"""What a node is made of: devices, CPUs and zones, and what pods hold of them."""

@@ -1,1 +1,0 @@
-"""What others decide about pods: koord-descheduler, migrations, Volcano."""

@@ -1,1 +1,0 @@
-"""Values that anything may be made of: quantities, moments, selectors, and what is computed once."""

@@ -1,1 +1,0 @@
-"""Pages about what there is: domains, nodes, devices and quotas."""

@@ -1,0 +1,272 @@
+"""The page of `devices`, and its sentences."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kubectl_koord.model.hardware import TYPES
+from kubectl_koord.model.objects import CARD
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, EmptyLine, Line, Row, Table, TreeTable, slim
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.capacity import Card, DeviceRoom, DevicesReport, DomainCards, NodeCards, TypeTotal
+from kubectl_koord.wording.words import amount_of, beyond_limit, count, device_name, domain_name, listed, more
+
+UNKNOWN_AMOUNT = "?"
+IN_SHARES = "IN SHARES: what is free of devices that are in use in part."
+ROOM = "PODS OF n: how many pods with n whole devices fit on nodes of the domain, as devices alone go."
+
+
+def unknown(why: str) -> str:
+    """Return why devices cannot be listed."""
+    return f"Cannot list the devices: {why}."
+
+
+def headline(report: DevicesReport, nodes: int) -> str:
+    """Return what of each type is free on the nodes with devices, and how many of the largest pods fit."""
+    if not nodes:
+        return _none(report)
+    where = f" on {report.asked[0] if len(report.asked) == 1 else count(nodes, 'node')}"
+    parts = (_of_type(total, "" if at else where) for at, total in enumerate(report.devices))
+    return f"{'; '.join(parts)}."
+
+
+def _none(report: DevicesReport) -> str:
+    if report.asked:
+        return f"No devices are known of {listed(report.asked)}."
+    return f"No devices are known{f' in {report.domain}' if report.domain else ''}."
+
+
+def _of_type(total: TypeTotal, where: str) -> str:
+    name = device_name(total.type)
+    cards = f"{total.cards} {name}"
+    if total.free is None:
+        return f"{cards}{where}, how many are free is unknown"
+    known = known_to_be_free(total)
+    free = f"{known} of {cards} {_are(known)} free{where}"
+    if total.unbooked:
+        return f"{free}, {held_unbooked(total)}"
+    largest = total.room[-1]
+    pods = count(largest.pods, "pod") if largest.pods else "no pod"
+    return free if largest.cards == 1 else f"{free}, with room for {pods} of {largest.cards} {name}"
+
+
+def known_to_be_free(total: TypeTotal) -> int:
+    """Return how many whole devices are free, and not held by a pod that the scheduler does not know to have one."""
+    return max(0, (total.free or 0) - -(-total.unbooked // CARD))
+
+
+def held_unbooked(total: TypeTotal) -> str:
+    """Return how many more devices are taken for free, and held by pods."""
+    held = parts(total.unbooked)
+    return f"and {held} more {'is' if held == '1' else 'are'} held by pods, though the scheduler takes all for free"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def shares(total: TypeTotal) -> str:
+    """Return how much is free of devices that are in use."""
+    name, them = device_name(total.type), "it" if total.shared == 1 else "them"
+    return f"{total.shared} {name} {_are(total.shared or 0)} in use in part, with {parts(total.shares)} free in {them}."
+
+
+def unhealthy(total: TypeTotal) -> str:
+    """Return how many devices no pod is given, as they are unhealthy."""
+    them = "it" if total.unhealthy == 1 else "them"
+    name = device_name(total.type)
+    return f"{total.unhealthy} {name} {_are(total.unhealthy)} unhealthy: the scheduler does not allocate {them}."
+
+
+def withheld(total: TypeTotal, nodes: Sequence[str]) -> str:
+    """Return how many devices are whole and do not count as free, as nodes are cordoned or not ready."""
+    whose = "its" if len(nodes) == 1 else "their"
+    them = f"{whose} {total.withheld} free {device_name(total.type)} {_are(total.withheld or 0)} not counted"
+    return f"{listed(nodes)} {_are(len(nodes))} cordoned or not ready: {them}."
+
+
+def devices_not_reported(nodes: Sequence[NodeCards]) -> str:
+    """Return which nodes have accelerators in their allocatable, and no devices."""
+    names = listed([node.node for node in nodes])
+    what = listed(sorted({resource for node in nodes for resource in node.accelerators}))
+    have = "has" if len(nodes) == 1 else "have"
+    if all(node.device == "empty" for node in nodes):
+        return (
+            f"{names} {have} {what} but an empty Device object: koordlet has found no devices (for GPUs it has to load"
+            " NVML), and the scheduler has none to give there."
+        )
+    return f"{names} {have} {what} but no Device object, which koordlet writes."
+
+
+def devices_outside(nodes: Sequence[str]) -> str:
+    """Return which nodes are in no domain."""
+    return f"{listed(nodes)} {_are(len(nodes))} outside the topology tree."
+
+
+def others_without(number: int) -> str:
+    """Return how many nodes are not shown, as they have no devices."""
+    return f"{count(number, 'node')} {'has' if number == 1 else 'have'} no Device object."
+
+
+def devices_empty(nodes: Sequence[NodeCards]) -> str:
+    """Return how many nodes have Device objects without devices, and no accelerators either."""
+    if len(nodes) == 1:
+        return f"{nodes[0].node} has an empty Device object, and no accelerators."
+    return f"{count(len(nodes), 'node')} have empty Device objects, and no accelerators."
+
+
+def unlisted(node: NodeCards) -> str:
+    """Return which devices pods of a node have that no Device object lists."""
+    held = (f"{place(each.type, each.minor)} ({', '.join(each.pods)})" for each in node.unlisted)
+    return f"{node.node}: pods have devices that no Device object lists: {listed(tuple(held))}."
+
+
+def place(kind: str, minor: int) -> str:
+    """Return the name of a device on its node: `gpu 0`."""
+    return f"{kind} {minor}"
+
+
+def parts(hundredths: int | None) -> str:
+    """Return hundredths of a device as devices: `0.5`; `?` where that is unknown."""
+    return UNKNOWN_AMOUNT if hundredths is None else f"{hundredths / CARD:g}"
+
+
+def holders(card: Card) -> str:
+    """Return who has a device: pods, and Reservations with what is left of them; shares in brackets."""
+    if card.holders is None:
+        return UNKNOWN_AMOUNT
+    return ", ".join(
+        ("reservation " if each.kind == "reservation" else "")
+        + each.name
+        + (f" ({parts(each.share)})" if each.share != CARD else "")
+        for each in card.holders
+    )
+
+
+def notes(card: Card, node: NodeCards) -> str:
+    """Return what keeps pods from a device."""
+    return ", ".join(filter(None, ["" if card.healthy else "unhealthy", node.state]))
+
+
+_MEMORY = "koordinator.sh/gpu-memory"
+_SIZES = 2
+_COLUMNS = (
+    Column("NODE"),
+    Column("DEVICE"),
+    Column("FREE", right=True),
+    Column("FREE MEMORY", right=True, goes=3),
+    Column("NUMA", right=True, goes=2),
+    Column("PCIE", goes=1),
+    Column("HELD BY"),
+    Column("NOTES"),
+    Column("ID", wide=True),
+)
+
+
+def blocks(report: DevicesReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
+    """Return the page."""
+    if report.verdict == "unknown":
+        page: list[Block] = [Line(unknown(report.message), VERDICT_STYLE["unknown"])]
+        return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
+    have = [node for node in report.nodes if node.cards]
+    nodes = have[: columns.most]
+    page = [Line(headline(report, len(have)), "bold"), *_remarks(report)]
+    if report.devices and not report.asked:
+        page += _domains(report, shown)
+    if have:
+        cards, rest = parted([(node, card) for node in nodes for card in node.cards], shown.lines)
+        page += [
+            EmptyLine(),
+            slim(Table(_COLUMNS, tuple(_card(node, card) for node, card in cards), indent=0, main=True)),
+        ]
+        page += [more_line(more(len(rest)))] if rest else []
+        page += [more_line(beyond_limit(len(have) - len(nodes), "nodes"))] if len(nodes) < len(have) else []
+    page += warning_lines(report.warnings)
+    return [*page, EmptyLine(), basis_line(report.basis)]
+
+
+def _remarks(report: DevicesReport) -> Iterator[Line]:
+    out = [node.node for node in report.nodes if node.state and node.cards]
+    for total in report.devices:
+        if total.shared:
+            yield Line(shares(total))
+        if total.unhealthy:
+            yield Line(unhealthy(total), "warn")
+        if total.withheld:
+            yield Line(withheld(total, out), "warn")
+    for device in ("empty", "missing"):
+        not_reported = [node for node in report.nodes if node.device == device and node.accelerators]
+        if not_reported:
+            yield Line(devices_not_reported(not_reported), "warn")
+    empty = [node for node in report.nodes if node.device == "empty" and not node.accelerators]
+    if empty:
+        yield Line(devices_empty(empty), "dim")
+    yield from (Line(unlisted(node), "warn") for node in report.nodes if node.unlisted)
+    outside = [node.node for node in report.nodes if node.cards and node.parent is None]
+    if outside and report.domains:
+        yield Line(devices_outside(outside), "dim")
+    if report.without_devices:
+        yield Line(others_without(report.without_devices), "dim")
+
+
+def _domains(report: DevicesReport, shown: Shown) -> Iterator[Block]:
+    """Yield a tree of the domains for each type that the scheduler allocates, and what its columns mean."""
+    meanings: dict[str, None] = {}
+    for total in (each for each in report.devices if each.type in TYPES):
+        rows, rest = parted(tuple(_rows(report.domains, total)), shown.rows)
+        if not rows:
+            continue
+        room = _largest(total)
+        yield EmptyLine()
+        yield slim(TreeTable(_columns(total, [each.cards for each in room]), tuple(rows)))
+        if rest:
+            yield more_line(more(len(rest)))
+        meanings |= dict.fromkeys(([IN_SHARES] if total.shares else []) + ([ROOM] if room else []))
+    yield from (Line(meaning, "dim") for meaning in meanings)
+
+
+def _largest(total: TypeTotal) -> Sequence[DeviceRoom]:
+    """Return the room for the largest pods of several devices."""
+    return [each for each in total.room if each.cards > 1][-_SIZES:]
+
+
+def _columns(total: TypeTotal, room: Sequence[int]) -> tuple[Column, ...]:
+    name = device_name(total.type)
+    return (
+        Column("DOMAIN"),
+        Column("NODES", right=True, goes=1),
+        Column(f"FREE {name}", right=True),
+        Column(f"TOTAL {name}", right=True, goes=2),
+        Column("IN SHARES", right=True, goes=3),
+        *(Column(f"PODS OF {size}", right=True, goes=0 if size == room[-1] else 4) for size in room),
+    )
+
+
+def _rows(domains: Iterable[DomainCards], of: TypeTotal) -> Iterator[Row]:
+    """Yield a row for each domain that has devices of the type."""
+    depths: dict[tuple[str, str], int] = {}
+    for domain in domains:
+        above = (domain.parent.layer, domain.parent.name) if domain.parent is not None else None
+        depth = depths[domain.layer, domain.name] = depths.get(above, -1) + 1 if above is not None else 0
+        total = next((each for each in domain.devices if each.type == of.type), None)
+        if total is not None:
+            shares = parts(total.shares) if of.shares else ""
+            free = UNKNOWN_AMOUNT if total.free is None else str(total.free)
+            room = (str(each.pods) for each in _largest(total))
+            cells = (domain_name(domain.name), str(domain.nodes), free, str(total.cards), shares, *room)
+            yield Row(cells, depth=depth)
+
+
+def _card(node: NodeCards, card: Card) -> Row:
+    memory = "" if card.free is None or _MEMORY not in card.free else amount_of("memory", card.free[_MEMORY], "rounded")
+    cells = (
+        node.node,
+        place(card.type, card.minor),
+        parts(card.share),
+        memory,
+        "" if card.numa is None else str(card.numa),
+        card.pcie or "",
+        holders(card),
+        notes(card, node),
+        card.id,
+    )
+    return Row(cells, "warn" if node.state or not card.healthy else "")

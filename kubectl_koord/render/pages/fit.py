@@ -1,0 +1,113 @@
+"""The page of `fit`, and its sentences."""
+
+from collections.abc import Iterator, Mapping
+
+from kubectl_koord.render.document import Block, Command, EmptyLine, Line, Style
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, outcome_lines, warning_lines
+from kubectl_koord.render.pages import preempt, why
+from kubectl_koord.render.pages.place import by_node
+from kubectl_koord.render.pages.why import left_to_scoring, other_problems, requested, where
+from kubectl_koord.render.shown import Shown
+from kubectl_koord.reports.jobs import FitGang, FitReport, Fits
+from kubectl_koord.wording.words import DETAILS, command, count, layer_noun
+
+_TOTALS: Mapping[Fits, tuple[str, str]] = {
+    "now": ("fits now", "fit now"),
+    "by-preemption": ("fits only by preemption", "fit only by preemption"),
+    "not-now": ("does not fit now", "do not fit now"),
+    "never": ("never fits", "never fit"),
+    "unknown": ("unknown", "unknown"),
+}
+"""What one gang does, and what several do."""
+
+
+def headline(report: FitReport) -> str:
+    """Return how many gangs fit, of several; with pods in none among them they are workloads."""
+    number = {state: sum(gang.fits == state for gang in report.gangs) for state in _TOTALS}
+    parts = [f"{number[state]} {words[number[state] > 1]}" for state, words in _TOTALS.items() if number[state]]
+    noun = "workload" if any(gang.alone for gang in report.gangs) else "gang"
+    return f"{count(len(report.gangs), noun)}: {', '.join(parts)}."
+
+
+def verdict(gang: FitGang) -> str:
+    """Return in one sentence whether a gang fits."""
+    reason = gang.cause.message if gang.cause is not None else ""
+    match gang.fits:
+        case "now":
+            if gang.placement:
+                return f"{gang.gang} fits now: {where(gang.placement)}."
+            return f"{gang.gang} fits now ({count(gang.pods, 'pod')}); {left_to_scoring(gang.pods)}."
+        case "by-preemption":
+            return f"{gang.gang} fits only by preempting {count(len(gang.victims), 'pod')}: {reason}"
+        case "not-now":
+            return f"{gang.gang} does not fit now: {reason}"
+        case "never":
+            return f"{gang.gang} never fits: {reason}"
+        case _:
+            several = f"{count(len(gang.alternatives), 'outcome')} are possible."
+            return f"Cannot tell whether {gang.gang} fits: {reason or several}"
+
+
+def remarks(gang: FitGang) -> Iterator[str]:
+    """Yield what is to be read below the verdict."""
+    if gang.other_scheduler:
+        yield f"As if koord-scheduler placed all of its pods, also those with schedulerName {gang.other_scheduler}."
+    if gang.alone and gang.pods > 1:
+        yield "Its pods are in no gang: the scheduler places each alone."
+    others = [name for name in gang.gang_group if name != gang.gang]
+    if others:
+        yield f"It starts only together with {', '.join(others)} (same gang group)."
+    if gang.also:
+        yield other_problems(gang.also)
+    if gang.how_many is not None:
+        yield _how_many(gang, gang.how_many)
+
+
+def _how_many(gang: FitGang, number: int) -> str:
+    least = f"{number} or more" if number == gang.counted_to else str(number or "No")
+    noun = "gang" if not gang.alone else "pod" if gang.pods == 1 else "workload"
+    fits = f"{noun}s fit" if number > 1 else f"{noun} fits"
+    more = " or more" if gang.largest == gang.largest_counted_to else ""
+    size = f"; the largest has {count(gang.largest, 'pod')}{more}" if gang.largest else ""
+    return f"{least} such {fits}{size}."
+
+
+def victims(gang: FitGang) -> str:
+    """Return the title of the pods that it would preempt."""
+    return f"The scheduler would preempt {count(len(gang.victims), 'pod')}, and then run it"
+
+
+def fit_facts(gang: FitGang) -> Iterator[str]:
+    """Yield what was asked for, to stand in the last line."""
+    yield requested(gang.shapes)
+    if gang.must_gather:
+        yield f"MustGather {gang.must_gather} (all pods in one {layer_noun(gang.must_gather)})"
+
+
+def blocks(report: FitReport, shown: Shown) -> list[Block]:
+    """Return the page."""
+    page: list[Block] = []
+    if len(report.gangs) > 1:
+        page += [Line(headline(report), "bold"), EmptyLine()]
+    for gang in report.gangs:
+        page += [*_gang(gang, shown), EmptyLine()]
+    facts = fit_facts(report.gangs[0]) if len(report.gangs) == 1 else ()
+    return [*page[:-1], *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]
+
+
+def _gang(gang: FitGang, shown: Shown) -> Iterator[Block]:
+    style: Style = "warn" if gang.fits == "by-preemption" else VERDICT_STYLE[gang.verdict]
+    yield Line(verdict(gang), style)
+    yield from map(Line, remarks(gang))
+    if gang.cause:
+        yield Command(command("explain", gang.cause.code), label=DETAILS)
+    if gang.domains:
+        yield from (EmptyLine(), *why.slots(gang.domains, gang.desired_offer_slot, shown))
+    if gang.placement:
+        yield from (EmptyLine(), *by_node(gang.placement, gang.gang, shown))
+    if gang.victims:
+        yield from (EmptyLine(), Line(victims(gang), "bold"), *preempt.victims(gang.victims, shown))
+    if gang.broken_gangs:
+        yield from (EmptyLine(), *preempt.broken(gang.broken_gangs))
+    yield from why.steps(gang, shown)
+    yield from outcome_lines(why.outcomes(gang.alternatives), shown)

@@ -1,0 +1,80 @@
+"""The page of `gangs`: one row for each."""
+
+from kubectl_koord.engine.tree import NODE_LAYER
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, Command, EmptyLine, Line, Row, Table, slim
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.pages import moves, pending, why
+from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.jobs import GangRow, GangsReport
+from kubectl_koord.wording import jobs
+from kubectl_koord.wording.words import DETAILS, age_at, beyond_limit, more
+
+_COLUMNS = (
+    Column("GANG"),
+    Column("STATE"),
+    Column("WANTED", right=True),
+    Column("PODS", right=True),
+    Column("BOUND", right=True),
+    Column("PENDING", right=True),
+    Column("NOMINATED", right=True, wide=True),
+    Column("MIGRATING", right=True),
+    Column("RESERVATIONS", right=True, wide=True),
+    Column("MUST GATHER", goes=2),
+    Column("SPAN", goes=3),
+    Column("NODES", right=True, wide=True),
+    Column("OUTSIDE", right=True),
+    Column("HOPS", right=True, wide=True),
+    Column("PHASE", goes=1),
+    Column("NOTE", flow="wrap"),
+    Column("MODE", wide=True),
+    Column("MATCH POLICY", wide=True),
+    Column("DEFINED BY", wide=True),
+    Column("AGE", right=True, goes=4),
+)
+
+
+def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
+    """Return the page."""
+    page: list[Block] = [Line(jobs.headline(report), "bold")]
+    if report.message:
+        page.append(Line(pending.incomplete(report.message), VERDICT_STYLE["unknown"]))
+    items, rest = parted(report.items[: columns.most], shown.lines)
+    if items:
+        rows = tuple(_row(item, report) for item in items)
+        page += [EmptyLine(), slim(Table(_COLUMNS, rows, indent=0, main=True))]
+    page += [more_line(more(len(rest)))] if rest else []
+    if columns.most is not None and columns.most < len(report.items):
+        page.append(more_line(beyond_limit(len(report.items) - columns.most)))
+    page += [Line(jobs.OUTSIDE, "dim")] if any(item.outside for item in items) else []
+    page += [Line(jobs.HOPS, "dim")] if columns.wide and any(item.hops for item in items) else []
+    page += moves.migrations(tuple(dict.fromkeys(job for item in items for job in item.migrations)), shown)
+    page += why.table(report.volcano, shown)
+    page += [EmptyLine(), Command(jobs.DETAILS, label=DETAILS)] if any(item.pending for item in items) else []
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
+
+
+def _row(item: GangRow, report: GangsReport) -> Row:
+    cells = (
+        item.gang,
+        jobs.state(item),
+        str(item.min_member),
+        str(item.pods),
+        str(item.bound),
+        str(item.pending),
+        str(item.waiting) if item.waiting else "",
+        str(len(item.migrations) or ""),
+        str(len(item.reservations) or ""),
+        item.must_gather,
+        jobs.span(item, NODE_LAYER),
+        jobs.nodes(item, NODE_LAYER),
+        str(item.outside) if item.outside else "",
+        jobs.hops(item.hops),
+        item.phase,
+        jobs.note(item),
+        item.mode,
+        item.match_policy,
+        item.defined_by,
+        age_at(item.created, report.basis.moment) if item.created else "",
+    )
+    style = VERDICT_STYLE[item.verdict] if item.pending else ""
+    return Row(cells, "warn" if not item.pending and (item.stale or item.outside) else style)

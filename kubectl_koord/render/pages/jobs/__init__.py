@@ -1,1 +1,0 @@
-"""Pages about jobs: those that wait, preempt, were preempted, or are to come."""

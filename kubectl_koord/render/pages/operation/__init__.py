@@ -1,1 +1,0 @@
-"""Pages for those who run the cluster: what is wrong, what differs, what the scheduler believes."""

@@ -1,0 +1,307 @@
+"""The page of `why-pending` without a name, and its sentences."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from kubectl_koord.render.document import (
+    USUAL,
+    Block,
+    Column,
+    Columns,
+    Command,
+    EmptyLine,
+    Line,
+    Row,
+    Table,
+    TreeTable,
+    slim,
+)
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.pages import why
+from kubectl_koord.render.shown import Shown, folded, parted
+from kubectl_koord.reports.common import OF_GAP, Notice, Verdict
+from kubectl_koord.reports.jobs import CauseGroup, Contention, PendingGangsReport, WhyReport
+from kubectl_koord.wording import facts
+from kubectl_koord.wording.words import DETAILS, age_at, and_more, asked_for, beyond_limit, command, count, more
+
+PENDING_DETAILS = command("why-pending", "GANG")
+_VERDICTS: dict[Verdict, str] = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}
+
+
+def headline(report: PendingGangsReport) -> str:
+    """Return how many gangs and pods are pending, by verdict."""
+    if not report.items:
+        doubt = "" if report.verdict == "yes" else " among the objects that could be read"
+        none = "No gang with pending pods matches" if report.selected else "No gang has pending pods"
+        where = f" in namespace {report.namespace}" if report.namespace else ""
+        return f"{none}{where}{doubt}."
+    counts: Counter[Verdict] = Counter(item.verdict for item in report.items)
+    parts = [f"{counts[verdict]} {words}" for verdict, words in _VERDICTS.items() if counts[verdict]]
+    return f"{_subjects(report)}: {', '.join(parts)}."
+
+
+def _subjects(report: PendingGangsReport) -> str:
+    pods = sum(1 for item in report.items if item.lone_pod)
+    gangs = len(report.items) - pods
+    if not gangs:
+        return f"{count(pods, 'pod')} {'is' if pods == 1 else 'are'} pending"
+    return f"{gangs_and_pods(gangs, pods)} {'has' if len(report.items) == 1 else 'have'} pending pods"
+
+
+def gangs_and_pods(gangs: int, pods: int) -> str:
+    """Return how many gangs there are and how many pods without one."""
+    return " and ".join(count(number, noun) for number, noun in ((gangs, "gang"), (pods, "pod")) if number)
+
+
+def of_so_many(reason: str, number: int, total: int) -> str:
+    """Return a reason that several gangs of one cause have alike, behind their number; empty without one."""
+    if not reason:
+        return ""
+    return f": {reason}" if number == total else f", {number} alike: {reason}"
+
+
+def incomplete(why: str) -> str:
+    """Return that the list may be incomplete."""
+    return f"This list may be incomplete: {why.rstrip('.')}."
+
+
+def contention(one: Contention) -> str:
+    """Return which gangs need the same room."""
+    return f"{one.gang} and {', '.join(one.others)} need the same room: the one tried first gets it."
+
+
+def more_contention(number: int) -> str:
+    """Return how many more gangs compete for room."""
+    return and_more(f"{count(number, 'more gang')} that compete for room")
+
+
+def of_gangs(notice: Notice, gang: str, others: Sequence[str]) -> str:
+    """Return the warning about a gang, with the names of the others that it is about."""
+    message = notice.message if gang in notice.message else f"{gang}: {notice.message}"
+    return f"{message} Also: {', '.join(others)}." if others else message
+
+
+def more_kinds_of_warnings(number: int) -> str:
+    """Return how many more kinds of warnings there are."""
+    return more(number, "kinds of warnings about gangs")
+
+
+def cause_or_verdict(code: str, verdict: Verdict) -> str:
+    """Return the code of a cause, or the verdict on gangs without one."""
+    if verdict == "yes":
+        return "would-start"
+    return code or {"no": "(no)", "unknown": "(unknown)"}[verdict]
+
+
+T = TypeVar("T")
+
+_COLUMNS = (
+    Column("CAUSE / GANG"),
+    Column("PODS", right=True, goes=3),
+    Column("WAITING FOR", goes=2),
+    Column("AGE", right=True, goes=1),
+    Column("WHY", flow="wrap"),
+)
+_FLAT = (
+    Column("GANG"),
+    Column("CAUSE"),
+    *_COLUMNS[1:4],
+    Column("MIN MEMBER", right=True, wide=True),
+    Column("BOUND", right=True, wide=True),
+    Column("MUST GATHER", wide=True),
+    Column("SLOTS", right=True, wide=True),
+    _COLUMNS[4],
+)
+_FEWEST_CAUSES = 10
+_USUAL_WIDTH = 80
+# What makes the scheduler do something else than was asked for comes first; then what concerns most gangs.
+_LOUD = ("topology-spec-unreadable", "groups-unreadable", "foreign-gang-marker", "satisfied-by-earlier-pods")
+_OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing"}
+_OF_SLOTS = {"slots-not-shown", "slots-incomplete"}  # which lists do not show
+
+
+def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
+    """Return the page: the causes, and below each its gangs, the oldest first; or all gangs in their order."""
+    head: list[Block] = [Line(headline(report), "bold")]
+    if report.message:
+        head.append(Line(incomplete(report.message), VERDICT_STYLE["unknown"]))
+    tail = [
+        *why.table(report.volcano, shown),
+        *_warned(report.contending, shown, contention, more_contention),
+        *_warned(report.held_back, shown, facts.held, facts.more_quotas),
+        *_warnings(report, shown),
+        EmptyLine(),
+        basis_line(report.basis),
+    ]
+    if not report.items:
+        return [*head, *tail]
+    hint = Command(PENDING_DETAILS, label=DETAILS)
+    if columns != USUAL:
+        return [*head, EmptyLine(), *_flat(report, columns, shown), EmptyLine(), hint, *tail]
+    tail = [EmptyLine(), hint, *tail]
+    lines = len(report.causes) + len(report.items)
+    if shown.lines is not None:
+        around = sum(_height(block, shown) for block in [*head, *tail]) + 2  # a gap, and the head of the table
+        lines = min(lines, max(shown.lines - around, _FEWEST_CAUSES))
+    return [*head, EmptyLine(), slim(TreeTable(_COLUMNS, tuple(_rows(report, lines)))), *tail]
+
+
+def _flat(report: PendingGangsReport, columns: Columns, shown: Shown) -> Iterator[Block]:
+    items, rest = parted(report.items[: columns.most], shown.lines)
+    yield slim(Table(_FLAT, tuple(_flat_row(item, report) for item in items), indent=0, main=True))
+    if rest:
+        yield more_line(more(len(rest)))
+    if columns.most is not None and columns.most < len(report.items):
+        yield more_line(beyond_limit(len(report.items) - columns.most))
+
+
+def _flat_row(item: WhyReport, report: PendingGangsReport) -> Row:
+    name, pods, waiting_for, age, why_so = _row(item, report).cells
+    best = max((row.offer_slots for row in item.domains), default=0)
+    cells = (
+        name,
+        cause_or_verdict(_code(item), item.verdict),
+        pods,
+        waiting_for,
+        age,
+        str(item.min_member),
+        str(item.bound_pods),
+        item.must_gather or "",
+        f"{best}/{item.desired_offer_slot}" if item.domains else "",
+        why_so,
+    )
+    return Row(cells, "" if item.verdict == "no" else VERDICT_STYLE[item.verdict])
+
+
+def _height(block: Block, shown: Shown) -> int:
+    """Return how many lines a sentence takes on a terminal of the usual width."""
+    return 1 + len(folded(block.text, shown.few)) // (_USUAL_WIDTH - 10) if isinstance(block, Line) else 1
+
+
+def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
+    """Yield a row per cause, and of its gangs as many as there is room for."""
+    causes = report.causes if len(report.causes) <= lines else report.causes[: lines - 1]
+    unnamed = len(report.causes) - len(causes)
+    left = lines - len(causes) - (1 if unnamed else 0)
+    room = _shared_out([len(group.gangs) for group in causes], left)
+    for group, height in zip(causes, room, strict=True):
+        items = _of(group, report)
+        shown = items if height == len(items) else items[: max(height - 1, 0)]
+        rest = len(items) - len(shown)
+        common, number = _common(group, items)
+        yield _cause_row(group, report, alone=not shown, common=of_so_many(common, number, len(items)))
+        yield from (_without(_row(item, report), common) for item in shown)
+        if rest and shown:
+            yield Row((more(rest), "", "", "", ""), "dim", depth=1, across=True)
+    if unnamed:
+        yield Row((more(unnamed, "causes"), "", "", "", ""), "dim", across=True)
+
+
+def _shared_out(sizes: Sequence[int], lines: int) -> list[int]:
+    """Return how many lines each list gets: as many for each as for the others, one more for the first of them.
+
+    A list in fewer lines than it has items needs the last of them to say how many more there are:
+    one line alone would say nothing of several.
+    """
+    share = next(share for share in range(lines, -1, -1) if sum(_cut(size, share) for size in sizes) <= lines)
+    heights = [_cut(size, share) for size in sizes]
+    left = lines - sum(heights)
+    for index, size in enumerate(sizes):
+        extra = _cut(size, share + 1) - heights[index]
+        if extra <= left:
+            heights[index] += extra
+            left -= extra
+    return heights
+
+
+def _cut(size: int, lines: int) -> int:
+    """Return how many of the lines a list of that size uses."""
+    used = min(size, lines)
+    return 0 if used == 1 < size else used
+
+
+def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
+    """Yield what is odd about all, and each kind of warning about gangs once, with the gangs that it is about."""
+    of_all = {notice.code for notice in report.warnings} | _OF_THE_INPUT | _OF_SLOTS
+    found: dict[str, dict[str, Notice]] = {}
+    for item in report.items:
+        for notice in item.warnings:
+            if notice.code not in of_all:
+                found.setdefault(notice.code, {}).setdefault(item.gang, notice)
+    ranked = sorted(found, key=lambda code: (_LOUD.index(code) if code in _LOUD else len(_LOUD), -len(found[code])))
+    first, rest = parted(ranked, shown.few)
+    yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in first)])
+    if rest:
+        yield Line(more_kinds_of_warnings(len(rest)), "warn")
+
+
+def _merged(found: Mapping[str, Notice]) -> Notice:
+    """Return the first gang's warning, with the names of the others."""
+    gang, *others = found
+    notice = found[gang]
+    return Notice(notice.code, of_gangs(notice, gang, others))
+
+
+def _common(group: CauseGroup, items: Sequence[WhyReport]) -> tuple[str, int]:
+    """Return the reason that most gangs of a cause have alike, and how many; empty where each has its own."""
+    found = Counter(why.reason(item) for item in items if group.code)
+    (most, number), *_ = [*found.most_common(1), ("", 0)]
+    return (most, number) if number > 1 else ("", 0)
+
+
+def _without(row: Row, common: str) -> Row:
+    """Return a row without a reason that stands above it."""
+    *cells, reason = row.cells
+    return replace(row, cells=(*cells, "")) if reason == common else row
+
+
+def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool, common: str) -> Row:
+    lone = sum(1 for item in _of(group, report) if item.lone_pod)
+    number = gangs_and_pods(len(group.gangs) - lone, lone) if alone or len(group.gangs) > 1 else ""
+    cells = (
+        cause_or_verdict(group.code, group.verdict),
+        str(group.pods),
+        group.waiting_for,
+        age_at(group.oldest, report.basis.moment),
+        f"{number}{common}",
+    )
+    return Row(cells, "bold" if group.verdict == "no" else VERDICT_STYLE[group.verdict])
+
+
+def _of(group: CauseGroup, report: PendingGangsReport) -> list[WhyReport]:
+    """Return the reports that a cause holds, the oldest first."""
+    items = (item for item in report.items if (item.verdict, _code(item)) == (group.verdict, group.code))
+    return sorted(items, key=lambda item: (item.waiting_since, item.gang))
+
+
+def _code(item: WhyReport) -> str:
+    return item.cause.code if item.cause and item.verdict != "yes" else ""
+
+
+def _warned(
+    items: Sequence[T], shown: Shown, sentence: Callable[[T], str], left_out: Callable[[int], str]
+) -> Iterator[Block]:
+    """Yield the first few as warnings, and how many more there are."""
+    first, rest = parted(items, shown.few)
+    if first:
+        yield EmptyLine()
+    for one in first:
+        yield Line(sentence(one), "warn")
+    if rest:
+        yield Line(left_out(len(rest)), "warn")
+
+
+def _row(item: WhyReport, report: PendingGangsReport) -> Row:
+    others = sum(1 for gang in item.gang_group if gang != item.gang)
+    name = asked_for(item.gang, lone_pod=item.lone_pod)
+    cells = (
+        f"{name} (+{count(others, 'gang')})" if others else name,
+        str(len(item.pending_pods)),
+        item.waiting_for,
+        age_at(item.waiting_since, report.basis.moment),
+        why.place(item) if item.verdict == "yes" and not item.cause else why.reason(item),
+    )
+    return Row(cells, "" if item.verdict == "no" else VERDICT_STYLE[item.verdict], depth=1)

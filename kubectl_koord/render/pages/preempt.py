@@ -1,0 +1,435 @@
+"""The pages of `preempt` and `why-preempted`, and their sentences."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import groupby
+
+from kubectl_koord.render.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Column,
+    EmptyLine,
+    Line,
+    Row,
+    Style,
+    Table,
+    TreeTable,
+    slim,
+)
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, outcome_lines, warning_lines
+from kubectl_koord.render.pages.place import by_node
+from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.common import BrokenGang, BudgetHit
+from kubectl_koord.reports.jobs import (
+    Fate,
+    PreemptAlternative,
+    PreemptedPod,
+    Preemptor,
+    PreemptReport,
+    Round,
+    RoundTime,
+    Victim,
+    WhyPreemptedReport,
+)
+from kubectl_koord.wording.words import (
+    NEXT_STEPS,
+    age_at,
+    asked_for,
+    command,
+    count,
+    few,
+    more,
+    name_within,
+    spelled,
+    the_subject,
+    told,
+)
+
+BROKEN_GANGS = "Running gangs that would fall below their minimum"
+NOTHING_DELETED = "computed only: no pod was deleted"
+_NEXT = {
+    "not-needed": "Wait: the scheduler places {it} when it next tries it.",
+    "policy-never": "Use a PriorityClass whose preemptionPolicy is not Never, or see what else helps.",
+    "terminating-victim": "Wait until they are gone.",
+    "no-pending-pods": "Nothing is to be done.",
+    "preemption-disabled": "See what else helps, or turn job preemption on in the scheduler's configuration.",
+}
+_SEE_WHAT_HELPS = "See why {it} is pending, and what else helps."
+_WHEN: Mapping[RoundTime, str] = {"now": "", "while-terminating": ", while these terminate", "after": ""}
+_THEN = {True: "; {it} then runs", False: "; {it} still does not run", None: ""}
+_PLACES_OPEN = "which pod takes which node is open"
+_MOST_NAMED = 6
+_IN_PART = "; the pods that are nominated then run"
+
+
+def headline(report: PreemptReport) -> str:
+    """Return whether preemption lets the gang run."""
+    if report.verdict == "unknown":
+        return f"{report.gang}: cannot tell what preemption would do."
+    if report.reason == "not-needed":
+        return f"{report.gang} needs no preemption."
+    can = "lets" if report.verdict == "yes" else "does not let"
+    return f"Preemption {can} {report.gang} run."
+
+
+def preempt_breaks(gangs: int) -> str:
+    """Return that running gangs pay for it."""
+    return f"It breaks {count(gangs, 'running gang')}: below."
+
+
+def preempt_attempt(index: int, victims: int, when: RoundTime, *, repeated: bool) -> str:
+    """Return the title of an attempt, the first being 1, or of all that follow from it on."""
+    title = f"Attempts from {index} on: preempt" if repeated else f"Attempt {index}{_WHEN[when]}: preempts"
+    return f"{title} {count(victims, 'pod') if victims else 'no pods'}"
+
+
+def may_follow(victims: int) -> str:
+    """Return the title of an attempt that may come besides, while the victims of the first terminate."""
+    return f"Perhaps{_WHEN['while-terminating']}: preempts {count(victims, 'more pod')}"
+
+
+def eviction(pods: Sequence[str], answer: str) -> str:
+    """Return what the API server answers to the eviction of pods."""
+    return f"Eviction of {', '.join(pods)}: {answer}"
+
+
+def budget(hit: BudgetHit | None, pod: str) -> str:
+    """Return the budget that covers a pod, and whether preempting it violates that; empty without one."""
+    return "" if hit is None else f"{name_within(pod, hit.name)} ({'violated' if hit.violated else 'kept'})"
+
+
+def preempt_wasted(victims: Iterable[str], gang: str) -> str:
+    """Return which victims are preempted without the gang running."""
+    return f"Wasted victims: {', '.join(victims)} ({gang} would still not run)."
+
+
+def preempt_outcomes(report: PreemptReport) -> list[str]:
+    """Return the outcomes that differ in whom they end, what that breaks or whether it helps; none where none do."""
+    alike: dict[object, list[PreemptAlternative]] = {}
+    for each in report.alternatives:
+        alike.setdefault(_acted_on(each), []).append(each)
+    if len(alike) == 1 < len(report.alternatives):
+        return []
+    return told(([each.when for each in some], _outcome(some, report)) for some in alike.values())
+
+
+def places_open(report: PreemptReport) -> str:
+    """Return that outcomes differ in nothing but the nodes that pods take."""
+    return f"{_PLACES_OPEN[0].upper()}{_PLACES_OPEN[1:]} ({count(len(report.alternatives), 'outcome')})."
+
+
+def _acted_on(each: PreemptAlternative) -> object:
+    """Return all of an outcome that somebody acts on: not where its pods go."""
+    rounds = tuple(
+        (one.when, frozenset(victim.pod for victim in one.victims)) for one in (*each.rounds, *each.may_follow)
+    )
+    victims = frozenset(victim.pod for victim in each.victims)
+    return each.verdict, each.helps, each.reason, victims, rounds, each.broken_gangs, bool(each.nominations)
+
+
+def _outcome(alike: Sequence[PreemptAlternative], report: PreemptReport) -> str:
+    each = alike[0]
+    then = _THEN[each.helps].format(it=the_subject(lone_pod=report.lone_pod))
+    then = _IN_PART if each.helps is False and _runs_in_part(each) else then
+    broken = f"; breaks {', '.join(hit.gang for hit in each.broken_gangs)}" if each.broken_gangs else ""
+    why = f" ({each.reason})" if each.reason else ""
+    places = (
+        f"; {_PLACES_OPEN}" if any(one.nominations != each.nominations for one in alike) else _nominated(each, report)
+    )
+    return f"{_killed(each, report)}{places}{''.join(_later(each))}{broken}{then}{why}."
+
+
+def _killed(each: PreemptAlternative, report: PreemptReport) -> str:
+    """Return whom an outcome ends first; of many by what differs from those that are shown above."""
+    killed, above = [one.pod for one in each.victims], [one.pod for one in report.victims]
+    if len(killed) <= _MOST_NAMED:
+        return f"preempts {', '.join(killed) or 'no pods'}"
+    if killed == above:
+        return f"preempts the {len(killed)} pods above"
+    new, gone = [pod for pod in killed if pod not in above], [pod for pod in above if pod not in killed]
+    others = len(killed) - len(new)
+    if not others:
+        return f"preempts {few(killed, _MOST_NAMED)}"
+    instead = f" in place of {few(gone, _MOST_NAMED)}" if gone else ""
+    if not new:
+        return f"preempts {others} of the pods above, not {few(gone, _MOST_NAMED)}"
+    return f"preempts {few(new, _MOST_NAMED)}{instead}, and {others} of those above"
+
+
+def _runs_in_part(each: PreemptReport | PreemptAlternative) -> bool:
+    """Tell whether pods are nominated that run, though not all do: else victims are wasted, or more are needed."""
+    return bool(each.nominations) and len(each.rounds) == 1 and not any(victim.wasted for victim in each.victims)
+
+
+def _later(each: PreemptAlternative) -> Iterator[str]:
+    for index, attempt in enumerate(each.rounds[1:], 2):
+        if attempt.victims:
+            when = f" ({_WHEN[attempt.when].removeprefix(', ')})" if _WHEN[attempt.when] else ""
+            yield f"; attempt {index}{when} preempts {few([victim.pod for victim in attempt.victims], _MOST_NAMED)}"
+    for attempt in each.may_follow:
+        yield f"; perhaps{_WHEN[attempt.when]}, preempts {few([victim.pod for victim in attempt.victims], _MOST_NAMED)}"
+
+
+def _nominated(each: PreemptAlternative, report: PreemptReport) -> str:
+    """Return where the pods of an outcome are nominated; that of many is in the tables, or in nobody's head."""
+    if not each.nominations or len(each.nominations) > _MOST_NAMED:
+        return ""
+    pods: dict[str, list[str]] = {}
+    for pod, node in each.nominations.items():
+        pods.setdefault(node, []).append(name_within(report.gang, pod))
+    places = (f"{', '.join(sorted(pods[node]))} -> {node}" for node in sorted(pods))
+    return f"; nominated: {'; '.join(places)}"
+
+
+def next_step(report: PreemptReport) -> str:  # noqa: PLR0911 - a sentence for each end
+    """Return what to do."""
+    it = the_subject(lone_pod=report.lone_pod)
+    if report.verdict == "unknown" or report.refusing_quota:
+        return _SEE_WHAT_HELPS.format(it=it)
+    needs = {each.reason != "not-needed" for each in report.alternatives}
+    if len(needs) > 1:
+        return f"Wait: {it} runs in each of these outcomes."
+    if report.reason:
+        return _NEXT.get(report.reason, _SEE_WHAT_HELPS).format(it=it)
+    if report.helps and not any(attempt.victims for attempt in report.rounds):
+        return f"Wait until the pods that terminate are gone: {it} then runs."
+    if not report.helps and _runs_in_part(report):
+        return "Wait for the pods that are nominated, and see why the others are pending."
+    if not report.helps:
+        return _SEE_WHAT_HELPS.format(it=it)
+    return f"Wait: the scheduler preempts these pods when it next tries {it}."
+
+
+def preempt_facts(report: PreemptReport) -> list[str]:
+    """Return the priority of the gang or pod, and that nothing was done where there are victims: for the last line."""
+    who = "Pod" if report.lone_pod else "Gang"
+    priority = [] if report.priority is None else [f"{who} priority {report.priority}"]
+    preempts = bool(report.victims) or any(attempt.victims for attempt in report.rounds)
+    return [*priority, *([NOTHING_DELETED] if preempts else [])]
+
+
+def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
+    """Return the page."""
+    breaks = report.broken_gangs and report.verdict == "yes"
+    style: Style = "warn" if breaks else VERDICT_STYLE[report.verdict]
+    page: list[Block] = [Line(report.message or headline(report), style)]
+    if breaks:
+        page.append(Line(preempt_breaks(len(report.broken_gangs)), "bad"))
+    for index, attempt in enumerate(_attempts(report), 1):
+        page += [EmptyLine(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
+    for attempt in report.may_follow:
+        page += [EmptyLine(), *_attempt(attempt, may_follow(len(attempt.victims)), report.gang, shown)]
+    if report.broken_gangs:
+        page += [EmptyLine(), *broken(report.broken_gangs)]
+    page += [block for line in _wasted(report) for block in (EmptyLine(), line)]
+    outcomes = preempt_outcomes(report)
+    page += outcome_lines(outcomes, shown)
+    page += [EmptyLine(), Line(places_open(report))] if report.alternatives and not outcomes else []
+    page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
+    facts = preempt_facts(report)
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]
+
+
+def _title(index: int, attempt: Round) -> str:
+    is_repeated = bool(attempt.victims and not attempt.nominations)  # those change with each attempt
+    return preempt_attempt(index, len(attempt.victims), attempt.when, repeated=is_repeated)
+
+
+def _attempts(report: PreemptReport) -> Sequence[Round]:
+    if report.rounds or not (report.victims or report.nominations):
+        return report.rounds
+    return (Round(report.victims, report.nominations),)
+
+
+def _attempt(attempt: Round, title: str, gang: str, shown: Shown) -> Iterator[Block]:
+    yield Line(title, "bold")
+    if attempt.victims:
+        yield from victims(attempt.victims, shown)
+    if attempt.nominations:
+        yield EmptyLine()
+        yield from by_node(attempt.nominations, gang, shown, "NOMINATED PODS")
+
+
+def victims(killed: Sequence[Victim], shown: Shown) -> Iterator[Block]:
+    """Yield the pods that would be preempted, by domain."""
+    ordered = sorted(killed, key=lambda victim: (victim.domain, victim.node, victim.pod))
+    first, rest = parted(ordered, shown.lines)
+    columns = (
+        Column("VICTIM"),
+        Column("NODE", goes=4),
+        Column("PRIORITY", right=True, goes=2),
+        Column("BELONGS TO", goes=3),
+        Column("AGE", right=True, goes=1),
+        Column("BUDGET"),
+        Column("NOTE"),
+    )
+    rows: list[Row] = []
+    for domain, group in groupby(first, lambda victim: victim.domain):
+        rows += [Row((domain, *[""] * (len(columns) - 1)))] if domain else []
+        rows += [_victim(victim, depth=1 if domain else 0) for victim in group]
+    yield slim(TreeTable(columns, tuple(rows), indent=2))
+    if rest:
+        yield more_line(more(len(rest), "victims"))
+    answers: dict[str, list[str]] = {}
+    for victim in ordered:
+        if victim.eviction:
+            answers.setdefault(victim.eviction, []).append(victim.pod)
+    for answer, pods in answers.items():
+        yield Line(eviction(pods, answer), indent=2)
+
+
+def _victim(victim: Victim, depth: int) -> Row:
+    cells = (
+        victim.pod,
+        victim.node,
+        str(victim.priority),
+        victim.gang or victim.owner or "",
+        "" if victim.age_seconds is None else spelled(timedelta(seconds=victim.age_seconds)),
+        budget(victim.pod_disruption_budget, victim.pod),
+        "wasted" if victim.wasted else "",
+    )
+    violated = victim.pod_disruption_budget is not None and victim.pod_disruption_budget.violated
+    return Row(cells, "bad" if victim.wasted or violated else "", depth)
+
+
+def broken(gangs: Sequence[BrokenGang]) -> Iterator[Block]:
+    """Yield the gangs that fall below their minimum."""
+    yield Line(BROKEN_GANGS, "bad")
+    columns = (
+        Column("GANG"),
+        Column("RUNNING", right=True, goes=1),
+        Column("LEFT", right=True),
+        Column("MINIMUM", right=True),
+    )
+    yield Table(
+        columns, tuple(Row((gang.gang, str(gang.bound), str(gang.left), str(gang.min_member))) for gang in gangs)
+    )
+
+
+def _wasted(report: PreemptReport) -> Iterator[Line]:
+    attempts = _attempts(report)
+    wasted = {victim.pod: None for attempt in attempts for victim in attempt.victims if victim.wasted}
+    if wasted:
+        yield Line(preempt_wasted(wasted, report.gang), "bad")
+
+
+def _next(report: PreemptReport) -> Iterator[Bullet]:
+    asked = asked_for(report.gang, lone_pod=report.lone_pod)
+    yield Bullet(next_step(report), command("why-pending", asked))
+
+
+SPARED = (
+    "Job preemption spares pods with label scheduling.koordinator.sh/disable-preemptible=true, and pods of equal or"
+    " higher priority."
+)
+_PLUGINS: dict[str, str] = {
+    "job-preemption": "job preemption",
+    "elastic-quota": "quota preemption",
+    "other": "ElasticQuota, Reservation or DefaultPreemption",
+}
+_FATES: dict[Fate, str] = {
+    "placed": "runs: {bound} on nodes{minimum}.",
+    "partly-placed": "runs partly: {bound} on nodes{minimum}, {pending} pending.",
+    "pending": "is still pending: the preemption has not helped so far ({pending} pending{minimum}).",
+    "gone": "no longer exists.",
+    "unknown": "could not be read.",
+}
+_WAITS = "is still pending: it waits for its victims to terminate ({pending} pending{minimum})."
+
+
+def why_preempted_headline(report: WhyPreemptedReport) -> str:
+    """Return which pods were preempted, by which preemptors and plugins."""
+    if not report.pods:
+        start = "no evidence of preemption" if report.verdict == "no" else "cannot tell whether it was preempted"
+        return f"{report.asked}: {start}: {report.message}"
+    victims = report.asked if report.is_pod else f"{count(len(report.pods), 'pod')} of {report.asked}"
+    verb = "was" if len(report.pods) == 1 else "were"
+    plugins = [_PLUGINS.get(plugin, plugin) for plugin in dict.fromkeys(pod.plugin for pod in report.pods) if plugin]
+    how = f" ({', '.join(plugins)})" if plugins else ""
+    if not report.preemptors:
+        return f"{victims} {verb} preempted{how}; the preemptor is unknown."
+    return f"{victims} {verb} preempted by {', '.join(each.name for each in report.preemptors)}{how}."
+
+
+def fate(each: Preemptor, report: WhyPreemptedReport) -> str:
+    """Return what became of a preemptor."""
+    minimum = f", minimum {each.min_member}" if each.min_member is not None else ""
+    waits = any(pod.preemptor == each.name and pod.state == "terminating" for pod in report.pods)
+    state = _WAITS if each.state == "pending" and waits else _FATES[each.state]
+    priority = f" (priority {each.priority})" if each.priority is not None else ""
+    what = state.format(bound=each.bound, pending=each.pending, minimum=minimum)
+    return f"{name_within(report.asked, each.name)}{priority} {what}"
+
+
+def evidence(source: str, pods: Sequence[str], text: str) -> str:
+    """Return a text that the answer rests on, and the pods that carry it."""
+    return f'The {source} of {", ".join(pods)} says: "{text}"'
+
+
+def check(preemptor: str) -> str:
+    """Return that it should be looked at why a preemptor is pending."""
+    return f"Check why {preemptor} is pending."
+
+
+_COLUMNS = (
+    Column("POD"),
+    Column("NODE", goes=4),
+    Column("PRIORITY", right=True, goes=3),
+    Column("WHEN", right=True),
+    Column("STATE"),
+    Column("PREEMPTOR"),
+    Column("PREEMPTOR PRIORITY", right=True, goes=2),
+    Column("TRIGGER POD", goes=1),
+)
+
+
+def why_preempted_blocks(report: WhyPreemptedReport, shown: Shown) -> list[Block]:
+    """Return the page."""
+    page: list[Block] = [Line(why_preempted_headline(report), VERDICT_STYLE[report.verdict])]
+    page += [Line(fate(each, report)) for each in report.preemptors]
+    if report.pods:
+        pods, rest = parted(report.pods, shown.lines)
+        page += [EmptyLine(), slim(Table(_COLUMNS, tuple(_row(pod, report) for pod in pods)))]
+        if rest:
+            page.append(more_line(more(len(rest))))
+        page += [EmptyLine(), *_evidence(report, shown)]
+    steps = tuple(_why_preempted_next(report))
+    page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(steps)] if steps else []
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
+
+
+def _row(pod: PreemptedPod, report: WhyPreemptedReport) -> Row:
+    cells = (
+        name_within(report.asked, pod.pod),
+        pod.node,
+        "" if pod.priority is None else str(pod.priority),
+        age_at(pod.when, report.basis.moment) or pod.when,
+        pod.state,
+        name_within(report.asked, pod.preemptor or ""),
+        "" if pod.preemptor_priority is None else str(pod.preemptor_priority),
+        name_within(report.asked, pod.trigger_pod or ""),
+    )
+    return Row(cells)
+
+
+def _evidence(report: WhyPreemptedReport, shown: Shown) -> Iterator[Line]:
+    """Yield each distinct text that the answer rests on, with the pods that carry it."""
+    pods: dict[tuple[str, str], list[str]] = {}
+    for pod in report.pods:
+        for each in pod.evidence:
+            pods.setdefault((each.source, each.text), []).append(name_within(report.asked, pod.pod))
+    texts, rest = parted(list(pods.items()), shown.rows)
+    for (source, text), names in texts:
+        yield Line(evidence(source, names, text), "dim")
+    if rest:
+        yield Line(more(len(rest), "texts"), "dim")
+
+
+def _why_preempted_next(report: WhyPreemptedReport) -> Iterator[Bullet]:
+    for each in report.preemptors:
+        if each.state in {"pending", "partly-placed"}:
+            first = each.name.partition(",")[0]
+            yield Bullet(check(name_within(report.asked, first)), command("why-pending", first))
+    if report.preemptors and any(pod.plugin == "job-preemption" for pod in report.pods):
+        yield Bullet(SPARED)

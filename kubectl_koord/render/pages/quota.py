@@ -1,0 +1,240 @@
+"""The page of `quota`, and its sentences."""
+
+from collections.abc import Iterator, Mapping
+
+from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Style, Table, TreeTable, slim
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.capacity import Eviction, Headroom, QuotaFinding, QuotaPod, QuotaRow, QuotaTreeReport, Share
+from kubectl_koord.wording import facts
+from kubectl_koord.wording.words import and_more, count, listed, more, resource_name, unit
+
+FINDINGS = "Findings"
+HEADROOM = "Room for more pods like its first, from its quota upwards"
+NOT_CHECKED = "not checked, but limits those below"
+
+
+def counted(report: QuotaTreeReport) -> str:
+    """Return what the tree counts, and which other resources quotas have."""
+    others = sorted({name for quota in report.quotas for name in quota.max if not quota.built_in} - {report.resource})
+    more = f" (--resource counts another: {', '.join(others)})" if others else ""
+    return f"Counted: {resource_name(report.resource)}{more}."
+
+
+def finding(one: QuotaFinding) -> str:
+    """Return what is wrong with a quota, and what to do."""
+    return f"{one.severity}: {one.object}: {one.message} {one.remedy} ({one.code})"
+
+
+def more_findings(number: int) -> str:
+    """Return how many more findings there are."""
+    return and_more(count(number, "more finding"))
+
+
+def evicts(one: Eviction, *, on: bool) -> str:
+    """Return which pods of a quota the over-use controller evicts, or would."""
+    what = f"{one.quota} uses more than its runtime ({listed([resource_name(name) for name in one.resources])})"
+    if not one.pods:
+        return f"{what}: it has no pods of its own that may be evicted."
+    when = "evicted if that lasts" if on else "would be evicted if the controller was on"
+    return f"{what}; {when}: {listed([pod.pod for pod in one.pods])}."
+
+
+def notes(quota: QuotaRow) -> str:
+    """Return what is special about a quota, in a few words."""
+    found = [f"tree {quota.tree}"] if quota.tree and quota.depth == 1 else []
+    found += ["does not lend"] if not quota.lends and not quota.built_in else []
+    found += [quota.fault] if quota.fault else []
+    return ", ".join(found)
+
+
+_TREE = (
+    Column("QUOTA"),
+    Column("MIN", right=True),
+    Column("USED", right=True),
+    Column("RUNTIME", right=True),
+    Column("MAX", right=True),
+    Column("REQUEST", right=True, goes=4),
+    Column("WEIGHT", right=True, goes=1),
+    Column("LENT", right=True, goes=3),
+    Column("BORROWED", right=True, goes=3),
+    Column("NOTES", goes=2),
+)
+_OF_ONE = (
+    Column("RESOURCE"),
+    Column("MIN", right=True),
+    Column("USED", right=True),
+    Column("RUNTIME", right=True),
+    Column("MAX", right=True),
+    Column("REQUEST", right=True),
+    Column("WEIGHT", right=True, goes=1),
+    Column("LENT", right=True, goes=2),
+    Column("BORROWED", right=True, goes=2),
+)
+_PODS = (
+    Column("POD"),
+    Column("REQUESTS"),
+    Column("PRIORITY", right=True, goes=2),
+    Column("NODE", goes=1),
+    Column("LACKS", flow="wrap"),
+)
+_LEVELS = (
+    Column("QUOTA"),
+    Column("RESOURCE"),
+    Column("USED", right=True),
+    Column("LIMIT", right=True),
+    Column("ROOM FOR PODS", right=True),
+    Column("NOTES", goes=1),
+)
+_STYLES: Mapping[str, Style] = {"error": "bad", "warning": "warn", "info": "dim"}
+
+
+def blocks(report: QuotaTreeReport, shown: Shown) -> list[Block]:
+    """Return the page."""
+    style = VERDICT_STYLE["unknown"] if report.verdict == "unknown" else "bold"
+    page: list[Block] = [Line(report.message, style)]
+    held, rest = parted(report.held_back, shown.few)
+    page += [Line(facts.held(one), "bad") for one in held]
+    page += [more_line(facts.more_quotas(len(rest)))] if rest else []
+    if report.headroom is not None:
+        page += [EmptyLine(), *_headroom(report.headroom)]
+    if report.asked or not all(quota.built_in for quota in report.quotas):
+        page += [EmptyLine(), *_tree(report, shown)]
+    asked = next((quota for quota in report.quotas if quota.name == report.asked), None)
+    if asked is not None:
+        page += [EmptyLine(), slim(Table(_OF_ONE, tuple(_of_one(asked)), indent=0))]
+    page += _lending(report, shown)
+    if report.pods:
+        page += [EmptyLine(), *_pods(report.pods, shown)]
+    if report.findings:
+        page += [EmptyLine(), *_findings(report, shown)]
+    if report.over_use is not None:
+        page += [EmptyLine(), Line(report.over_use.message, "warn" if report.over_use.on else "dim")]
+        page += [Line(evicts(one, on=report.over_use.on), "warn") for one in report.over_use.evicts]
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
+
+
+def _headroom(headroom: Headroom) -> Iterator[Block]:
+    style = VERDICT_STYLE["unknown" if headroom.admits is None else "yes" if headroom.admits == headroom.pods else "no"]
+    yield Line(headroom.message, style)
+    if headroom.chain:
+        rows = tuple(
+            Row(
+                (
+                    level.quota,
+                    resource_name(level.resource) if level.resource else "",
+                    facts.counted(level.resource, level.used) if level.resource else "",
+                    facts.counted(level.resource, level.limit) if level.resource else "",
+                    "" if level.members is None else str(level.members),
+                    "" if level.checked else NOT_CHECKED,
+                )
+            )
+            for level in headroom.chain
+        )
+        yield Line(HEADROOM)
+        yield slim(Table(_LEVELS, rows))
+
+
+def _tree(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
+    rows = [quota for quota in report.quotas if not quota.built_in or quota.depth == 0 or quota.used or quota.request]
+    first, rest = parted(rows, shown.lines)
+    yield Line(counted(report), "dim")
+    yield slim(TreeTable(_TREE, tuple(_quota(quota, report) for quota in first)))
+    if rest:
+        yield more_line(facts.more_quotas(len(rest)))
+
+
+def _quota(quota: QuotaRow, report: QuotaTreeReport) -> Row:
+    resource = report.resource
+    most = quota.max if not quota.built_in else quota.total or {}
+    held = any(one.quota == quota.name for one in report.held_back)
+    cells = (
+        quota.name,
+        _cell(quota.min, resource),
+        _cell(quota.used, resource),
+        _cell(quota.runtime, resource),
+        _cell(most, resource),
+        _cell(quota.request, resource),
+        _cell(quota.shared_weight, resource) if not quota.built_in else "",
+        _share(quota.lent, resource),
+        _share(quota.borrowed, resource),
+        notes(quota),
+    )
+    return Row(cells, "bad" if held or quota.fault else "dim" if quota.built_in else "", depth=quota.depth)
+
+
+def _of_one(quota: QuotaRow) -> Iterator[Row]:
+    for resource in sorted({*quota.max, *quota.min, *(quota.request or ())}):
+        yield Row(
+            (
+                resource_name(resource),
+                _cell(quota.min, resource),
+                _cell(quota.used, resource),
+                _cell(quota.runtime, resource),
+                _cell(quota.max, resource) if not quota.built_in else "",
+                _cell(quota.request, resource),
+                _cell(quota.shared_weight, resource) if not quota.built_in else "",
+                _share(quota.lent, resource),
+                _share(quota.borrowed, resource),
+            )
+        )
+
+
+def _cell(amounts: Mapping[str, str] | None, resource: str) -> str:
+    return facts.counted(resource, amounts[resource]) if amounts and resource in amounts else ""
+
+
+def _share(shares: tuple[Share, ...], resource: str) -> str:
+    found = next((share for share in shares if share.resource == resource), None)
+    return "" if found is None else ("" if found.exact else "<= ") + facts.counted(resource, found.amount)
+
+
+def _lending(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
+    """Yield who lends to whom, of the resource that is counted, or of every one of the quota that was asked for."""
+    said = [
+        facts.lent(quota.name, share)
+        for quota in report.quotas
+        for share in quota.lent
+        if (quota.name == report.asked if report.asked else share.resource == report.resource)
+    ]
+    said += [
+        facts.borrowed(quota.name, share)
+        for quota in report.quotas
+        for share in quota.borrowed
+        if quota.name == report.asked
+    ]
+    first, rest = parted(said, shown.few)
+    if first:
+        yield EmptyLine()
+    yield from map(Line, first)
+    if rest:
+        yield more_line(more(len(rest)))
+
+
+def _pods(pods: tuple[QuotaPod, ...], shown: Shown) -> Iterator[Block]:
+    ordered = sorted(pods, key=lambda pod: not pod.lacks)
+    first, rest = parted(ordered, shown.rows)
+    rows = tuple(
+        Row(
+            (
+                pod.pod,
+                ", ".join(f"{facts.counted(name, amount)} {unit(name)}" for name, amount in pod.requests.items()),
+                str(pod.priority),
+                pod.node,
+                pod.lacks,
+            ),
+            "bad" if pod.lacks else "",
+        )
+        for pod in first
+    )
+    yield slim(Table(_PODS, rows, indent=0))
+    if rest:
+        yield more_line(more(len(rest), "pods"))
+
+
+def _findings(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
+    first, rest = parted(report.findings, shown.few)
+    yield Line(FINDINGS, "bold")
+    yield from (Line(finding(one), _STYLES[one.severity], indent=2) for one in first)
+    if rest:
+        yield more_line(more_findings(len(rest)))

@@ -1,1 +1,0 @@
-"""Pages for a browser: HTML to hand on, and the topology tree as a picture."""

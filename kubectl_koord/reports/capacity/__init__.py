@@ -1,1 +1,0 @@
-"""Answers about what there is: domains, nodes, devices and quotas."""

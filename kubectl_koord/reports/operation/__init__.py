@@ -1,1 +1,0 @@
-"""Answers for those who run the cluster."""

@@ -1,1 +1,0 @@
-"""The sentences of the answers, one module per verb: facts in, English out, no verdicts."""

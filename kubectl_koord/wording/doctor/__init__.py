@@ -1,1 +1,0 @@
-"""The sentences of `doctor`: what was found in each area, and what to do about it."""

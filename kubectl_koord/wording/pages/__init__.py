@@ -1,1 +1,0 @@
-"""The sentences of pages: one module per page, and what several pages share."""

@@ -1,1 +1,0 @@
-"""Sentences of the pages about what there is: domains, nodes, devices and quotas."""

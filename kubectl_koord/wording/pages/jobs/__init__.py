@@ -1,1 +1,0 @@
-"""Sentences of the pages about jobs: those that wait, preempt, were preempted, or are to come."""

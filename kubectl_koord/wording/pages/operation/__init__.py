@@ -1,1 +1,0 @@
-"""Sentences of the pages for those who run the cluster."""
