@@ -9,7 +9,6 @@ from kubectl_koord.cluster.api.transport import LONGEST_REPLY, Transport, messag
 from kubectl_koord.cluster.bounds import Outcomes
 from kubectl_koord.cluster.kinds import only_named
 from kubectl_koord.cluster.rbac import Right
-from kubectl_koord.cluster.scheduler_api import PORT
 from kubectl_koord.cluster.source import CRD, is_missing
 from kubectl_koord.model.installation import HOME, Lack
 
@@ -55,7 +54,7 @@ def _wanted(reads: Mapping[str, Collection[str]]) -> dict[Right, list[str]]:
     listed = {(kinds.KINDS[name].group, kinds.KINDS[name].plural) for name in kinds.DOCTOR_KINDS}
     found: dict[Right, list[str]] = {}
     for command, some in reads.items():
-        for right in rbac.reading(some) | (rbac.asking_leader() if "leader" in some else set()):
+        for right in rbac.reading(some):
             if right.verb != "list" or (right.group, right.resource) not in listed:
                 found.setdefault(right, []).append(command)
     return found
@@ -79,8 +78,6 @@ def _refused(transport: Transport, asked: Iterable[tuple[Right, str, tuple[str, 
 
 def _path(right: Right, home: str, namespace: str) -> str:
     """Return what is answered with 403 without the right, and is cheap with it."""
-    if right.resource == "pods/proxy":
-        return f"{kinds.POD.path(home)}/http:{_NOBODY}:{PORT}/proxy/"
     kind = next((one for one in kinds.KINDS.values() if (one.group, one.plural) == (right.group, right.resource)), None)
     if kind is None:
         return CRD

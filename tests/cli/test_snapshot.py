@@ -57,11 +57,17 @@ def content(path: Path) -> dict[str, Any]:
 
 
 def answers(koord: Run, *where: str) -> dict[str, Any]:
-    """Return the exit code and the document of every reading verb, without what differs by where it was read."""
+    """Return the exit code and the document of every reading verb, without what differs by where it was read.
+
+    A file does not tell which rights its reader has.
+    """
     found = {}
     for words in READING:
         done = koord(*words, "-o", "json", *where)
-        found[" ".join(words)] = (done.code, _bare(json.loads(done.out)) if done.out else done.err)
+        document = _bare(json.loads(done.out)) if done.out else done.err
+        if words[0] == "doctor":
+            document["findings"] = [one for one in document["findings"] if one["code"] != "rbac-missing"]
+        found[" ".join(words)] = (done.code, document)
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from kubectl_koord.render.structured import Report
+from kubectl_koord.reports.change import ChangePlan
 
 Put = Callable[[object], object]
 
@@ -16,6 +17,12 @@ def planted_everywhere(report: Report, text: str) -> Report:
     if not isinstance(value, type(report)):
         raise TypeError
     return value
+
+
+def shown_as_blocks(report: Report) -> frozenset[str]:
+    """Return the values of a plan, which may have lines of their own: a diff shows them as YAML writes a block."""
+    changes = report.changes if isinstance(report, ChangePlan) else ()
+    return frozenset(str(value) for one in changes for value in (*one.before.values(), *one.after.values()))
 
 
 def planted_one_by_one(report: Report, text: str) -> Iterator[tuple[str, Report]]:
