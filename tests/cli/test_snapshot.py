@@ -64,7 +64,7 @@ def answers(koord: Run, *where: str) -> dict[str, Any]:
     found = {}
     for words in READING:
         done = koord(*words, "-o", "json", *where)
-        document = _bare(json.loads(done.out)) if done.out else done.err
+        document: Any = _bare(json.loads(done.out)) if done.out else done.err
         if words[0] == "doctor":
             document["findings"] = [one for one in document["findings"] if one["code"] != "rbac-missing"]
         found[" ".join(words)] = (done.code, document)
