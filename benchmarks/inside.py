@@ -47,8 +47,7 @@ class _Timed:
     def __init__(self, body: Body, clock: _Clock) -> None:
         self.status: int = body.status
         self.headers: Mapping[str, str] = body.headers
-        self.read_ahead, self.close = body.read_ahead, body.close
-        self.deadline, self.descriptor = body.deadline, body.descriptor
+        self.close = body.close
         self._body, self._clock = body, clock
 
     def read(self, size: int = -1, /) -> bytes:

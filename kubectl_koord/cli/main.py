@@ -109,10 +109,8 @@ def _completed(words: Sequence[str]) -> int:
 
 
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
-    from kubectl_koord.cluster import processes
     from kubectl_koord.cluster.api.connect import connect
 
-    processes.run_in_batches()
     transport = connect(connection, writes=command_line.may_send(words), notify=_waiting)
     from kubectl_koord.cluster.api.observed import ObservedTransport
     from kubectl_koord.cluster.api.retrying import RetryingTransport

@@ -201,7 +201,7 @@ class Session:
 
         `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
         """
-        from kubectl_koord.cluster import collect_live, processes, source, stored
+        from kubectl_koord.cluster import collect_live, source, stored
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
@@ -219,8 +219,7 @@ class Session:
                 from kubectl_koord.render import show as show_module  # noqa: F401 - now, while kubectl's proxy starts
             collect_live.share()
             transport = self.live_transport()
-            with processes.long_turns():
-                snapshot = source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
+            snapshot = source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
         collect_live.forget()
         return snapshot
 

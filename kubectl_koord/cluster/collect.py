@@ -45,7 +45,6 @@ from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.unevaluated import NodeSetting
 
 if TYPE_CHECKING:
-    from kubectl_koord.cluster.reading import Reducer
     from kubectl_koord.cluster.recorded import Recording
 
 
@@ -407,10 +406,6 @@ class Collector:
     def count_other(self) -> None:
         """Take note of what is none of the kinds, for who watches the reading."""
         self._seen[_OTHER] = self._seen.get(_OTHER, 0) + 1
-
-    def reducer(self, kind: str) -> "Reducer | None":  # noqa: ARG002 - others have some
-        """Return what reduces objects of a kind in another process, None where that would spare nothing."""
-        return None
 
     def _take_all(
         self, kind: str, written: Sequence[V], take: Callable[[V], None], meta_of: Callable[[V], Any]

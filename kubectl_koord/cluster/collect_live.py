@@ -15,15 +15,14 @@ from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import DEVICE, NODE, NODE_METRIC, NODE_TOPOLOGY, POD, Kind
 from kubectl_koord.cluster.objects import fields, node_topology, pool
 from kubectl_koord.cluster.objects.devices import ListedDevice, listed_devices
-from kubectl_koord.cluster.objects.listed_pods import ListedPods, PlacedMeta, PlacedPod, PodComparer, Rooms
+from kubectl_koord.cluster.objects.listed_pods import ListedPods, PlacedPod, Rooms
 from kubectl_koord.cluster.objects.metrics import ListedMetric, listed_metric
 from kubectl_koord.cluster.objects.node_topology import ListedTopologies
 from kubectl_koord.cluster.objects.nodes import ListedNode
-from kubectl_koord.cluster.objects.pod_wire import FINISHED, BoundPod, ListedPod, Pod, Told
+from kubectl_koord.cluster.objects.pod_wire import FINISHED, ListedPod, Pod
 from kubectl_koord.cluster.objects.pods import PodPool
 from kubectl_koord.cluster.objects.resource_topologies import ListedTopology
 from kubectl_koord.cluster.pod_store import Place, by_node, of_containers
-from kubectl_koord.cluster.reading import Reducer
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import values
@@ -38,20 +37,12 @@ _LISTED: dict[str, Kind[Any, Any]] = {
 }
 
 
-class _Named(msgspec.Struct, gc=False):
-    """A pod of which nothing but the name is looked at."""
-
-    metadata: PlacedMeta
-
-
 def _lists_of(wire_type: Any) -> "msgspec.json.Decoder[list[Any]]":  # noqa: ANN401 - as `decoder`
     return decoder(list[wire_type])
 
 
-_encode = msgspec.msgpack.encode
-_pod, _named = decoder(Pod), decoder(_Named)
+_pod = decoder(Pod)
 _whole = {kind.name: _lists_of(kind.wire_type) for kind in (NODE, NODE_METRIC, DEVICE)}
-_told = msgspec.msgpack.Decoder(list[Told])
 
 
 class ListingCollector(Collector):
@@ -66,7 +57,6 @@ class ListingCollector(Collector):
             NODE_TOPOLOGY.name: ListedTopology,
             **{name: kind.wire_type for name, kind in _LISTED.items()},
         }
-        self._comparer = PodComparer()
         self._listed = ListedPods(self._pool)
         self._topologies = ListedTopologies()
 
@@ -97,38 +87,17 @@ class ListingCollector(Collector):
             return self._take_topology
         return self._take_listed if kind == POD.name else super()._taker(kind)
 
-    def reducer(self, kind: str) -> Reducer | None:
-        """Return what reduces pods: they are compared in the other process."""
-        return Reducer(self._reduced, self._take_reduced) if kind == POD.name else None
-
-    def _reduced(self, written: list[ListedPod]) -> bytes:
-        return _encode(list(map(self._comparer.told, written)))
-
-    def _take_reduced(self, reduced: bytes) -> None:
-        told: list[Told] = _told.decode(reduced)
-        self._comparer = PodComparer()  # the other one has gone on since
-        self._take_all(POD.name, told, self._take_told, self._meta)
-
-    def _meta(self, told: Told) -> PlacedMeta:
-        if isinstance(told, BoundPod):
-            return PlacedMeta(told.name, self._listed.namespace(told))
-        found: _Named = _named.decode(told)
-        return found.metadata
-
     def _take_topology(self, written: ListedTopology) -> None:
         self.values(NODE_TOPOLOGY)[written.metadata.name] = self._topologies.topology(written)
 
     def _take_listed(self, written: ListedPod) -> None:
-        self._take_told(self._comparer.told(written))
-
-    def _take_told(self, told: Told) -> None:
-        if isinstance(told, BoundPod):
-            pod = self._listed.pod(told)
+        pod = self._listed.pod(written)
+        if pod is None:
+            self._take_pod(_pod.decode(msgspec.json.encode(written)))
+        else:
             self._pods.add(pod)
             if self._operating:
                 self._operating.pop((pod.namespace, pod.name), None)
-        else:
-            self._take_pod(_pod.decode(told))
 
 
 class SummingCollector(Collector):

@@ -52,8 +52,7 @@ class Page:
     def __init__(self, body: Body, stop: threading.Event) -> None:
         """Keep the answer; it is given up when `stop` is set."""
         self.status, self.headers = body.status, body.headers
-        self.deadline, self.descriptor = body.deadline, body.descriptor
-        self.read_ahead, self.close = body.read_ahead, body.close
+        self.close = body.close
         self._body, self._stop = body, stop
 
     def read(self, size: int = -1, /) -> bytes:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from msgspec import Struct, structs
 
-from kubectl_koord.cluster.api.transport import Interrupted, Transport, failure
+from kubectl_koord.cluster.api.transport import Transport, failure
 from kubectl_koord.cluster.bounds import BOUNDS, Meter, Outcomes
 from kubectl_koord.cluster.collect import Collector, installation, installed_descheduler_config, uses_volumes
 from kubectl_koord.cluster.collect_live import ListingCollector, SummingCollector
@@ -35,11 +35,11 @@ from kubectl_koord.cluster.kinds import (
     Kind,
     only_named,
 )
-from kubectl_koord.cluster.lists import ListRequest, Lists, Page, Pages, read_lists
+from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.objects import scheduler, settings
 from kubectl_koord.cluster.objects.pods import PodPool
 from kubectl_koord.cluster.objects.settings import LABEL, SCHEDULER
-from kubectl_koord.cluster.reading import Apart, ListHead, ListMeta, read_page
+from kubectl_koord.cluster.reading import ListMeta, read_page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.installation import HOME
 from kubectl_koord.model.objects import NetworkTopology, Node
@@ -348,7 +348,6 @@ class _Decoding:
     def __init__(self, collector: Collector, ahead: Ahead[Reading] | None) -> None:
         self._collector = collector
         self._ahead = ahead
-        self._broken: set[str] = set()
 
     def __call__(self, kind: str, pages: Pages) -> Part:
         """Return one kind; called again when its list expires or breaks off."""
@@ -356,11 +355,9 @@ class _Decoding:
         if self._ahead and kind == POD.name:
             self._ahead.watch(part)
         meta, date, meter = ListMeta(), "", Meter()
-        # If it was the other process that ended, the next one might.
-        reducer = None if kind in self._broken else part.reducer(kind)
         for page in pages:
             before = meter.objects
-            listed = self._page(kind, page, part, meter, Apart.where_faster(reducer, page))
+            listed = read_page(page, self._collector.wire_types[kind], partial(part.add_all, kind), meter=meter)
             if listed.kind != f"{KINDS[kind].object_kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
             meta = listed.meta
@@ -368,14 +365,6 @@ class _Decoding:
             pages.came(meter.objects - before)
             date = page.headers.get("date", "")
         return Part(part, meta.resource_version or "", date)
-
-    def _page(self, kind: str, page: Page, part: Collector, meter: Meter, apart: Apart | None) -> ListHead:
-        take = partial(part.add_all, kind)
-        try:
-            return read_page(page, self._collector.wire_types[kind], take, meter=meter, apart=apart)
-        except Interrupted:
-            self._broken.add(kind)
-            raise
 
 
 def read(

@@ -609,11 +609,7 @@ class ClientBody:
         self.status: int = response.status
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         self.deadline = deadline
-        self.descriptor = -1  # a session of TLS is no file
         self._response = response
-
-    def read_ahead(self) -> None:
-        """Do nothing: there is no other process that reads it."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next `size` bytes, fewer only at the end; all that is left for -1."""

@@ -1,9 +1,7 @@
 """The way to the API server through a `kubectl proxy` of our own: start, socket, HTTP, log lines."""
 
 import contextlib
-import errno
 import io
-import math
 import os
 import re
 import select
@@ -11,13 +9,12 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from typing import NoReturn
 
 from msgspec import Struct
 
 from kubectl_koord import leaving
-from kubectl_koord.cluster import processes
 from kubectl_koord.cluster.api.connection import Connection, NamespaceLookup, Target
 from kubectl_koord.cluster.api.transport import (
     LONGEST_REPLY,
@@ -41,10 +38,6 @@ from kubectl_koord.cluster.api.transport import (
 )
 from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.errors import KoordError
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
 
 _GRACE = 1.0
 _PAUSE = 0.002
@@ -84,10 +77,22 @@ def guard_start(argv: tuple[str, ...], folder: str) -> Guarded:
     output, child_output = os.pipe()
     errors, child_errors = os.pipe()
     # The guard keeps all signals blocked: it ends with us, not before.
-    guard = processes.fork(lambda: _guard(argv, folder, lifeline, (child_output, child_errors)))
+    guard = _fork(lambda: _guard(argv, folder, lifeline, (child_output, child_errors)))
     for descriptor in (lifeline, child_output, child_errors):
         os.close(descriptor)
     return Guarded(output, errors, guard, our_end)
+
+
+def _fork(child: Callable[[], NoReturn]) -> int:
+    """Start a process that does nothing but this, with all signals blocked; return its id."""
+    before = signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid == 0:
+            child()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return pid
 
 
 def _guard(argv: tuple[str, ...], folder: str, lifeline: int, pipes: tuple[int, int]) -> NoReturn:
@@ -152,76 +157,6 @@ def _remove(folder: str) -> None:
     os.rmdir(folder)  # noqa: PTH106
 
 
-_PIPED_PIECE = 1 << 17
-_LONGEST = 1 << 30
-"""Milliseconds: `poll` takes hardly more. Who still may wait then asks again."""
-_CANNOT_SPLICE = {errno.EINVAL, errno.ENOSYS, errno.EPERM}
-
-
-class Piped:
-    """Receives as a socket does, all that the socket itself receives from now on, in a thread that goes on meanwhile.
-
-    The kernel moves it: Python has nothing of it in hand before it is received here.
-    """
-
-    def __init__(self, connection: socket.socket) -> None:
-        """Begin to fill the pipe; nobody else may receive from the socket any more."""
-        self._output, pipe = processes.wide()
-        self._poll = select.poll()
-        self._poll.register(self._output, select.POLLIN)
-        self._seconds: float | None = None
-        self._failure: OSError | None = None
-        connection.settimeout(None)
-        threading.Thread(target=self._fill, args=(connection, pipe), daemon=True).start()
-
-    def settimeout(self, seconds: float | None, /) -> None:
-        """Let `recv_into` wait so long for the next bytes."""
-        self._seconds = seconds
-
-    def recv_into(self, buffer: "WriteableBuffer", /) -> int:
-        """Fill some of the buffer; return how many bytes came, 0 at the end.
-
-        Raises:
-            TimeoutError: when none come in time.
-            OSError: when the connection breaks.
-
-        """
-        if not self._poll.poll(None if self._seconds is None else min(math.ceil(self._seconds * 1000), _LONGEST)):
-            raise TimeoutError
-        count = os.readv(self._output, [buffer])
-        if not count and self._failure is not None:
-            raise self._failure
-        return count
-
-    def close(self) -> None:
-        """Give the pipe up."""
-        os.close(self._output)
-
-    def _fill(self, connection: socket.socket, pipe: int) -> None:
-        try:
-            _move(connection, pipe)
-        except OSError as failure:
-            self._failure = failure
-        finally:
-            os.close(pipe)
-
-
-def _move(connection: socket.socket, pipe: int) -> None:
-    """Move all that is received into a pipe."""
-    try:
-        while os.splice(connection.fileno(), pipe, processes.HOLDS):
-            pass
-    except OSError as failure:
-        if failure.errno not in _CANNOT_SPLICE:
-            raise
-    else:
-        return
-    with open(pipe, "wb", buffering=0, closefd=False) as output:
-        while piece := memoryview(connection.recv(_PIPED_PIECE)):
-            while piece:
-                piece = piece[output.write(piece) :]
-
-
 _BUFFER = 256 * 1024
 _LINE = 64 * 1024
 _HTTP1_HEADERS = 200
@@ -239,11 +174,8 @@ class SocketBody:
         self.status = 0
         self.headers: Mapping[str, str] = {}
         self.deadline = deadline
-        self.descriptor = connection.fileno()
         self._socket = connection
-        self._timed = TimedReader(connection, deadline)
-        self._file = io.BufferedReader(self._timed, _BUFFER)
-        self._piped: Piped | None = None
+        self._file = io.BufferedReader(TimedReader(connection, deadline), _BUFFER)
         self._chunked = False
         self._left: int | None = 0
 
@@ -291,11 +223,6 @@ class SocketBody:
         while count := self._received(buffer):
             yield bytes(buffer[:count])
 
-    def read_ahead(self) -> None:
-        """Receive the rest ahead of whoever reads it."""
-        self._piped = Piped(self._socket)
-        self._timed.receive_from(self._piped)
-
     def prolong(self, seconds: float) -> None:
         """Let the rest of the body take so many seconds from now, with or without progress."""
         self.deadline.prolong(seconds)
@@ -307,10 +234,6 @@ class SocketBody:
 
     def close(self) -> None:
         """Give the connection up."""
-        piped, self._piped = self._piped, None
-        if piped is not None:
-            self.interrupt()
-            piped.close()
         self._file.close()
         self._socket.close()
 

@@ -57,15 +57,6 @@ class Reply(Struct, frozen=True):
     doubtful: bool = False
 
 
-class Waiting(Protocol):
-    """How long an answer is waited for; `waits_for` is called with what it is when that takes long.
-
-    It may be replaced.
-    """
-
-    waits_for: Callable[[str], None]
-
-
 class Body(Protocol):
     """An answer whose body is still to be read.
 
@@ -80,17 +71,6 @@ class Body(Protocol):
     @property
     def headers(self) -> Mapping[str, str]:
         """Return the headers by their name in lower case."""
-
-    @property
-    def deadline(self) -> Waiting:
-        """Return how long it is waited for."""
-
-    @property
-    def descriptor(self) -> int:
-        """Return the file of all that it is read from, -1 where it cannot be read in another process."""
-
-    def read_ahead(self) -> None:
-        """Receive ahead of who reads the rest, for which there is a process of its own."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the next `size` bytes, fewer only at the end; all that is left for -1."""
@@ -259,23 +239,12 @@ class Limits:
             self._notify(what)
 
 
-class Receiver(Protocol):
-    """A socket, or what receives as one does."""
-
-    def settimeout(self, seconds: float | None, /) -> None:
-        """Let the next bytes take so long."""
-
-    def recv_into(self, buffer: "WriteableBuffer", /) -> int:
-        """Fill some of a buffer; raise TimeoutError when nothing comes in time."""
-
-
 class Deadline:
     """The moments at which one request has to be complete, or to have brought more; each of them may be missing."""
 
     def __init__(self, limits: Limits, path: str = "") -> None:
         """Start the clocks."""
         now = time.monotonic()
-        self.waits_for: Notify = limits.waits_for
         self._limits = limits
         self._what = resource_of(path)
         self._end = None if limits.request is None else now + limits.request
@@ -304,7 +273,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
         self._may_idle = self._has_notified = True
 
-    def receive(self, connection: Receiver, buffer: "WriteableBuffer") -> int:
+    def receive(self, connection: socket.socket, buffer: "WriteableBuffer") -> int:
         """Receive what there is; return how many bytes came, 0 at the end.
 
         Raises:
@@ -328,7 +297,7 @@ class Deadline:
     def notify(self) -> None:
         """Notify the user that this is waited for."""
         self._has_notified = True
-        self.waits_for(self._what)
+        self._limits.waits_for(self._what)
 
     def error(self, otherwise: Callable[[], KoordError]) -> KoordError:
         """Return which limit was passed; that of the request is worded by `otherwise`."""
@@ -373,7 +342,7 @@ class TimedReader(io.RawIOBase):
 
     def __init__(self, connection: socket.socket, deadline: Deadline) -> None:
         """Keep both; the socket stays open until this is closed."""
-        self._receiver: Receiver = connection
+        self._connection = connection
         self._deadline = deadline
         self._open_file = connection.makefile("rb", buffering=0)
 
@@ -383,11 +352,7 @@ class TimedReader(io.RawIOBase):
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int:
         """Fill some of the buffer."""
-        return self._deadline.receive(self._receiver, buffer)
-
-    def receive_from(self, receiver: Receiver) -> None:
-        """Receive the rest from elsewhere."""
-        self._receiver = receiver
+        return self._deadline.receive(self._connection, buffer)
 
     def close(self) -> None:
         """Give the socket up."""

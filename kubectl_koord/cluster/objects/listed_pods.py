@@ -1,6 +1,5 @@
 """Pods of a list: each is compared with the last one of its owner, and what they share is decoded once."""
 
-from collections.abc import Mapping
 from typing import TypeVar
 
 import msgspec
@@ -12,14 +11,11 @@ from kubectl_koord.cluster.objects.fields import Meta, Owner
 from kubectl_koord.cluster.objects.pod_wire import (
     ABSENT,
     FINISHED,
-    BoundPod,
-    Common,
     ListedMeta,
     ListedPod,
     Pod,
     PodSpec,
     PodStatus,
-    Told,
     Volume,
 )
 from kubectl_koord.cluster.objects.pods import UNEVALUATED, PodPool, encoded, has_own_resources, requests, tying_volumes
@@ -38,13 +34,13 @@ _encode = msgspec.json.encode
 
 
 class _Last(msgspec.Struct, gc=False):
-    """The last pod of an owner: what the next one is compared with.
+    """The last pod of an owner: what the next one is compared with, and what pods that equal it share.
 
-    `spec` is without the node and volumes; `volumes` what stands before and behind the name of the one with the token.
-    `is_whole` is whether such pods are told whole, as few are.
+    `spec` is without the node and volumes; `volumes` what stands before and behind the name of the one with the token;
+    `read` the values of `READ`, 0 for each that is missing, or nothing where all are. `tying` are the volumes that can
+    tie the pod to nodes. Of pods that have to be decoded as a whole `alike` is None.
     """
 
-    group: int
     namespace: str | None
     owned_by: msgspec.Raw
     spec: bytes
@@ -52,24 +48,53 @@ class _Last(msgspec.Struct, gc=False):
     qos: str | None
     read: tuple[str | int | None, ...]
     volumes: tuple[bytes, bytes]
-    is_whole: bool
+    tying: list[Volume]
+    alike: pods.Alike | None
 
 
-class PodComparer:
-    """Compares listed pods. Pods of one owner follow each other, so that little has to be kept for them."""
+_MOST_FREE, _MOST = 1 << 11, 1 << 12
+_SPREADS = b'"topologySpreadConstraints"'
 
-    def __init__(self) -> None:
-        """Start with nothing seen."""
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Asking(msgspec.Struct, gc=False):
+    spec: PodSpec
+
+
+_asks = decoder(_Asking)
+_strings = decoder(dict[str, str | None] | None)
+_owners = decoder(list[Owner] | None)
+_volumes = decoder(list[Volume] | None)
+
+
+class ListedPods:
+    """Decodes the bound pods of a list: what differs from the last pod of the owner, and nothing that equals it.
+
+    Pods of one owner follow each other, so that few have to be kept; `pool` shares equal values.
+    """
+
+    def __init__(self, pool: PodPool) -> None:
+        self._pool = pool
         self._last: _Last | None = None
         self._recent: dict[tuple[str | None, bytes], _Last] = {}
         self._bytes = 0
+        self._requirements: dict[tuple[object, ...], PodRequirements] = {}
+        self._free: dict[tuple[bytes, bytes], None] = {}
 
-    def told(self, written: ListedPod) -> Told:
-        """Return what is to be told of a pod, which `ListedPods` takes in the same order."""
+    def pod(self, written: ListedPod) -> RunningPod | None:
+        """Return a bound pod; None of any other, and of the few that have to be decoded as a whole.
+
+        Raises:
+            QuantityError: when a request is no quantity.
+            msgspec.ValidationError: when a field that is read has another type.
+
+        """
         spec, meta = written.spec, written.metadata
         node, volumes = spec.node_name, spec.volumes
         if not node or written.status.phase in FINISHED:
-            return _encode(written)
+            return None
         read: tuple[str | int | None, ...] = ()
         annotations = meta.annotations
         if annotations and not _ANY_READ.isdisjoint(annotations):
@@ -81,7 +106,6 @@ class PodComparer:
         spec.node_name, spec.volumes = None, ABSENT
         text, tied = _encode(spec), bytes(volumes)
         spec.node_name, spec.volumes = node, volumes
-        common = None
         if (
             last is None
             or last.labels != meta.labels
@@ -90,60 +114,90 @@ class PodComparer:
             or last.qos != written.status.qos_class
             or not are_alike(tied, last.volumes)
         ):
-            common = Common(
-                meta.namespace,
-                bytes(meta.owner_references),
-                bytes(meta.labels),
-                text,
-                tied,
-                spec.priority or 0,
-                written.status.qos_class,
-                read,
-            )
-            last = self._kept(written, common, last)
+            last = self._kept(self._decoded(written, text, tied, read, last), len(tied), is_known=last is not None)
         self._last = last
-        if last.is_whole:
-            return _encode(written)
-        found = pods.bound(written, _own(annotations) if annotations else None, last.group)
-        found.common = common
+        if last.alike is None:
+            return None
+        own = annotations if annotations and not pods.ANNOTATIONS.isdisjoint(annotations) else None
+        return pods.running(written, own, last.alike, self._pool)
+
+    def _decoded(
+        self, written: ListedPod, spec: bytes, volumes: bytes, read: tuple[str | int | None, ...], last: _Last | None
+    ) -> _Last:
+        """Return what pods share that equal this one, `last` being the one of its owner before."""
+        meta = written.metadata
+        if last and are_alike(volumes, last.volumes):
+            parts, tying = last.volumes, last.tying
+        else:
+            parts = compared_parts(volumes)
+            tying = self._tying(volumes, parts)
+        found = _Last(
+            meta.namespace,
+            meta.owner_references.copy(),
+            spec,
+            meta.labels.copy(),
+            written.status.qos_class,
+            read,
+            parts,
+            tying,
+            alike=None,
+        )
+        labels = bytes(meta.labels)
+        # A pod may be a reservation, whose label may be written with backslashes, or it may count since when it is
+        # initialized.
+        if not (_OFFERS in labels or b"\\" in labels or (read and read[_AFTER_INITIALIZED])):
+            found.alike = self._alike(found, labels, written.spec.priority or 0)
         return found
 
-    def _kept(self, written: ListedPod, common: Common, last: _Last | None) -> _Last:
-        """Keep a pod to compare others with, `last` being the one of its owner before."""
-        if self._bytes > _MOST_BYTES or (last is None and len(self._recent) >= _MOST_RECENT):
-            self._recent.clear()
-            self._bytes, last = 0, None
-        self._bytes += len(common.spec) + len(common.labels) + len(common.volumes) + len(common.owned_by)
-        meta = written.metadata
-        kept = self._recent[_owner(meta)] = _Last(
-            group=last.group if last else len(self._recent),
-            namespace=meta.namespace,
-            owned_by=meta.owner_references.copy(),
-            spec=common.spec,
-            labels=meta.labels.copy(),
-            qos=common.qos,
-            read=common.read,
-            volumes=last.volumes
-            if last and are_alike(common.volumes, last.volumes)
-            else compared_parts(common.volumes),
-            # They may be reservations, for which a backslash may stand for any letter, or since when they are
-            # initialized counts.
-            is_whole=_OFFERS in common.labels
-            or b"\\" in common.labels
-            or bool(common.read and common.read[_AFTER_INITIALIZED]),
+    def _alike(self, found: _Last, labels: bytes, priority: int) -> pods.Alike:
+        meta = Meta(
+            namespace=found.namespace,
+            labels=_strings.decode(labels),
+            owner_references=_owners.decode(found.owned_by) or [],
         )
-        return kept
+        said = self._pool.pod_labels(meta.labels)
+        key = (
+            found.spec,
+            found.qos,
+            found.read,
+            said.qos,
+            tuple([owner.kind for owner in meta.owner_references or ()]),
+            (meta.labels or {}).get(pod_devices.ISOLATION),
+            labels if _SPREADS in found.spec else b"",
+        )
+        requirements = self._requirements.get(key)
+        if requirements is None:
+            read = zip(READ, found.read, strict=False)  # nothing at all where nothing is read
+            meta.annotations = {name: text for name, text in read if not isinstance(text, int)}
+            status = PodStatus(qos_class=found.qos)
+            requirements = self._pool.new_requirements(Pod(meta, _asking(found.spec), status))
+            _keep(self._requirements, key, requirements, _MOST)
+        if found.tying:
+            requirements = self._pool.tied(requirements, found.tying)
+        return pods.alike(meta, said, self._pool.priority(priority), requirements)
 
+    def _kept(self, found: _Last, tied: int, *, is_known: bool) -> _Last:
+        """Keep a pod to compare others with; `tied` are the bytes of its volumes, `is_known` whether one was kept."""
+        if self._bytes > _MOST_BYTES or (not is_known and len(self._recent) >= _MOST_RECENT):
+            self._recent.clear()
+            self._bytes = 0
+        owned_by = bytes(found.owned_by)
+        self._bytes += len(found.spec) + len(bytes(found.labels)) + tied + len(owned_by)
+        self._recent[found.namespace, owned_by] = found
+        return found
 
-def _own(annotations: Mapping[str, str | None]) -> Mapping[str, str | None] | None:
-    """Return the annotations that are read of each bound pod, None for none of them."""
-    if pods.ANNOTATIONS.isdisjoint(annotations):
-        return None
-    return {name: annotations[name] for name in pods.ANNOTATIONS if name in annotations}
+    def _tying(self, volumes: bytes, parts: tuple[bytes, bytes]) -> list[Volume]:
+        """Return the volumes that can tie a pod to nodes: most have none, and many owners share those."""
+        if parts in self._free:
+            return []
+        found = tying_volumes(_volumes.decode(volumes) or [])
+        if not found:
+            _keep(self._free, parts, None, _MOST_FREE)
+        return found
 
 
 def _owner(meta: ListedMeta) -> tuple[str | None, bytes]:
-    """Return what pods of one owner have alike."""
+    """Return the key of a pod's owner."""
     return meta.namespace, bytes(meta.owner_references)
 
 
@@ -164,109 +218,6 @@ def are_alike(volumes: bytes, parts: tuple[bytes, bytes]) -> bool:
         and volumes.endswith(after)
         and b'"' not in volumes[len(before) : len(volumes) - len(after)]
     )
-
-
-_MOST_FREE, _MOST = 1 << 11, 1 << 12
-_SPREADS = b'"topologySpreadConstraints"'
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class _Asking(msgspec.Struct, gc=False):
-    spec: PodSpec
-
-
-class _Found(msgspec.Struct, gc=False):
-    """What was found out of the last pod of a group whose common fields were told.
-
-    `volumes` are their parts, as `compared.parts` has them, `tying` those that can tie the pod to nodes.
-    """
-
-    namespace: str | None
-    owned_by: bytes
-    volumes: tuple[bytes, bytes]
-    tying: list[Volume]
-    owners: list[Owner]
-    alike: pods.Alike
-
-
-_asks = decoder(_Asking)
-_strings = decoder(dict[str, str | None] | None)
-_owners = decoder(list[Owner] | None)
-_volumes = decoder(list[Volume] | None)
-
-
-class ListedPods:
-    """Makes bound pods of what a `PodComparer` tells of them, in the same order."""
-
-    def __init__(self, pool: PodPool) -> None:
-        """Start with nothing seen; `pool` is what pods share."""
-        self._pool = pool
-        self._groups: dict[int, _Found] = {}
-        self._requirements: dict[tuple[object, ...], PodRequirements] = {}
-        self._free: dict[tuple[bytes, bytes], None] = {}
-
-    def pod(self, told: BoundPod) -> RunningPod:
-        """Return the pod, as `decode.pod` does.
-
-        Raises:
-            QuantityError: when a request is no quantity.
-            msgspec.ValidationError: when a field that is read has another type.
-
-        """
-        if told.common is None:
-            found = self._groups[told.group]
-        else:
-            found = self._groups[told.group] = self._found(told.common, self._groups.get(told.group))
-        return pods.running(told, found.alike, self._pool)
-
-    def namespace(self, told: BoundPod) -> str | None:
-        """Return the namespace of a pod, as written."""
-        return told.common.namespace if told.common else self._groups[told.group].namespace
-
-    def _found(self, common: Common, last: _Found | None) -> _Found:
-        """Return what is found out of a pod, `last` being what was of the one of its group before."""
-        if last and last.owned_by != common.owned_by:
-            last = None  # ids of groups are used again
-        owners = last.owners if last else _owners.decode(common.owned_by) or []
-        if last and are_alike(common.volumes, last.volumes):
-            parts, tying = last.volumes, last.tying
-        else:
-            parts = compared_parts(common.volumes)
-            tying = self._tied(common.volumes, parts)
-        meta = Meta(namespace=common.namespace, labels=_strings.decode(common.labels), owner_references=owners)
-        labels = meta.labels or {}
-        said = self._pool.pod_labels(labels)
-        key = (
-            common.spec,
-            common.qos,
-            common.read,
-            said.qos,
-            tuple([owner.kind for owner in owners]),
-            labels.get(pod_devices.ISOLATION),
-            common.labels if _SPREADS in common.spec else b"",
-        )
-        requirements = self._requirements.get(key)
-        if requirements is None:
-            read = zip(READ, common.read, strict=False)  # nothing at all where nothing is read
-            meta.annotations = {name: text for name, text in read if not isinstance(text, int)}
-            status = PodStatus(qos_class=common.qos)
-            requirements = self._pool.new_requirements(Pod(meta, _asking(common.spec), status))
-            _keep(self._requirements, key, requirements, _MOST)
-        if tying:
-            requirements = self._pool.tied(requirements, tying)
-        alike = pods.alike(meta, said, self._pool.priority(common.priority), requirements)
-        return _Found(common.namespace, common.owned_by, parts, tying, owners, alike)
-
-    def _tied(self, volumes: bytes, parts: tuple[bytes, bytes]) -> list[Volume]:
-        """Return the volumes that can tie a pod to nodes: most have none, and many owners the same of those."""
-        if parts in self._free:
-            return []
-        found = tying_volumes(_volumes.decode(volumes) or [])
-        if not found:
-            _keep(self._free, parts, None, _MOST_FREE)
-        return found
 
 
 def _asking(spec: bytes) -> PodSpec:

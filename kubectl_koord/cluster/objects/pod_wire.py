@@ -1,8 +1,5 @@
 """The fields of a Pod that are decoded: of one pod, and of the pods of a list."""
 
-from collections.abc import Mapping
-from typing import TypeAlias
-
 from msgspec import Raw, Struct, field
 
 from kubectl_koord.cluster.objects.fields import Condition, Int32, LabelSelector, Meta, NodeSelector, Toleration
@@ -227,44 +224,3 @@ class ListedPod(Struct, gc=False):
     metadata: ListedMeta
     spec: ListedSpec = field(default_factory=ListedSpec)
     status: PodStatus = field(default_factory=PodStatus)
-
-
-class Common(Struct, array_like=True, gc=False):
-    """What bound pods of one owner have in common: that of which their requirements are made, and their labels.
-
-    `owned_by`, `labels`, `spec` and `volumes` are JSON; `read` are the values of `compared.READ`, 0 for each that is
-    missing, or nothing where all are.
-    """
-
-    namespace: str | None
-    owned_by: bytes
-    labels: bytes
-    spec: bytes
-    volumes: bytes
-    priority: int
-    qos: str | None
-    read: tuple[str | int | None, ...]
-
-
-class BoundPod(Struct, array_like=True, gc=False, omit_defaults=True):
-    """What a bound pod has of its own.
-
-    `scheduled` is None where it is the same as `created`; of `annotations` there are at least those of
-    `decode.ANNOTATIONS`. What it has in `common` with others is that of the pod before it in its `group`, unless
-    it is told.
-    """
-
-    group: int
-    name: str
-    node: str
-    created: str
-    scheduled: str | None = None
-    annotations: Mapping[str, str | None] | None = None
-    preempted: bool = False
-    deleted: str | None = None
-    common: Common | None = None
-    preemptor: str = ""
-
-
-Told: TypeAlias = BoundPod | bytes
-"""A pod of a list: one that is bound by what it has of its own, any other whole, as JSON."""

@@ -33,7 +33,6 @@ from kubectl_koord.cluster.objects.fields import (
 from kubectl_koord.cluster.objects.pod_wire import (
     FINISHED,
     Affinity,
-    BoundPod,
     Container,
     ListedPod,
     NodeAffinity,
@@ -48,7 +47,7 @@ from kubectl_koord.messages.conditions import job_preemption
 from kubectl_koord.model import hardware, pods, reservations, values
 from kubectl_koord.model.hardware import NO_NUMA, NOTHING, Allocations, CPUAllocation, DeviceAllocation, PodNUMA
 from kubectl_koord.model.load import ExpectedUse
-from kubectl_koord.model.pods import NO_MARKS, GangAnnotations, Marks, PodTrace
+from kubectl_koord.model.pods import NO_MARKS, Marks, PodTrace
 from kubectl_koord.model.quotas import PREEMPTIBLE_LABEL, QUOTA_LABELS, QuotaLabels
 from kubectl_koord.model.resource_claims import PodClaim
 from kubectl_koord.model.unevaluated import AttachedVolume, PodSetting, PodUnevaluated
@@ -874,7 +873,7 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
         offers = (written.metadata.uid or written.metadata.name) if is_offer else ""
         counts = found.requirements.estimated_for
         initialized = _initialized(written.status.conditions) if counts and counts.after_initialized else ""
-        return running(bound(written, written.metadata.annotations), found, pool, offers, initialized)
+        return running(written, written.metadata.annotations, found, pool, offers, initialized)
     return pending(written, pool)
 
 
@@ -912,29 +911,29 @@ def alike(meta: Meta, said: PodLabels, priority: int, requirements: pods.PodRequ
     )
 
 
-def bound(written: Pod | ListedPod, annotations: Mapping[str, str | None] | None, group: int = 0) -> BoundPod:
-    """Return what a bound pod has of its own; of `annotations` at least those of `ANNOTATIONS` are given."""
+def running(
+    written: Pod | ListedPod,
+    annotations: Mapping[str, str | None] | None,
+    alike: Alike,
+    pool: PodPool,
+    offers: str = "",
+    initialized: str = "",
+) -> pods.RunningPod:
+    """Return a pod that is bound.
+
+    Args:
+        written: the pod, of which only what is its own is read.
+        annotations: its annotations, or None where none of `ANNOTATIONS` is among them.
+        alike: what it shares with the other pods of its owner.
+        pool: shares equal values.
+        offers: the name of the reservation that the pod is, empty for none.
+        initialized: when its init containers had run, empty where that does not count.
+
+    """
     meta = written.metadata
-    created = meta.creation_timestamp or ""
     scheduled, disruption = _history(written.status.conditions)
     preempted = disruption is not None and disruption.reason == "PreemptionByScheduler"
-    said = job_preemption(disruption.message or "") if preempted and disruption is not None else None
-    return BoundPod(
-        group,
-        meta.name,
-        written.spec.node_name or "",
-        created,
-        None if scheduled == created else scheduled,
-        annotations,
-        preempted,
-        meta.deletion_timestamp,
-        preemptor=said.preemptor if said is not None else "",
-    )
-
-
-def running(own: BoundPod, alike: Alike, pool: PodPool, offers: str = "", initialized: str = "") -> pods.RunningPod:
-    """Return a pod that is bound, of what it has of its own and in common; the rest is as `Marks` have it."""
-    gang, selector, allocations, annotations = alike.gang, "", NOTHING, own.annotations
+    gang, selector, allocations = alike.gang, "", NOTHING
     if annotations:
         gang = gang or gangs.annotated(alike.namespace, annotations)
         selector = annotations.get(_SELECTOR_ANNOTATION) or ""
@@ -942,45 +941,37 @@ def running(own: BoundPod, alike: Alike, pool: PodPool, offers: str = "", initia
     marks, terms = NO_MARKS, None
     if gang and pool.details and not alike.needs_group:
         terms = shared(gangs.terms(alike.minimum, strings(annotations)))
-    if not alike.plain or own.preempted or selector or own.deleted is not None or terms is not None:
-        marks = _marks(own, alike.said, selector, offers, initialized, terms)
-    if pool.details:
-        created, owned_by = own.created, alike.owner
-        scheduled = created if own.scheduled is None else own.scheduled
-    else:
-        created = scheduled = owned_by = ""
+    deleted = meta.deletion_timestamp
+    if not alike.plain or preempted or selector or deleted is not None or terms is not None:
+        message = job_preemption(disruption.message or "") if preempted and disruption is not None else None
+        marks = shared(
+            Marks(
+                job=alike.said.job,
+                protected=alike.said.protected,
+                terminating=deleted is not None,
+                preempted=preempted,
+                selector=selector,
+                gone_by=deleted or "",
+                offers=offers,
+                initialized=initialized,
+                preemptor=message.preemptor if message is not None else "",
+                gang_terms=terms,
+            )
+        )
+    has_details = pool.details
     return pods.RunningPod(
         alike.namespace,
-        own.name,
-        intern(own.node),
+        meta.name,
+        intern(written.spec.node_name or ""),
         alike.priority,
         alike.requirements,
         gang,
-        created,
-        owned_by,
+        (meta.creation_timestamp or "") if has_details else "",
+        alike.owner if has_details else "",
         alike.said.labels,
-        scheduled,
+        scheduled if has_details else "",
         allocations,
         marks,
-    )
-
-
-def _marks(
-    own: BoundPod, said: PodLabels, selector: str, offers: str, initialized: str, terms: GangAnnotations | None
-) -> Marks:
-    return shared(
-        Marks(
-            job=said.job,
-            protected=said.protected,
-            terminating=own.deleted is not None,
-            preempted=own.preempted,
-            selector=selector,
-            gone_by=own.deleted or "",
-            offers=offers,
-            initialized=initialized,
-            preemptor=own.preemptor,
-            gang_terms=terms,
-        )
     )
 
 

@@ -3,15 +3,19 @@
 import json
 from collections.abc import Iterable
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from kubectl_koord.cluster.bounds import resident
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.collect_live import ListingCollector
 from kubectl_koord.cluster.objects import pods as decode
-from kubectl_koord.cluster.objects.listed_pods import ListedPods, PodComparer
-from kubectl_koord.cluster.objects.pod_wire import BoundPod, ListedPod, Pod
+from kubectl_koord.cluster.objects.listed_pods import ListedPods
+from kubectl_koord.cluster.objects.pod_wire import ListedPod, Pod
 from kubectl_koord.cluster.objects.pods import PodPool
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
@@ -92,11 +96,10 @@ def whole(pods: Iterable[Json], pool: PodPool) -> list[RunningPod | PendingPod |
 
 
 def listed(pods: Iterable[Json], pool: PodPool) -> list[RunningPod | PendingPod | FinishedPod]:
-    comparer, found = PodComparer(), ListedPods(pool)
-    told = map(comparer.told, msgspec.json.decode(msgspec.json.encode(list(pods)), type=list[ListedPod]))
+    found = ListedPods(pool)
+    written = msgspec.json.decode(msgspec.json.encode(list(pods)), type=list[ListedPod])
     return [
-        found.pod(one) if isinstance(one, BoundPod) else decode.pod(msgspec.json.decode(one, type=Pod), pool)
-        for one in told
+        found.pod(one) or decode.pod(msgspec.json.decode(msgspec.json.encode(one), type=Pod), pool) for one in written
     ]
 
 
@@ -181,3 +184,64 @@ def test_a_label_is_the_same_however_its_letters_are_written() -> None:
 def test_what_cannot_be_read_names_its_pod(told: Json, problem: str) -> None:
     with pytest.raises(KoordError, match=problem):
         taken(ListingCollector(), pod(nodeName="n1", **told))
+
+
+OWNERS = st.sampled_from(["", *"abc"]).map(lambda name: [{"kind": "ReplicaSet", "name": name}] if name else [])
+LABELS = st.sampled_from([None, {"app": "web"}, {"app": "api"}, {"pod-group.scheduling.sigs.k8s.io": "g"}])
+PARTS = st.fixed_dictionaries(
+    {
+        "namespace": st.sampled_from(["a", "b"]),
+        "nodeName": st.sampled_from(["n1", "n2", ""]),
+        "ownerReferences": OWNERS,
+        "labels": LABELS,
+        "volumes": st.sampled_from([[], [token("abcde")], [claimed("c"), token("fghij")]]),
+        "requests": st.sampled_from([{}, {"cpu": "1"}, {"cpu": "2", "memory": "1Gi"}]),
+        "topologySpreadConstraints": st.sampled_from([[], [SPREAD]]),
+        "annotations": st.sampled_from(
+            [{}, {"gang.scheduling.koordinator.sh/name": "g"}, {"scheduling.koordinator.sh/resource-spec": "{}"}]
+        ),
+    }
+)
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(parts=st.lists(PARTS, max_size=30))
+def test_any_pods_of_a_list_are_what_they_are_for_themselves(parts: list[dict[str, Any]]) -> None:
+    every = [pod(f"p-{at:02}", **told) for at, told in enumerate(parts)]
+    assert listed(every, PodPool()) == whole(every, PodPool())
+
+
+def test_more_owners_than_are_remembered_come_again() -> None:
+    owners = [[{"kind": "ReplicaSet", "name": f"web-{at % 150}"}] for at in range(400)]
+    labels = [{"app": str(at % 7)} for at in range(400)]
+    every = [
+        pod(f"p-{at:03}", nodeName="n1", ownerReferences=owners[at], labels=labels[at], volumes=[token(f"{at:05}")])
+        for at in range(400)
+    ]
+    assert listed(every, PodPool()) == whole(every, PodPool())
+
+
+def test_what_is_remembered_of_large_owners_stays_small() -> None:
+    at_first, found = resident(), ListedPods(PodPool())
+    for at in range(100, 164):
+        one = pod(f"p-{at}", nodeName="n1", ownerReferences=[{"name": f"{at}" * 900_000}])
+        found.pod(msgspec.json.decode(json.dumps(one), type=ListedPod))
+    assert resident() - at_first < 100 << 20
+
+
+@pytest.mark.parametrize("place", [0, len(EVERY)], ids=["first", "last"])
+@pytest.mark.parametrize("bound", [{"nodeName": "n"}, {}], ids=["bound", "pending"])
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ({"requests": {"cpu": "much"}}, "cpu: 'much' is not a quantity"),
+        ({"labels": {"app": 5}}, "Expected `str | null`, got `int`"),
+        ({"ownerReferences": 5}, "Expected `array | null`, got `int`"),
+    ],
+    ids=["amount", "labels", "owners"],
+)
+def test_a_pod_that_cannot_be_taken_is_named(told: Json, problem: str, bound: Json, place: int) -> None:
+    pods = [*EVERY[:place], pod("q", namespace="a", **told, **bound), *EVERY[place:]]
+    with pytest.raises(KoordError) as raised:
+        ListingCollector().add_all("Pod", msgspec.json.decode(json.dumps(pods), type=list[ListedPod]))
+    assert raised.value.message.startswith(f"error: Pod a/q: {problem}")
