@@ -6,6 +6,7 @@ from typing import Self, TypeAlias
 
 from msgspec import Struct, structs
 
+from kubectl_koord.model import keys
 from kubectl_koord.model.hardware import NO_NUMA, NOTHING, Allocations, DeviceOptions, PodNUMA
 from kubectl_koord.model.load import EstimatedTime, ExpectedUse
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
@@ -71,9 +72,9 @@ def labels_of_new(name: str) -> Mapping[str, str]:
 AnyLabels: TypeAlias = Labels | PackedLabels
 """Labels of a pod: pairs for whoever iterates over them."""
 
-POD_GROUP_LABEL = "pod-group.scheduling.sigs.k8s.io"
+POD_GROUP_LABEL = keys.POD_GROUP
 """The label that names a pod's PodGroup."""
-SCHEDULER_LABEL = "scheduling.koordinator.sh/scheduler-name"
+SCHEDULER_LABEL = keys.SCHEDULER_NAME
 """The label that counts in place of a pod's schedulerName."""
 EVERY_ADDRESS = "0.0.0.0"  # noqa: S104
 

@@ -7,12 +7,13 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model import keys
 from kubectl_koord.model.values import Labels, PackedLabels, Resources
 
 ROOT, SYSTEM, DEFAULT = "koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"
 BUILT_IN = frozenset((ROOT, SYSTEM, DEFAULT))
-NAME_LABEL = "quota.scheduling.koordinator.sh/name"
-PREEMPTIBLE_LABEL = "quota.scheduling.koordinator.sh/preemptible"
+NAME_LABEL = keys.QUOTA_NAME
+PREEMPTIBLE_LABEL = keys.QUOTA_PREEMPTIBLE
 QUOTA_LABELS = (NAME_LABEL, PREEMPTIBLE_LABEL)
 IGNORE_TERMINATING = "ElasticQuotaIgnoreTerminatingPod"
 """The gate with which pods that terminate count until their grace period has passed, and then at their next event."""

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model import keys
 from kubectl_koord.model.values import (
     EVERYTHING,
     BySelector,
@@ -21,7 +22,7 @@ from kubectl_koord.model.values import (
 _MOST_LISTS = 16
 AllocatePolicy: TypeAlias = Literal["Default", "Aligned", "Restricted"]
 
-OPERATING_MODE = "scheduling.koordinator.sh/operating-mode"
+OPERATING_MODE = keys.OPERATING_MODE
 """The label of a pod that is a reservation itself, once it runs: with the value `Reservation`."""
 
 

@@ -17,7 +17,7 @@ from kubectl_koord.cluster.objects.pod_wire import Container, Pod, PodSpec, Reso
 from kubectl_koord.cluster.objects.pods import is_of_pods, priority_class
 from kubectl_koord.cluster.objects.pool import Amounts, amounts
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model import values
+from kubectl_koord.model import keys, values
 from kubectl_koord.model.installation import PriorityClass
 from kubectl_koord.model.pods import labels_of_new
 from kubectl_koord.model.snapshot import Gap
@@ -349,8 +349,7 @@ def _items(before: list[Any], patch: list[Any], key: str) -> list[Any]:
     return [*found.values()]
 
 
-_KEEPS_RESOURCES = "config.koordinator.sh/skip-update-resources"
-_QOS, _PRIORITY = "koordinator.sh/qosClass", "koordinator.sh/priority"
+_QOS, _PRIORITY = keys.QOS_CLASS, keys.PRIORITY
 _TRANSLATED = {"koord-batch": "kubernetes.io/batch-", "koord-mid": "kubernetes.io/mid-"}
 _PERCENT = re.compile(r"[+-]?[0-9]{1,9}%", re.ASCII)
 _ALWAYS = 99
@@ -407,7 +406,7 @@ def changed(
             opened.append(OpenProfile(profile.metadata.name, why))
         elif percent > 0:
             meta, spec = _applied(profile, meta, spec, prioritised)
-    if not any(_KEEPS_RESOURCES in (profile.metadata.annotations or {}) for profile in matched):
+    if not any(keys.KEEPS_RESOURCES in (profile.metadata.annotations or {}) for profile in matched):
         spec = _translated(spec, _TRANSLATED.get(priority_class(Pod(meta, spec)), ""))
     return Changed(meta, spec, tuple(opened))
 

@@ -38,6 +38,7 @@ from kubectl_koord.cluster.objects.pods import PodPool, pending
 from kubectl_koord.cluster.objects.storage import ClaimSpec, PersistentVolumeClaim
 from kubectl_koord.cluster.reading import Rejoined, Source, completed
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model import keys
 from kubectl_koord.model.objects import Keys, Template, Workload
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap
@@ -225,7 +226,7 @@ def own_volumes(
 
 def is_classless(claim: PersistentVolumeClaim) -> bool:
     """Tell whether a claim would get the default class, or none where there is no default."""
-    annotated = (claim.metadata.annotations or {}).get("volume.beta.kubernetes.io/storage-class")
+    annotated = (claim.metadata.annotations or {}).get(keys.STORAGE_CLASS)
     return claim.spec.storage_class_name is None and not claim.spec.volume_name and not annotated
 
 
@@ -272,9 +273,6 @@ def pending_pod(pod: Pod, unevaluated: Iterable[PodUnevaluated], pool: PodPool) 
 
 MOST_PODS = 50_000
 """More pods than that are refused: a count is a few bytes, its pods are not."""
-
-_GANG = "pod-group.scheduling.sigs.k8s.io"
-_SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
 
 
 class _PodManifest(Struct):
@@ -349,12 +347,12 @@ class Manifests:
         self._is_shape = True
         home = self._namespace()
         spec = json.dumps({"gatherStrategy": [{"layer": must_gather, "strategy": "MustGather"}]})
-        meta = Meta(name=name, namespace=home, annotations={_SPEC: spec} if must_gather else None)
+        meta = Meta(name=name, namespace=home, annotations={keys.GANG_TOPOLOGY: spec} if must_gather else None)
         group = gangs.PodGroup(meta, gangs.PodGroupSpec(min_member=pods))
         self._objects.append(("error: --pods", kinds.POD_GROUP, group))
         template = TemplateSpec(containers=[Container(ResourceRequirements(requests=dict(requests)))])
         for number in range(self._counted("error: --pods", pods)):
-            own = Meta(name=f"{name}-{number}", namespace=home, labels={_GANG: name})
+            own = Meta(name=f"{name}-{number}", namespace=home, labels={keys.POD_GROUP: name})
             self._workloads.append(_Workload("error: --request", "Pod", own, None, template))
 
     @property
@@ -529,7 +527,7 @@ class Manifests:
         is_made = made.minimum is not None and not (made.of_another and named in self._profiles)
         joins = is_made and not gangs.gang_of(meta)[0]
         if joins:
-            meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
+            meta = structs.replace(meta, labels={**labels, keys.POD_GROUP: workload.meta.name})
         filler = named or (first if joins else "")  # an operator that makes PodGroups fills in both
         pod = completed_template(made_in, workload.title, meta, one.template.spec, Filler(filler, one.priority_class))
         quotas = Quotas(()) if made.is_suspended else self._quotas  # resumed later, it finds others gone

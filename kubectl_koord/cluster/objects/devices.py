@@ -12,7 +12,7 @@ from kubectl_koord.cluster.objects import fields
 from kubectl_koord.cluster.objects.fields import NOTHING, Int32, Meta
 from kubectl_koord.cluster.objects.pod_devices import VirtualFunction
 from kubectl_koord.cluster.objects.pool import Amounts, limits
-from kubectl_koord.model import values
+from kubectl_koord.model import keys, values
 from kubectl_koord.model.hardware import (
     Device,
     DeviceLayout,
@@ -24,9 +24,6 @@ from kubectl_koord.model.hardware import (
 )
 from kubectl_koord.model.values import Labels, packed_strings
 
-_PARTITIONS = "scheduling.koordinator.sh/gpu-partitions"
-_POLICY = "node.koordinator.sh/gpu-partition-policy"
-_PLANNED = "node.koordinator.sh/secondary-device-well-planned"
 _LAYOUTS, _LISTED_LAYOUTS = 1 << 12, 1 << 8
 
 
@@ -137,9 +134,9 @@ def _node_devices(meta: Meta, infos: Sequence[DeviceInfo | ListedDeviceInfo], la
         info.id = None
     alike = layout(
         _encode(infos),
-        annotations.get(_PARTITIONS) or "",
-        labels.get(_POLICY) == "Honor",
-        labels.get(_PLANNED) == "true",
+        annotations.get(keys.GPU_PARTITIONS) or "",
+        labels.get(keys.GPU_PARTITION_POLICY) == "Honor",
+        labels.get(keys.SECONDARY_PLANNED) == "true",
     )
     return NodeDevices(alike, packed_strings(ids) if ids else ())
 

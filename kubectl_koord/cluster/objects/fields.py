@@ -166,9 +166,6 @@ def parse_int(text: str | None) -> int | None:
     return value if value is not None and -(1 << 63) <= value < 1 << 63 else None
 
 
-KEPT_BACK = "node.koordinator.sh/reservation"
-
-
 class _KeptBack(Struct, gc=False):
     """node.koordinator.sh/reservation."""
 

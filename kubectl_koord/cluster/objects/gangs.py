@@ -10,18 +10,8 @@ from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields import Int32, Meta, Strings, namespace, parse_int, shared, strings
 from kubectl_koord.cluster.objects.pool import Amounts, limits
-from kubectl_koord.model import objects, pods, quotas, values
+from kubectl_koord.model import keys, objects, pods, quotas, values
 from kubectl_koord.model.pods import GangAnnotations
-
-_LIGHT_LABEL = "pod-group.scheduling.sigs.k8s.io/name"
-_GANG_PREFIX = "gang.scheduling.koordinator.sh/"
-GANG_ANNOTATION = _GANG_PREFIX + "name"
-_TOPOLOGY_ANNOTATION = _GANG_PREFIX + "network-topology-spec"
-_INDEX_ANNOTATION = _GANG_PREFIX + "network-topology-index"
-_LIGHT_POLICY = "pod-group.scheduling.sigs.k8s.io/match-policy"
-_LIGHT_MINIMUM = "pod-group.scheduling.sigs.k8s.io/min-available"
-_FOREIGN_LABEL = "scheduling.x-k8s.io/pod-group"
-_FOREIGN_ANNOTATION = "scheduling.k8s.io/group-name"
 
 
 class PodGroupSpec(Struct, gc=False, rename="camel"):
@@ -54,11 +44,11 @@ def pod_group(written: PodGroup) -> objects.PodGroup:
         name=meta.name,
         min_member=written.spec.min_member or 0,
         timeout_seconds=written.spec.schedule_timeout_seconds,
-        mode=annotations.get(_GANG_PREFIX + "mode", ""),
+        mode=annotations.get(keys.GANG_MODE, ""),
         match_policy=_match_policy(annotations),
-        groups=annotations.get(_GANG_PREFIX + "groups"),
-        topology=annotations.get(_TOPOLOGY_ANNOTATION),
-        total=annotations.get(_GANG_PREFIX + "total-number"),
+        groups=annotations.get(keys.GANG_GROUPS),
+        topology=annotations.get(keys.GANG_TOPOLOGY),
+        total=annotations.get(keys.GANG_TOTAL),
         annotations=tuple(sorted(annotations.items())),
         phase=(written.status.phase if written.status else None) or "",
         labels=tuple(sorted(strings(meta.labels).items())),
@@ -85,27 +75,31 @@ def needs_group(meta: Meta) -> bool:
 def label_of(meta: Meta) -> str:
     """Return the id of the gang that a pod's labels name, empty for none: annotations may name one then."""
     labels = meta.labels
-    name = (labels.get(pods.POD_GROUP_LABEL) or labels.get(_LIGHT_LABEL)) if labels else None
+    name = (labels.get(pods.POD_GROUP_LABEL) or labels.get(keys.LIGHT_NAME)) if labels else None
     return intern(f"{namespace(meta)}/{name}") if name else ""
 
 
 def annotated(home: str, annotations: Mapping[str, str | None]) -> str:
     """Return the id of the gang that a pod's annotations name, empty for none."""
-    name = annotations.get(GANG_ANNOTATION)
+    name = annotations.get(keys.GANG_NAME)
     return intern(f"{home}/{name}") if name else ""
 
 
 TERMS = (
-    *(_GANG_PREFIX + name for name in ("min-available", "total-number", "mode", "match-policy", "groups")),
-    _TOPOLOGY_ANNOTATION,
-    _LIGHT_POLICY,
+    keys.GANG_MINIMUM,
+    keys.GANG_TOTAL,
+    keys.GANG_MODE,
+    keys.GANG_POLICY,
+    keys.GANG_GROUPS,
+    keys.GANG_TOPOLOGY,
+    keys.LIGHT_POLICY,
 )
 """The annotations by which a pod says what its gang is like."""
 
 
 def light_minimum(labels: Mapping[str, str | None] | None) -> str:
     """Return the minimum that the labels of a pod say, as written; empty for none."""
-    return (labels or {}).get(_LIGHT_MINIMUM) or ""
+    return (labels or {}).get(keys.LIGHT_MINIMUM) or ""
 
 
 def gang_annotations(labels: Strings, annotations: Strings) -> GangAnnotations:
@@ -115,44 +109,43 @@ def gang_annotations(labels: Strings, annotations: Strings) -> GangAnnotations:
 
 def terms(light: str, annotations: Strings) -> GangAnnotations:
     """Return the same, of the `light_minimum` of the labels."""
-    minimum = light or annotations.get(_GANG_PREFIX + "min-available")
+    minimum = light or annotations.get(keys.GANG_MINIMUM)
     return GangAnnotations(
         minimum=minimum,
-        total=annotations.get(_GANG_PREFIX + "total-number"),
-        mode=annotations.get(_GANG_PREFIX + "mode", ""),
+        total=annotations.get(keys.GANG_TOTAL),
+        mode=annotations.get(keys.GANG_MODE, ""),
         match_policy=_match_policy(annotations),
-        groups=annotations.get(_GANG_PREFIX + "groups"),
-        topology=annotations.get(_TOPOLOGY_ANNOTATION),
+        groups=annotations.get(keys.GANG_GROUPS),
+        topology=annotations.get(keys.GANG_TOPOLOGY),
     )
 
 
 def _match_policy(annotations: Strings) -> str:
     """Return the match policy as written, under either of its annotations."""
-    return annotations.get(_GANG_PREFIX + "match-policy") or annotations.get(_LIGHT_POLICY, "")
+    return annotations.get(keys.GANG_POLICY) or annotations.get(keys.LIGHT_POLICY, "")
 
 
 def topology_index(annotations: Strings) -> int | None:
     """Return a valid topology index (a non-negative integer as Go's Atoi reads it), else None."""
-    value = parse_int(annotations.get(_INDEX_ANNOTATION))
+    value = parse_int(annotations.get(keys.GANG_INDEX))
     return value if value is not None and value >= 0 else None
 
 
 def foreign_gang(meta: Meta) -> str:
     """Return the marker of another gang scheduler (scheduler-plugins, Volcano) that a pod carries, empty for none."""
-    if (meta.labels or {}).get(_FOREIGN_LABEL):
-        return _FOREIGN_LABEL
-    return _FOREIGN_ANNOTATION if volcano_group(meta) else ""
+    if (meta.labels or {}).get(keys.FOREIGN_GROUP_LABEL):
+        return keys.FOREIGN_GROUP_LABEL
+    return keys.FOREIGN_GROUP if volcano_group(meta) else ""
 
 
 def volcano_group(meta: Meta) -> str:
     """Return the `namespace/name` of the PodGroup of Volcano that a pod is in, empty for none."""
-    name = (meta.annotations or {}).get(_FOREIGN_ANNOTATION)
+    name = (meta.annotations or {}).get(keys.FOREIGN_GROUP)
     return f"{namespace(meta)}/{name}" if name else ""
 
 
-_PREFIX = "quota.scheduling.koordinator.sh/"
-_LISTS = ("admission", "shared-weight", "total-resource")
-_NAMES = ("max-strict-check-resource-keys", "namespaces")
+_LISTS = (keys.QUOTA_ADMISSION, keys.QUOTA_WEIGHT, keys.QUOTA_TOTAL)
+_NAMES = (keys.QUOTA_STRICT, keys.QUOTA_NAMESPACES)
 _MOST = 1 << 6  # the same text is looked at more than once
 
 
@@ -187,47 +180,47 @@ def quota(written: Quota) -> quotas.Quota:
     meta = written.metadata
     labels, annotations = strings(meta.labels), strings(meta.annotations)
     most = shared(limits(written.spec.max))
-    weight = _listed(annotations, "shared-weight")
+    weight = _listed(annotations, keys.QUOTA_WEIGHT)
     is_weighted = weight is not None and any(amount for _, amount in weight)
     return quotas.Quota(
         namespace=namespace(meta),
         name=meta.name,
         min=shared(limits(written.spec.min)),
         max=most,
-        parent=labels.get(f"{_PREFIX}parent") or ("" if meta.name == quotas.ROOT else quotas.ROOT),
+        parent=labels.get(keys.QUOTA_PARENT) or ("" if meta.name == quotas.ROOT else quotas.ROOT),
         weight=shared(weight) if weight is not None and is_weighted else most,
-        lends=labels.get(f"{_PREFIX}allow-lent-resource") != "false",
-        is_parent=labels.get(f"{_PREFIX}is-parent") == "true",
-        tree=labels.get(f"{_PREFIX}tree-id", ""),
-        heads_tree=labels.get(f"{_PREFIX}is-root") == "true",
-        beside_default=labels.get(f"{_PREFIX}ignore-default-tree") == "true",
-        total=_listed(annotations, "total-resource"),
-        namespaces=_names(annotations.get(f"{_PREFIX}namespaces", "")),
-        admission=_listed(annotations, "admission"),
-        profile=labels.get(f"{_PREFIX}profile", ""),
-        guaranteed=_listed(annotations, "guaranteed"),
-        runtime=_listed(annotations, "runtime"),
+        lends=labels.get(keys.QUOTA_LENDS) != "false",
+        is_parent=labels.get(keys.QUOTA_IS_PARENT) == "true",
+        tree=labels.get(keys.QUOTA_TREE, ""),
+        heads_tree=labels.get(keys.QUOTA_IS_ROOT) == "true",
+        beside_default=labels.get(keys.QUOTA_BESIDE_DEFAULT) == "true",
+        total=_listed(annotations, keys.QUOTA_TOTAL),
+        namespaces=_names(annotations.get(keys.QUOTA_NAMESPACES, "")),
+        admission=_listed(annotations, keys.QUOTA_ADMISSION),
+        profile=labels.get(keys.QUOTA_PROFILE, ""),
+        guaranteed=_listed(annotations, keys.QUOTA_GUARANTEED),
+        runtime=_listed(annotations, keys.QUOTA_RUNTIME),
         used=None if written.status.used is None else limits(written.status.used),
         weighs_max=not is_weighted,
-        strict=_names(annotations.get(f"{_PREFIX}max-strict-check-resource-keys", "")),
-        forced=labels.get(f"{_PREFIX}allow-force-update") == "true",
+        strict=_names(annotations.get(keys.QUOTA_STRICT, "")),
+        forced=labels.get(keys.QUOTA_FORCED) == "true",
         unreadable=_unreadable(annotations),
     )
 
 
 def _unreadable(annotations: Mapping[str, str]) -> tuple[str, ...]:
     """Return the annotations that somebody sets and that hold no JSON of their kind."""
-    written = {key: text for key in (*_LISTS, *_NAMES) if (text := annotations.get(_PREFIX + key))}
+    written = {key: text for key in (*_LISTS, *_NAMES) if (text := annotations.get(key))}
     if not written:
         return ()
     lists = (key for key in _LISTS if key in written and _resource_list(written[key]) is None)
     names = (key for key in _NAMES if key in written and not _names(written[key]) and written[key].strip() != "[]")
-    return tuple(_PREFIX + key for key in (*lists, *names))
+    return (*lists, *names)
 
 
 def _listed(annotations: Mapping[str, str], key: str) -> values.Resources | None:
     """Return the resource list that an annotation holds, None where there is none that can be read."""
-    written = annotations.get(_PREFIX + key)
+    written = annotations.get(key)
     return _resource_list(written) if written else None
 
 

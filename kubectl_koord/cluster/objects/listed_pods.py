@@ -20,15 +20,22 @@ from kubectl_koord.cluster.objects.pod_wire import (
 )
 from kubectl_koord.cluster.objects.pods import UNEVALUATED, PodPool, encoded, has_own_resources, requests, tying_volumes
 from kubectl_koord.cluster.objects.pool import Amounts
+from kubectl_koord.model import keys
 from kubectl_koord.model.pods import PodAmounts, PodRequirements, RunningPod
 
-READ = (*pod_devices.ANNOTATIONS, *sorted(UNEVALUATED), *settings.ANNOTATIONS, pods.SPEC, pods.TOPOLOGY_SPEC)
+READ = (
+    *pod_devices.ANNOTATIONS,
+    *sorted(UNEVALUATED),
+    *settings.ANNOTATIONS,
+    keys.RESOURCE_SPEC,
+    keys.NUMA_TOPOLOGY_SPEC,
+)
 """The annotations that requirements are made of."""
 _ANY_READ = frozenset(READ)
 _MOST_RECENT, _MOST_BYTES = 1 << 6, 1 << 23
 _TOKEN, _PROJECTED = b'{"name":"kube-api-access-', b'","projected":'
 _OFFERS = b"operating-mode"
-_AFTER_INITIALIZED = READ.index(settings.AFTER_INITIALIZED)
+_AFTER_INITIALIZED = READ.index(keys.LOAD_AFTER_INITIALIZED)
 
 _encode = msgspec.json.encode
 
@@ -162,7 +169,7 @@ class ListedPods:
             found.read,
             said.qos,
             tuple([owner.kind for owner in meta.owner_references or ()]),
-            (meta.labels or {}).get(pod_devices.ISOLATION),
+            (meta.labels or {}).get(keys.GPU_ISOLATION),
             labels if _SPREADS in found.spec else b"",
         )
         requirements = self._requirements.get(key)

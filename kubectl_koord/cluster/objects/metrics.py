@@ -12,11 +12,9 @@ from kubectl_koord.cluster.bounds import decoder
 from kubectl_koord.cluster.objects import fields, settings
 from kubectl_koord.cluster.objects.fields import NOTHING, Int64, Meta
 from kubectl_koord.cluster.objects.pool import CPU_AND_MEMORY, Amounts, amounts, cpu_and_memory, measured, resources
-from kubectl_koord.model import load, values
+from kubectl_koord.model import keys, load, values
 from kubectl_koord.model.values import Resources
 
-_THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
-_RAW_ALLOCATABLE = "node.koordinator.sh/raw-allocatable"
 _INTERVAL = 60
 _MOST_TIMES = 1 << 8
 
@@ -297,17 +295,19 @@ def completed(
     measured: load.NodeMetric, annotations: Mapping[str, str], configured: load.LoadSettings
 ) -> load.NodeMetric:
     """Return the same with what annotations of the node say, and usage over time only where a threshold is for it."""
-    own = settings.own_thresholds(annotations.get(_THRESHOLDS))
+    own = settings.own_thresholds(annotations.get(keys.USAGE_THRESHOLDS))
     if measured.over_time and own.over(configured.thresholds).aggregated is None:
         measured = structs.replace(measured, over_time=())
     if not annotations:
         return measured
-    return structs.replace(measured, thresholds=own, raw_allocatable=_raw(annotations.get(_RAW_ALLOCATABLE)))
+    return structs.replace(measured, thresholds=own, raw_allocatable=_raw(annotations.get(keys.RAW_ALLOCATABLE)))
 
 
 def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
     """Return the annotations of a node that are read here."""
-    return {name: value for name in (_THRESHOLDS, _RAW_ALLOCATABLE) if (value := (written or {}).get(name))}
+    return {
+        name: value for name in (keys.USAGE_THRESHOLDS, keys.RAW_ALLOCATABLE) if (value := (written or {}).get(name))
+    }
 
 
 def _raw(written: str | None) -> Resources:

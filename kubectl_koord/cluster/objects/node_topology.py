@@ -14,12 +14,6 @@ from kubectl_koord.cluster.bounds import decoder
 from kubectl_koord.cluster.objects.fields import annotation, cpu_set
 from kubectl_koord.cluster.objects.pool import Amounts, limits
 from kubectl_koord.cluster.objects.resource_topologies import (
-    CPUS,
-    KUBELET,
-    POD_CPUS,
-    RATIO,
-    RESERVATION,
-    SYSTEM,
     CPUDetails,
     CPUManagerPolicy,
     ListedAnnotations,
@@ -30,7 +24,7 @@ from kubectl_koord.cluster.objects.resource_topologies import (
     SystemQOSResource,
     WrittenZone,
 )
-from kubectl_koord.model import hardware
+from kubectl_koord.model import hardware, keys
 from kubectl_koord.model.hardware import (
     CPU,
     BindPolicy,
@@ -44,11 +38,8 @@ from kubectl_koord.model.hardware import (
 )
 from kubectl_koord.model.values import Identity, Resources
 
-_BIND_POLICY = "node.koordinator.sh/cpu-bind-policy"
-_NUMA_POLICY = "node.koordinator.sh/numa-topology-policy"
-_STRATEGY = "node.koordinator.sh/numa-allocate-strategy"
-_LABELS = frozenset((_BIND_POLICY, _NUMA_POLICY, _STRATEGY))
-_READ = (KUBELET, POD_CPUS, RESERVATION, SYSTEM, RATIO)
+_LABELS = frozenset((keys.CPU_BIND_POLICY, keys.NUMA_POLICY, keys.NUMA_STRATEGY))
+_READ = (keys.KUBELET_CPU_POLICY, keys.POD_CPUS, keys.NODE_RESERVATION, keys.SYSTEM_QOS, keys.AMPLIFICATION)
 _MOST_TOPOLOGIES, _MOST_COMPARED, _MOST_NODES = 1 << 9, 1 << 4, 1 << 12
 
 _KUBELET_POLICIES: Mapping[str, NUMAPolicy] = {
@@ -90,7 +81,7 @@ def topology(written: NodeResourceTopology) -> Told:
 
     """
     annotations = written.metadata.annotations or {}
-    cpus = _cpu_topology(annotations.get(CPUS) or "")
+    cpus = _cpu_topology(annotations.get(keys.CPU_TOPOLOGY) or "")
     return _with_cpus(written, tuple([annotations.get(name) or "" for name in _READ]), cpus)
 
 
@@ -150,7 +141,7 @@ def _zone_number(name: str) -> int | None:
 
 @lru_cache(_MOST_TOPOLOGIES)
 def _cpu_topology(written: str) -> CPUTopology | None:
-    found = annotation({CPUS: written}, CPUS, CPUDetails)
+    found = annotation({keys.CPU_TOPOLOGY: written}, keys.CPU_TOPOLOGY, CPUDetails)
     by_number = {
         cpu.id: CPU(cpu.id, cpu.core, cpu.node, cpu.socket)
         for cpu in (found.detail if found else None) or ()
@@ -163,15 +154,15 @@ def _cpu_topology(written: str) -> CPUTopology | None:
 def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies: tuple[str, ...]) -> Told:
     """Return all but the zones, whose amounts for batch pods differ from node to node."""
     annotations = dict(zip(_READ, told, strict=True))
-    kubelet = annotation(annotations, KUBELET, CPUManagerPolicy) or CPUManagerPolicy()
-    ratios = _ratios(annotations[RATIO])
+    kubelet = annotation(annotations, keys.KUBELET_CPU_POLICY, CPUManagerPolicy) or CPUManagerPolicy()
+    ratios = _ratios(annotations[keys.AMPLIFICATION])
     topology = NodeTopology(
         cpus=cpus.value,
         reserved=_reserved(annotations, kubelet),
         full_cores_only=kubelet.policy == "static" and (kubelet.options or {}).get("full-pcpus-only") == "true",
         policy=next((_KUBELET_POLICIES[policy] for policy in policies if policy in _KUBELET_POLICIES), ""),
         ignored_policy=next((policy for policy in policies if _is_ignored(policy)), ""),
-        amplified=ratios is not None and bool(annotations[RATIO]),
+        amplified=ratios is not None and bool(annotations[keys.AMPLIFICATION]),
         cpu_ratio=(ratios or {}).get("cpu", 1.0),
     )
     return Told(topology, _numa(topology, _NOTHING_SAID))
@@ -194,9 +185,9 @@ def _zone(number: int, written: Amounts, cpus: CPUTopology | None, reserved: CPU
 
 def _reserved(annotations: Mapping[str, str], kubelet: CPUManagerPolicy) -> CPUSet:
     """Return the CPUs that are taken by the kubelet and its pods, by the node's reservation, by the system."""
-    pods = annotation(annotations, POD_CPUS, list[PodCPUs]) or ()
-    reservation = annotation(annotations, RESERVATION, NodeReservation)
-    system = annotation(annotations, SYSTEM, SystemQOSResource)
+    pods = annotation(annotations, keys.POD_CPUS, list[PodCPUs]) or ()
+    reservation = annotation(annotations, keys.NODE_RESERVATION, NodeReservation)
+    system = annotation(annotations, keys.SYSTEM_QOS, SystemQOSResource)
     lists = [pod.cpuset for pod in pods if pod.managed_by_kubelet and pod.uid]
     lists.append(kubelet.reserved_cpus)
     lists.append(reservation.reserved_cpus if reservation else None)
@@ -220,13 +211,13 @@ def _ratios(written: str) -> _Ratios | None:
 def settings(labels: Mapping[str, str | None] | None, annotations: Mapping[str, str | None] | None) -> Settings | None:
     """Return what a node itself says, by its labels and annotations; None where that is nothing."""
     labels = labels or {}
-    ratio = annotations.get(RATIO) if annotations else None
+    ratio = annotations.get(keys.AMPLIFICATION) if annotations else None
     if not ratio and _LABELS.isdisjoint(labels):
         return None
     return Settings(
-        bind_policy=labels.get(_BIND_POLICY) or "",
-        policy=labels.get(_NUMA_POLICY) or "",
-        strategy=labels.get(_STRATEGY) or "",
+        bind_policy=labels.get(keys.CPU_BIND_POLICY) or "",
+        policy=labels.get(keys.NUMA_POLICY) or "",
+        strategy=labels.get(keys.NUMA_STRATEGY) or "",
         ratio=ratio or "",
     )
 

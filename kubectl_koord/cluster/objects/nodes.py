@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import Raw, Struct, field
 
 from kubectl_koord.cluster.objects.fields import (
-    KEPT_BACK,
     NOTHING,
     Condition,
     Meta,
@@ -18,7 +17,7 @@ from kubectl_koord.cluster.objects.fields import (
     taints,
 )
 from kubectl_koord.cluster.objects.pool import Allocatable, Amounts, SharedValues, amounts, decoded, resources
-from kubectl_koord.model import objects
+from kubectl_koord.model import keys, objects
 from kubectl_koord.model.pods import labels_of_new
 
 
@@ -156,7 +155,7 @@ def node(written: Node | ListedNode, pool: SharedValues) -> objects.Node:
 
     """
     meta, allocatable = written.metadata, written.status.allocatable
-    reserved = meta.annotations.get(KEPT_BACK) if meta.annotations else None
+    reserved = meta.annotations.get(keys.NODE_RESERVATION) if meta.annotations else None
     ready = [one.status for one in written.status.conditions or () if one.type == "Ready"]
     has, none_of = _unreserved(allocatable, reserved) if reserved else pool.allocatable(allocatable)
     return objects.Node(

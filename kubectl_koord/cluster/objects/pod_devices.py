@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects import fields
 from kubectl_koord.cluster.objects.fields import Expression, Int32, LabelSelector, label_selector
 from kubectl_koord.cluster.objects.pool import amounts, resources
-from kubectl_koord.model import values
+from kubectl_koord.model import keys, values
 from kubectl_koord.model.hardware import (
     DeviceAllocation,
     DeviceAnnotation,
@@ -21,13 +21,7 @@ from kubectl_koord.model.hardware import (
 )
 from kubectl_koord.model.values import Resources
 
-_DOMAIN = "scheduling.koordinator.sh/"
-ALLOCATED = _DOMAIN + "device-allocated"
-_HINT = _DOMAIN + "device-allocate-hint"
-_JOINT = _DOMAIN + "device-joint-allocate"
-_PARTITION = _DOMAIN + "gpu-partition-spec"
-ISOLATION = "koordinator.sh/gpu-isolation-provider"
-ANNOTATIONS = (_HINT, _JOINT, _PARTITION)
+ANNOTATIONS = (keys.DEVICE_HINT, keys.DEVICE_JOINT, keys.GPU_PARTITION_SPEC)
 _TAKES_VALUES = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 
 Strings: TypeAlias = Mapping[str, str | None]
@@ -80,7 +74,7 @@ _allocations = msgspec.json.Decoder(_Allocated | None)
 
 def allocated(annotations: Strings | None) -> tuple[DeviceAllocation, ...]:
     """Return the devices that a pod or a Reservation has; none where the scheduler cannot read that, as it does."""
-    written = annotations.get(ALLOCATED) if annotations else None
+    written = annotations.get(keys.DEVICE_ALLOCATED) if annotations else None
     try:
         return _allocated(written) if written else ()
     except _UnreadableError:
@@ -140,14 +134,14 @@ def read_of(annotations: Strings | None, labels: Strings | None, *, waits: bool)
     What a pod has been given is read only while it `waits` for a node: it is refused where that cannot be read.
     """
     found: list[str | None] = [annotations.get(name) if annotations else None for name in ANNOTATIONS]
-    found.append(labels.get(ISOLATION) if labels else None)
+    found.append(labels.get(keys.GPU_ISOLATION) if labels else None)
     found.append("" if waits and annotations and not _is_readable(annotations) else None)
     return tuple(found) if any(one is not None for one in found) else ()
 
 
 def _is_readable(annotations: Strings) -> bool:
     try:
-        _allocated(annotations[ALLOCATED] or "") if ALLOCATED in annotations else ()
+        _allocated(annotations[keys.DEVICE_ALLOCATED] or "") if keys.DEVICE_ALLOCATED in annotations else ()
     except _UnreadableError:
         return False
     return True

@@ -44,7 +44,7 @@ from kubectl_koord.cluster.objects.pod_wire import (
 )
 from kubectl_koord.cluster.objects.pool import Amounts, Nano, SharedValues, amounts, resources
 from kubectl_koord.messages.conditions import job_preemption
-from kubectl_koord.model import hardware, pods, reservations, values
+from kubectl_koord.model import hardware, keys, pods, reservations, values
 from kubectl_koord.model.hardware import NO_NUMA, NOTHING, Allocations, CPUAllocation, DeviceAllocation, PodNUMA
 from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.pods import NO_MARKS, Marks, PodTrace
@@ -53,9 +53,6 @@ from kubectl_koord.model.resource_claims import PodClaim
 from kubectl_koord.model.unevaluated import AttachedVolume, PodSetting, PodUnevaluated
 from kubectl_koord.model.values import PackedLabels, QuantityError, Resources
 
-SPEC = "scheduling.koordinator.sh/resource-spec"
-TOPOLOGY_SPEC = "scheduling.koordinator.sh/numa-topology-spec"
-STATUS = "scheduling.koordinator.sh/resource-status"
 _NUMA_MOST = 1 << 14
 
 T = TypeVar("T")
@@ -102,12 +99,12 @@ def numa_request(annotations: Mapping[str, str | None], qos: str | None, priorit
 
     """
     binds = qos in {"LSE", "LSR"} and priority_class == "koord-prod"
-    if not binds and SPEC not in annotations and TOPOLOGY_SPEC not in annotations:
+    if not binds and keys.RESOURCE_SPEC not in annotations and keys.NUMA_TOPOLOGY_SPEC not in annotations:
         return NO_NUMA
-    spec = _read(annotations, SPEC, ResourceSpec)
-    zones = _read(annotations, TOPOLOGY_SPEC, NUMATopologySpec)
+    spec = _read(annotations, keys.RESOURCE_SPEC, ResourceSpec)
+    zones = _read(annotations, keys.NUMA_TOPOLOGY_SPEC, NUMATopologySpec)
     if spec is None or zones is None:
-        return PodNUMA(unreadable=SPEC if spec is None else TOPOLOGY_SPEC)
+        return PodNUMA(unreadable=keys.RESOURCE_SPEC if spec is None else keys.NUMA_TOPOLOGY_SPEC)
     return PodNUMA(
         binds=binds,
         required=spec.required or "",
@@ -135,15 +132,15 @@ def allocated(annotations: Mapping[str, str | None] | None) -> CPUAllocation | N
     A pod of which it cannot be read how it binds CPUs holds none. Mirrors `updatePod` in
     plugins/nodenumaresource/pod_eventhandler.go.
     """
-    written = annotations.get(STATUS) if annotations else None
-    if not written or annotations is None or not _is_readable(annotations.get(SPEC, "{}")):
+    written = annotations.get(keys.RESOURCE_STATUS) if annotations else None
+    if not written or annotations is None or not _is_readable(annotations.get(keys.RESOURCE_SPEC, "{}")):
         return None
     return _numa_allocated(written)
 
 
 @lru_cache(_NUMA_MOST)
 def _is_readable(spec: str | None) -> bool:
-    return _read({SPEC: spec}, SPEC, ResourceSpec) is not None
+    return _read({keys.RESOURCE_SPEC: spec}, keys.RESOURCE_SPEC, ResourceSpec) is not None
 
 
 @lru_cache(_NUMA_MOST)
@@ -301,7 +298,7 @@ def priority_class(pod: Pod) -> str:
     Mirrors `GetPodPriorityClassWithDefault` in apis/extension/priority_utils.go.
     """
     labels = pod.metadata.labels or {}
-    named = labels.get("koordinator.sh/priority-class")
+    named = labels.get(keys.PRIORITY_CLASS)
     if named is not None:
         known = named if named in _CLASSES else ""
     else:
@@ -312,7 +309,7 @@ def priority_class(pod: Pod) -> str:
 
 def _qos_class(pod: Pod, labels: Mapping[str, str | None]) -> str:
     """Return Koordinator's QoS class: that of the label, or else what stands for Kubernetes'."""
-    named = labels.get("koordinator.sh/qosClass")
+    named = labels.get(keys.QOS_CLASS)
     if named is None or named not in _QOS_CLASSES:
         return "BE" if (pod.status.qos_class or _kubernetes_qos(pod)) == "BestEffort" else "LS"
     return named
@@ -332,14 +329,14 @@ def _add(total: Nano, more: Nano) -> None:
 
 
 _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
-    "scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
-    "internal.scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
+    keys.SCHEDULING_HINT: PodSetting("scheduling-hint"),
+    keys.INTERNAL_SCHEDULING_HINT: PodSetting("scheduling-hint"),
 }
 UNEVALUATED = frozenset(_UNEVALUATED_ANNOTATIONS)
 _SELDOM = (*_UNEVALUATED_ANNOTATIONS, *settings.ANNOTATIONS)
 _ANY_SELDOM = frozenset(_SELDOM)
 _ATTACHED = ("gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
-QOS_LABELS = ("koordinator.sh/priority-class", "koordinator.sh/qosClass")
+QOS_LABELS = (keys.PRIORITY_CLASS, keys.QOS_CLASS)
 Qos: TypeAlias = tuple[str | None, str | None]
 """The values of `QOS_LABELS`, None for each that is missing."""
 NO_QOS: Qos = (None, None)
@@ -362,7 +359,9 @@ def other_fields(pod: Pod) -> tuple[object, ...]:
         if not annotations or _ANY_SELDOM.isdisjoint(annotations)
         else tuple([annotations.get(name, 0) for name in _SELDOM]),
         tuple(sorted(labels.items())) if labels and pod.spec.topology_spread_constraints else (),
-        (annotations.get(SPEC, 0), annotations.get(TOPOLOGY_SPEC, 0)) if annotations else (0, 0),
+        (annotations.get(keys.RESOURCE_SPEC, 0), annotations.get(keys.NUMA_TOPOLOGY_SPEC, 0))
+        if annotations
+        else (0, 0),
     )
 
 
@@ -418,7 +417,7 @@ def pod_requirements(pod: Pod) -> pods.PodRequirements:
         has_resource_claims=bool(spec.resource_claims),
         numa=numa_request(
             annotations,
-            (pod.metadata.labels or {}).get("koordinator.sh/qosClass"),
+            (pod.metadata.labels or {}).get(keys.QOS_CLASS),
             kind,
         ),
         by_containers=by_containers,
@@ -499,14 +498,6 @@ def _unevaluated_volumes(volumes: Iterable[Volume]) -> Iterable[PodUnevaluated]:
             yield AttachedVolume(volume.name)
 
 
-_SCHEDULING = "scheduling.koordinator.sh/"
-_AFFINITY = _SCHEDULING + "reservation-affinity"
-_EXACT = _SCHEDULING + "exact-match-reservation"
-_IGNORED = _SCHEDULING + "reservation-ignored"
-ALLOCATED = _SCHEDULING + "reservation-allocated"
-_OWNERS = _SCHEDULING + "reservation-owners"
-_CURRENT_OWNER = _SCHEDULING + "reservation-current-owner"
-
 Written: TypeAlias = Mapping[str, str | None] | None
 Use: TypeAlias = tuple[str | None, str, bool]
 _NO_USE: Use = (None, "", False)
@@ -540,10 +531,10 @@ class _CurrentOwner(msgspec.Struct, gc=False):
 
 def read_of(annotations: Written, labels: Written) -> Use:
     """Return what is said about using reservations, as written: equal texts mean the same."""
-    ignores = labels is not None and labels.get(_IGNORED) == "true"
+    ignores = labels is not None and labels.get(keys.RESERVATION_IGNORED) == "true"
     if not annotations:
         return (None, "", True) if ignores else _NO_USE
-    return annotations.get(_AFFINITY), annotations.get(_EXACT) or "", ignores
+    return annotations.get(keys.RESERVATION_AFFINITY), annotations.get(keys.RESERVATION_EXACT_MATCH) or "", ignores
 
 
 def reservation_use(read: Use) -> reservations.ReservationUse | None:
@@ -554,7 +545,12 @@ def reservation_use(read: Use) -> reservations.ReservationUse | None:
     wanted = None if affinity is None else _decoded(affinity or "{}", _Affinity)
     names = _decoded(exact, _Exact)
     unreadable = [
-        key for key, text, said in ((_AFFINITY, affinity, wanted), (_EXACT, exact, names)) if text and not said
+        key
+        for key, text, said in (
+            (keys.RESERVATION_AFFINITY, affinity, wanted),
+            (keys.RESERVATION_EXACT_MATCH, exact, names),
+        )
+        if text and not said
     ]
     return reservations.ReservationUse(
         affinity=_affinity(wanted) if isinstance(wanted, _Affinity) else None,
@@ -593,7 +589,7 @@ def _decoded(text: str, wanted: Any) -> object:  # noqa: ANN401
 
 def drawn_on(annotations: Written) -> str:
     """Return the uid of the reservation that the pod was allocated from, empty for none."""
-    text = annotations.get(ALLOCATED) if annotations else None
+    text = annotations.get(keys.RESERVATION_ALLOCATED) if annotations else None
     if not text:
         return ""
     try:
@@ -612,7 +608,7 @@ def may_offer(labels: Written) -> bool:
 
 def reservation_offers(written: pod_wire.Pod) -> bool:
     """Tell whether a pod that says so is one: it runs, is ready, and does not name its owner yet (`IsMatchable`)."""
-    status, owner = written.status, (written.metadata.annotations or {}).get(_CURRENT_OWNER)
+    status, owner = written.status, (written.metadata.annotations or {}).get(keys.RESERVATION_CURRENT_OWNER)
     is_ready = any(one.type == "Ready" and one.status == "True" for one in status.conditions or ())
     return status.phase == "Running" and is_ready and _decoded(owner or "", _CurrentOwner) is None
 
@@ -637,15 +633,13 @@ def operating(written: pod_wire.Pod, pod: pods.RunningPod) -> reservations.Reser
 
 def _operating_owners(annotations: Written) -> tuple[reservations.ReservationOwner, ...]:
     """Return for whom such a pod holds its room; nobody where that cannot be read."""
-    found = _decoded((annotations or {}).get(_OWNERS) or "", list[ReservationOwner])
+    found = _decoded((annotations or {}).get(keys.RESERVATION_OWNERS) or "", list[ReservationOwner])
     return owners(found) if isinstance(found, list) else ()
 
 
-BOOKED = frozenset((pod_devices.ALLOCATED, ALLOCATED, STATUS))
+BOOKED = frozenset((keys.DEVICE_ALLOCATED, keys.RESERVATION_ALLOCATED, keys.RESOURCE_STATUS))
 _MOST = 1 << 11
-_JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
-_NOT_PREEMPTIBLE = "scheduling.koordinator.sh/disable-preemptible"
-_TELLING = frozenset((_JOB_LABEL, _NOT_PREEMPTIBLE, PREEMPTIBLE_LABEL, *QOS_LABELS))
+_TELLING = frozenset((keys.JOB, keys.NOT_PREEMPTIBLE, PREEMPTIBLE_LABEL, *QOS_LABELS))
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -801,7 +795,7 @@ class PodPool(SharedValues):
     def _said(self, kept: pods.AnyLabels, labels: Mapping[str, str | None]) -> PodLabels:
         qos = qos_of(labels)
         qos = self._qos.setdefault(qos, qos)
-        new = PodLabels(kept, intern(labels.get(_JOB_LABEL) or ""), _is_protected(labels), qos)
+        new = PodLabels(kept, intern(labels.get(keys.JOB) or ""), _is_protected(labels), qos)
         return new if kept else self._unlabelled.setdefault(new, new)
 
 
@@ -830,11 +824,10 @@ def _is_protected(labels: Mapping[str, str | None]) -> bool:
 
     Mirrors `IsPodPreemptible` and `IsPodNonPreemptible` in apis/extension.
     """
-    return labels.get(_NOT_PREEMPTIBLE) == "true" or labels.get(PREEMPTIBLE_LABEL) == "false"
+    return labels.get(keys.NOT_PREEMPTIBLE) == "true" or labels.get(PREEMPTIBLE_LABEL) == "false"
 
 
-_SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
-ANNOTATIONS = frozenset((_SELECTOR_ANNOTATION, gangs.GANG_ANNOTATION, *gangs.TERMS, *BOOKED))
+ANNOTATIONS = frozenset((keys.TOPOLOGY_SELECTOR, keys.GANG_NAME, *gangs.TERMS, *BOOKED))
 """The annotations that are read of bound pods, besides those that their requirements are made of."""
 
 
@@ -936,7 +929,7 @@ def running(
     gang, selector, allocations = alike.gang, "", NOTHING
     if annotations:
         gang = gang or gangs.annotated(alike.namespace, annotations)
-        selector = annotations.get(_SELECTOR_ANNOTATION) or ""
+        selector = annotations.get(keys.TOPOLOGY_SELECTOR) or ""
         allocations = pool.allocations(annotations)
     marks, terms = NO_MARKS, None
     if gang and pool.details and not alike.needs_group:
@@ -1016,7 +1009,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         gang_terms=shared(gangs.gang_annotations(strings(meta.labels), annotations)),
         never_preempts=spec.preemption_policy == "Never",
         index=gangs.topology_index(annotations),
-        selector=annotations.get(_SELECTOR_ANNOTATION, ""),
+        selector=annotations.get(keys.TOPOLOGY_SELECTOR, ""),
         job=said.job,
         nominated=written.status.nominated_node_name or "",
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
@@ -1075,9 +1068,6 @@ def _scheduled_condition(conditions: list[Condition] | None) -> pods.Condition |
     return None
 
 
-_QUOTA_LABEL = "quota.scheduling.koordinator.sh/name"
-
-
 def trace(written: Pod) -> PodTrace:
     """Return what the pod says of a preemption."""
     meta = written.metadata
@@ -1089,7 +1079,7 @@ def trace(written: Pod) -> PodTrace:
         priority=written.spec.priority or 0,
         gang=gangs.gang_of(meta)[0],
         owner=owner(meta),
-        quota=(meta.labels or {}).get(_QUOTA_LABEL) or "",
+        quota=(meta.labels or {}).get(keys.QUOTA_NAME) or "",
         phase=written.status.phase or "",
         terminating=meta.deletion_timestamp is not None,
         preempted=_preempted(written.status.conditions),

@@ -9,7 +9,6 @@ from msgspec import Struct, field, structs
 from kubectl_koord.cluster.objects import fields, pod_devices
 from kubectl_koord.cluster.objects import pods as numa
 from kubectl_koord.cluster.objects.fields import (
-    KEPT_BACK,
     Condition,
     Meta,
     ReservationOwner,
@@ -24,14 +23,10 @@ from kubectl_koord.cluster.objects.fields import (
 from kubectl_koord.cluster.objects.pod_wire import Pod, PodSpec, PodStatus
 from kubectl_koord.cluster.objects.pods import PodPool, gang_of, host_ports, pending, pod_terms, requests
 from kubectl_koord.cluster.objects.pool import Amounts, amounts, resources
-from kubectl_koord.model import pods, reservations
+from kubectl_koord.model import keys, pods, reservations
 from kubectl_koord.model.hardware import Allocations
 from kubectl_koord.model.values import NodeTerm, Requirement, Resources
 
-_SCHEDULING = "scheduling.koordinator.sh/"
-_ORDER = _SCHEDULING + "reservation-order"
-_RESTRICTED = _SCHEDULING + "reservation-restricted-options"
-_PRIORITY = "koordinator.sh/priority"
 _HIGHEST = 2**31 - 1
 _POLICIES: Mapping[str, reservations.AllocatePolicy] = {"Aligned": "Aligned", "Restricted": "Restricted"}
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+)(h|ms|us|µs|ns|m|s)")
@@ -110,7 +105,7 @@ def _reservation(written: Reservation, node: str, size: Resources) -> reservatio
     meta, spec = written.metadata, written.spec
     policy = _POLICIES.get(spec.allocate_policy or "", "Default")
     annotations, labels = strings(meta.annotations), strings(meta.labels)
-    restricted = _restricted(annotations.get(_RESTRICTED, "")) if policy == "Restricted" else ()
+    restricted = _restricted(annotations.get(keys.RESERVATION_RESTRICTED, "")) if policy == "Restricted" else ()
     return reservations.Reservation(
         uid=uid(meta),
         name=meta.name,
@@ -122,9 +117,9 @@ def _reservation(written: Reservation, node: str, size: Resources) -> reservatio
         unschedulable=bool(spec.unschedulable) or meta.deletion_timestamp is not None,
         taints=taints(spec.taints),
         labels=tuple(sorted(labels.items())),
-        kept_back=resources(kept_back(annotations.get(KEPT_BACK, ""))),
+        kept_back=resources(kept_back(annotations.get(keys.NODE_RESERVATION, ""))),
         resources=_counted(size, restricted or ()),
-        order=parse_int(labels.get(_ORDER, "")) or 0,
+        order=parse_int(labels.get(keys.RESERVATION_ORDER, "")) or 0,
         expires=_expires(written),
         terminating=meta.deletion_timestamp is not None,
         pre_allocates=bool(spec.pre_allocation),
@@ -276,7 +271,7 @@ def _priority(written: Reservation) -> int:
     template = written.spec.template
     if template is not None and template.spec.priority is not None:
         return template.spec.priority
-    found = parse_int(strings(written.metadata.labels).get(_PRIORITY, ""))
+    found = parse_int(strings(written.metadata.labels).get(keys.PRIORITY, ""))
     return _HIGHEST if found is None or not -(1 << 31) <= found <= _HIGHEST else found
 
 

@@ -3,13 +3,7 @@
 from msgspec import Raw, Struct, field
 
 from kubectl_koord.cluster.objects.fields import NOTHING, Int32, Meta
-
-CPUS = "node.koordinator.sh/cpu-topology"
-KUBELET = "kubelet.koordinator.sh/cpu-manager-policy"
-POD_CPUS = "node.koordinator.sh/pod-cpu-allocs"
-RESERVATION = "node.koordinator.sh/reservation"
-SYSTEM = "node.koordinator.sh/system-qos-resource"
-RATIO = "node.koordinator.sh/resource-amplification-ratio"
+from kubectl_koord.model import keys
 
 
 class ZoneResource(Struct, gc=False):
@@ -38,12 +32,12 @@ class NodeResourceTopology(Struct, gc=False, rename="camel"):
 class ListedAnnotations(Struct, gc=False):
     """metadata.annotations of a NodeResourceTopology in a list: the CPUs, which many nodes have alike, as bytes."""
 
-    cpus: Raw = field(default=NOTHING, name=CPUS)
-    kubelet: str | None = field(default=None, name=KUBELET)
-    pod_cpus: str | None = field(default=None, name=POD_CPUS)
-    reservation: str | None = field(default=None, name=RESERVATION)
-    system: str | None = field(default=None, name=SYSTEM)
-    ratio: str | None = field(default=None, name=RATIO)
+    cpus: Raw = field(default=NOTHING, name=keys.CPU_TOPOLOGY)
+    kubelet: str | None = field(default=None, name=keys.KUBELET_CPU_POLICY)
+    pod_cpus: str | None = field(default=None, name=keys.POD_CPUS)
+    reservation: str | None = field(default=None, name=keys.NODE_RESERVATION)
+    system: str | None = field(default=None, name=keys.SYSTEM_QOS)
+    ratio: str | None = field(default=None, name=keys.AMPLIFICATION)
 
 
 class ListedMeta(Struct, gc=False):

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects import fields
 from kubectl_koord.cluster.objects.fields import Int32, Int64, Meta, parse_int
 from kubectl_koord.cluster.objects.pool import Amounts, limits
-from kubectl_koord.model import installation, quotas, values
+from kubectl_koord.model import installation, keys, quotas, values
 from kubectl_koord.model.installation import OF_KUBERNETES, ORDERING, POINTS, DefaultPreemption, Extender, Plugins
 from kubectl_koord.model.load import AggregatedThresholds, EstimatedTime, LoadSettings, Percentages, Thresholds
 
@@ -236,11 +236,7 @@ def installed(deployment: Deployment, part: str) -> installation.Deployment:
 
 _DEFAULT_EXPIRATION = 180
 _RESOURCES = ("cpu", "memory")
-_DOMAIN = "scheduling.koordinator.sh/"
-_FACTORS = _DOMAIN + "load-estimated-scaling-factors"
-_AFTER_SCHEDULED = _DOMAIN + "load-estimated-seconds-after-pod-scheduled"
-AFTER_INITIALIZED = _DOMAIN + "load-estimated-seconds-after-initialized"
-ANNOTATIONS = (_FACTORS, _AFTER_SCHEDULED, AFTER_INITIALIZED)
+ANNOTATIONS = (keys.LOAD_FACTORS, keys.LOAD_AFTER_SCHEDULED, keys.LOAD_AFTER_INITIALIZED)
 """The annotations by which a pod says how its usage is to be estimated."""
 _MOST = 1 << 8
 
@@ -322,7 +318,7 @@ def own_factors(annotations: Mapping[str, str | None]) -> Mapping[str, int]:
 
     Mirrors `GetCustomEstimatedScalingFactors` in apis/extension/load_aware.go.
     """
-    written = annotations.get(_FACTORS)
+    written = annotations.get(keys.LOAD_FACTORS)
     return _own_factors(written) if written else {}
 
 
@@ -340,7 +336,9 @@ def estimated_time(annotations: Mapping[str, str | None]) -> EstimatedTime | Non
 
     Mirrors `GetCustomEstimatedSecondsAfterPodScheduled` and `...AfterInitialized` in apis/extension/load_aware.go.
     """
-    found = EstimatedTime(_seconds(annotations.get(_AFTER_SCHEDULED)), _seconds(annotations.get(AFTER_INITIALIZED)))
+    found = EstimatedTime(
+        _seconds(annotations.get(keys.LOAD_AFTER_SCHEDULED)), _seconds(annotations.get(keys.LOAD_AFTER_INITIALIZED))
+    )
     return None if found == EstimatedTime() else found
 
 

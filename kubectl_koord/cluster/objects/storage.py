@@ -19,7 +19,7 @@ from kubectl_koord.cluster.objects.fields import (
     strings,
 )
 from kubectl_koord.cluster.objects.pool import Amounts, amounts, resources
-from kubectl_koord.model import objects
+from kubectl_koord.model import keys, objects
 from kubectl_koord.model.values import Identity, Labels, NodeTerm, Requirement, Resources
 
 
@@ -124,9 +124,6 @@ def storage_capacity(written: CSIStorageCapacity) -> objects.StorageCapacity:
     )
 
 
-_CLASS = "volume.beta.kubernetes.io/storage-class"
-_SELECTED_NODE = "volume.kubernetes.io/selected-node"
-_BOUND = "pv.kubernetes.io/bind-completed"
 _FREE = {"Available"}
 _PROMISED = {*_FREE, "Pending", "", None}
 _MOST = 1 << 12
@@ -282,7 +279,7 @@ def claim(written: PersistentVolumeClaim) -> objects.Claim:
         binding=_binding(written),
         class_name=_class_name(annotations, spec.storage_class_name),
         request=_request(spec),
-        selected=annotations.get(_SELECTED_NODE) or "",
+        selected=annotations.get(keys.SELECTED_NODE) or "",
         terminating=meta.deletion_timestamp is not None,
         owner=(owner.uid, owner.name) if owner else ("", ""),
         uid=meta.uid or "",
@@ -361,12 +358,16 @@ def _binding(written: PersistentVolumeClaim) -> objects.Binding:
     phase = written.status.phase
     if phase == "Lost":
         return "lost"
-    return "begun" if phase == "Pending" and _BOUND not in (written.metadata.annotations or {}) else "complete"
+    return (
+        "begun"
+        if phase == "Pending" and keys.BIND_COMPLETED not in (written.metadata.annotations or {})
+        else "complete"
+    )
 
 
 def _class_name(annotations: Mapping[str, str | None], named: str | None) -> str:
     """Return the StorageClass of a claim or a volume: the old annotation goes first."""
-    return intern((annotations.get(_CLASS) if _CLASS in annotations else named) or "")
+    return intern((annotations.get(keys.STORAGE_CLASS) if keys.STORAGE_CLASS in annotations else named) or "")
 
 
 def _driver(spec: VolumeSpec) -> str:

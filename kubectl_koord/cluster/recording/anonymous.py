@@ -15,6 +15,7 @@ from msgspec import structs
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.recording.kept import written_json
+from kubectl_koord.model import keys
 from kubectl_koord.model.snapshot import Gap, GapCode
 
 _OF_NAMES = """
@@ -236,17 +237,11 @@ _PLAIN = {
 """Fields that hold no name: codes, amounts, times, hardware, drivers."""
 
 _NO_NAMES = {
-    *(f"node.koordinator.sh/{name}" for name in ("gpu-model", "gpu-vendor", "cpu-topology", "raw-allocatable")),
-    *(f"node.koordinator.sh/{name}" for name in ("resource-amplification-ratio", "system-qos-resource")),
-    *(f"scheduling.koordinator.sh/{name}" for name in ("device-joint-allocate", "gpu-partition-spec")),
-    *(f"scheduling.koordinator.sh/{name}" for name in ("gpu-partitions", "numa-topology-spec", "resource-spec")),
-    *(f"scheduling.koordinator.sh/{name}" for name in ("resource-status", "usage-thresholds")),
-    *(f"quota.scheduling.koordinator.sh/{name}" for name in ("shared-weight", "total-resource", "admission")),
-    *(
-        f"quota.scheduling.koordinator.sh/{name}"
-        for name in ("guaranteed", "runtime", "max-strict-check-resource-keys")
-    ),
-    "kubelet.koordinator.sh/cpu-manager-policy",
+    *(keys.GPU_MODEL, keys.GPU_VENDOR, keys.CPU_TOPOLOGY, keys.RAW_ALLOCATABLE, keys.AMPLIFICATION, keys.SYSTEM_QOS),
+    *(keys.DEVICE_JOINT, keys.GPU_PARTITION_SPEC, keys.GPU_PARTITIONS, keys.NUMA_TOPOLOGY_SPEC, keys.RESOURCE_SPEC),
+    *(keys.RESOURCE_STATUS, keys.USAGE_THRESHOLDS, keys.KUBELET_CPU_POLICY),
+    *(keys.QUOTA_WEIGHT, keys.QUOTA_TOTAL, keys.QUOTA_ADMISSION, keys.QUOTA_GUARANTEED, keys.QUOTA_RUNTIME),
+    keys.QUOTA_STRICT,
 }
 """Labels and annotations whose values are amounts, settings or hardware."""
 

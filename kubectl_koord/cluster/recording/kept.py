@@ -15,7 +15,6 @@ from kubectl_koord.cluster.objects.fields import LabelSelector, Meta
 from kubectl_koord.cluster.objects.pod_wire import PodSpec
 from kubectl_koord.cluster.objects.pool import Amounts
 from kubectl_koord.cluster.objects.settings import (
-    AFTER_INITIALIZED,
     KNOWN,
     PREEMPTION,
     REQUIRED,
@@ -23,7 +22,7 @@ from kubectl_koord.cluster.objects.settings import (
     extenders_of,
     texts,
 )
-from kubectl_koord.model import installation
+from kubectl_koord.model import installation, keys
 from kubectl_koord.model.installation import POINTS
 from kubectl_koord.model.settings import ALL, arguments_set, flags_set
 
@@ -289,18 +288,7 @@ def _mapping(written: object) -> Tree:
     return written if isinstance(written, dict) else {}
 
 
-_GANG = "gang.scheduling.koordinator.sh/"
-_POD_GROUP = "pod-group.scheduling.sigs.k8s.io"
-_SCHEDULING = "scheduling.koordinator.sh/"
-_NODE = "node.koordinator.sh/"
-_QUOTA = "quota.scheduling.koordinator.sh/"
-
-PRESENT = frozenset(
-    {
-        f"{_SCHEDULING}scheduling-hint",
-        f"internal.{_SCHEDULING}scheduling-hint",
-    }
-)
+PRESENT = frozenset({keys.SCHEDULING_HINT, keys.INTERNAL_SCHEDULING_HINT})
 """Annotations of which only counts that they are there."""
 
 _OF_PLACES = re.compile(
@@ -317,64 +305,6 @@ def of_place(key: str) -> bool:
     """Tell whether a node's label is one that tools and clouds set for where it is, or what it is for."""
     return _OF_PLACES.fullmatch(key) is not None
 
-
-READ = PRESENT | {
-    _POD_GROUP,
-    *(f"{_POD_GROUP}/{name}" for name in ("name", "match-policy", "min-available")),
-    "scheduling.x-k8s.io/pod-group",
-    "scheduling.k8s.io/group-name",
-    *(
-        _GANG + name
-        for name in (
-            *("name", "groups", "mode", "match-policy", "min-available", "total-number", "waiting-time"),
-            *("network-topology-spec", "network-topology-index"),
-        )
-    ),
-    *(
-        _SCHEDULING + name
-        for name in (
-            *("device-allocated", "device-allocate-hint", "device-joint-allocate", "gpu-partition-spec"),
-            *("gpu-partitions", "exact-match-reservation", "operating-mode", "reservation-affinity"),
-            "scheduler-name",
-            *("reservation-allocated", "reservation-ignored", "reservation-order", "reservation-owners"),
-            "reservation-current-owner",
-            *("reservation-restricted-options", "network-topology-selector", "numa-topology-spec"),
-            *("resource-spec", "resource-status", "usage-thresholds", "disable-preemptible", "questioned-object-key"),
-            *("load-estimated-scaling-factors", "load-estimated-seconds-after-pod-scheduled"),
-            "load-estimated-seconds-after-initialized",
-        )
-    ),
-    *(
-        _NODE + name
-        for name in (
-            *("reservation", "cpu-topology", "pod-cpu-allocs", "raw-allocatable", "resource-amplification-ratio"),
-            *("system-qos-resource", "cpu-bind-policy", "numa-topology-policy", "numa-allocate-strategy"),
-            *("gpu-model", "gpu-vendor", "gpu-partition-policy", "secondary-device-well-planned"),
-        )
-    ),
-    "kubelet.koordinator.sh/cpu-manager-policy",
-    *(
-        _QUOTA + name
-        for name in (
-            *("name", "parent", "preemptible", "allow-lent-resource", "is-parent", "is-root", "tree-id", "profile"),
-            *("ignore-default-tree", "shared-weight", "total-resource", "namespaces", "admission", "guaranteed"),
-            *("runtime", "max-strict-check-resource-keys", "allow-force-update"),
-        )
-    ),
-    *(f"koordinator.sh/{name}" for name in ("qosClass", "priority", "priority-class", "gpu-isolation-provider")),
-    "config.koordinator.sh/skip-update-resources",
-    "kubernetes.io/hostname",
-    "koord-app",
-    *(
-        f"{domain}/{name}"
-        for domain in ("topology.kubernetes.io", "failure-domain.beta.kubernetes.io")
-        for name in ("zone", "region")
-    ),
-    "volume.beta.kubernetes.io/storage-class",
-    "volume.kubernetes.io/selected-node",
-    "pv.kubernetes.io/bind-completed",
-}
-"""Labels and annotations that objects are read for; a test compares them with the modules that read objects."""
 
 _OF_KEYS = ("matchLabelKeys", "mismatchLabelKeys", "labelKey")
 _OF_LABELS = ("matchLabels", "reservationSelector", "nodeSelector", "labelKeysMapping", "labelSuffixes")
@@ -408,7 +338,7 @@ def _keys(name: str, part: Any) -> Iterator[str]:  # noqa: ANN401
         case dict() if name in _OF_LABELS:
             yield from part
         case dict() if name == "annotations":
-            yield from _within(part[key] for key in READ & part.keys())
+            yield from _within(part[key] for key in keys.READ & part.keys())
 
 
 def _within(annotations: Iterable[Any]) -> Iterator[str]:
@@ -481,8 +411,8 @@ def _reduce_meta(meta: Tree | None, labels: AbstractSet[str]) -> None:
 
 
 def _reduce_labels(meta: Tree, labels: AbstractSet[str]) -> None:
-    meta["labels"] = _only(meta.get("labels"), READ | labels) or None
-    found = _only(meta.get("annotations"), READ) or None
+    meta["labels"] = _only(meta.get("labels"), keys.READ | labels) or None
+    found = _only(meta.get("annotations"), keys.READ) or None
     meta["annotations"] = found and {key: "{}" if key in PRESENT and value else value for key, value in found.items()}
 
 
@@ -498,7 +428,7 @@ def _node(tree: Tree, _labels: AbstractSet[str]) -> Tree:
 
 def _pod(tree: Tree, _labels: AbstractSet[str]) -> Tree:
     _reduce_spec(tree["spec"])
-    counts = {"Initialized"} if AFTER_INITIALIZED in (tree["metadata"].get("annotations") or ()) else set()
+    counts = {"Initialized"} if keys.LOAD_AFTER_INITIALIZED in (tree["metadata"].get("annotations") or ()) else set()
     _reduce_conditions(tree["status"], {*_SAID, "Ready", *counts})
     return tree
 

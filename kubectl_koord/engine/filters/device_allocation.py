@@ -24,6 +24,7 @@ from kubectl_koord.engine.reasons import (
 )
 from kubectl_koord.engine.reservations import Matched, owners_taken, used_up
 from kubectl_koord.engine.state import NodeState, Occupant, Pod
+from kubectl_koord.model import keys
 from kubectl_koord.model.hardware import (
     FPGA,
     GPU,
@@ -551,9 +552,9 @@ def _per_card(asked: _Amounts, partition: PartitionSpec | None, scope: str) -> G
     return GPURequest(number, tuple(sorted(each.items())), shared, partition, scope)
 
 
-VENDOR = "node.koordinator.sh/gpu-vendor"
-MODEL = "node.koordinator.sh/gpu-model"
-_POLICY = "node.koordinator.sh/gpu-partition-policy"
+VENDOR = keys.GPU_VENDOR
+MODEL = keys.GPU_MODEL
+_POLICY = keys.GPU_PARTITION_POLICY
 _LINKED_IN_PAIRS = frozenset({"H100", "H800", "H20"})
 _PAIRED: PartitionTable = tuple(
     (size, tuple(Partition(tuple(range(first, first + size)), score=1) for first in range(0, 8, size)))

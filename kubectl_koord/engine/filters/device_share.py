@@ -52,6 +52,7 @@ from kubectl_koord.engine.table import (
     state_classes,
     which,
 )
+from kubectl_koord.model import keys
 from kubectl_koord.model.hardware import (
     GPU,
     NOTHING,
@@ -66,7 +67,7 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import Identity, memoised, recently
 
-ISOLATION = "koordinator.sh/gpu-isolation-provider"
+ISOLATION = keys.GPU_ISOLATION
 _NO_DEVICES = DeviceLayout()
 _Devices: TypeAlias = tuple[DeviceAllocation, ...]
 

@@ -40,6 +40,7 @@ from kubectl_koord.engine.table import (
     singles,
     which,
 )
+from kubectl_koord.model import keys
 from kubectl_koord.model.hardware import Allocations
 from kubectl_koord.model.objects import Claim, Node, Storage, StorageClass, Volume
 from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod, claim_names
@@ -335,8 +336,8 @@ def _limits_of(node: Node) -> tuple[tuple[str, int], ...]:
 
 
 _NEWER = {
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    keys.OLD_ZONE: keys.ZONE,
+    keys.OLD_REGION: keys.REGION,
 }
 _ZONES = {*_NEWER, *_NEWER.values()}
 

@@ -12,8 +12,9 @@ from kubectl_koord.cluster.objects import fields, pod_devices, pods
 from kubectl_koord.cluster.objects.devices import DeviceObject, node_devices
 from kubectl_koord.cluster.objects.fields import kept_back
 from kubectl_koord.cluster.objects.node_topology import topology
-from kubectl_koord.cluster.objects.resource_topologies import KUBELET, POD_CPUS, SYSTEM, NodeResourceTopology
+from kubectl_koord.cluster.objects.resource_topologies import NodeResourceTopology
 from kubectl_koord.cluster.objects.settings import own_thresholds
+from kubectl_koord.model import keys
 from tests.cluster.objects.wire import pod, read, thing
 
 SCHEDULING = "scheduling.koordinator.sh/"
@@ -69,7 +70,7 @@ def test_what_is_not_of_the_form_is_an_error_whatever_its_keys(written: str) -> 
 
 
 def allocated(written: str) -> object:
-    return pod_devices.allocated({pod_devices.ALLOCATED: written})
+    return pod_devices.allocated({keys.DEVICE_ALLOCATED: written})
 
 
 def asked(name: str) -> Callable[[str], object]:
@@ -128,11 +129,11 @@ READ: tuple[tuple[Callable[[str], object], Any], ...] = (
     ),
     (asked(SCHEDULING + "device-joint-allocate"), {"deviceTypes": ["gpu"], "requiredScope": "SamePCIe"}),
     (asked(SCHEDULING + "gpu-partition-spec"), {"allocatePolicy": "Restricted", "ringBusBandwidth": "400Gi"}),
-    (cpus(pods.SPEC), {"requiredCPUBindPolicy": "FullPCPUs", "preferredCPUExclusivePolicy": "PCPULevel"}),
-    (cpus(pods.TOPOLOGY_SPEC), {"numaTopologyPolicy": "Restricted", "singleNUMANodeExclusive": "Required"}),
-    (lambda written: pods.allocated({pods.STATUS: written}), {"cpuset": "0-3"}),
+    (cpus(keys.RESOURCE_SPEC), {"requiredCPUBindPolicy": "FullPCPUs", "preferredCPUExclusivePolicy": "PCPULevel"}),
+    (cpus(keys.NUMA_TOPOLOGY_SPEC), {"numaTopologyPolicy": "Restricted", "singleNUMANodeExclusive": "Required"}),
+    (lambda written: pods.allocated({keys.RESOURCE_STATUS: written}), {"cpuset": "0-3"}),
     (
-        lambda written: pods.allocated({pods.STATUS: written}),
+        lambda written: pods.allocated({keys.RESOURCE_STATUS: written}),
         {"numaNodeResources": [{"node": 1, "resources": {"cpu": "4"}}]},
     ),
     (reserving(SCHEDULING + "exact-match-reservation"), {"resourceNames": ["cpu"]}),
@@ -140,12 +141,15 @@ READ: tuple[tuple[Callable[[str], object], Any], ...] = (
         reserving(SCHEDULING + "reservation-affinity"),
         {"requiredDuringSchedulingIgnoredDuringExecution": {"reservationSelectorTerms": [SELECTOR]}, "name": "r"},
     ),
-    (lambda written: pods.drawn_on({pods.ALLOCATED: written}), {"name": "r", "uid": "u"}),
+    (lambda written: pods.drawn_on({keys.RESERVATION_ALLOCATED: written}), {"name": "r", "uid": "u"}),
     (kept_back, {"resources": {"cpu": "1"}, "reservedCPUs": "0-1"}),
     (own_thresholds, {"usageThresholds": {"cpu": 60}, "aggregatedUsage": LATE}),
-    (told(KUBELET), {"policy": "static", "options": {"full-pcpus-only": "true"}, "reservedCPUs": "0-1"}),
-    (told(POD_CPUS), [{"uid": "u", "cpuset": "2-3", "managedByKubelet": True}]),
-    (told(SYSTEM), {"cpuset": "4-5", "cpusetExclusive": True}),
+    (
+        told(keys.KUBELET_CPU_POLICY),
+        {"policy": "static", "options": {"full-pcpus-only": "true"}, "reservedCPUs": "0-1"},
+    ),
+    (told(keys.POD_CPUS), [{"uid": "u", "cpuset": "2-3", "managedByKubelet": True}]),
+    (told(keys.SYSTEM_QOS), {"cpuset": "4-5", "cpusetExclusive": True}),
     (told("node.koordinator.sh/cpu-topology"), {"detail": [{"id": 0, "core": 0, "socket": 0, "node": 1}]}),
     (partitions, {"0": [{"minors": [0, 1], "ringBusBandwidth": "1Gi", "allocationScore": 2}]}),
     (restricted, {"resources": ["cpu"]}),
@@ -181,8 +185,8 @@ def test_an_allocation_with_one_key_in_another_case_is_that_of_the_usual_ones(wr
     ("reading", "written"),
     [
         (allocated, '{"gpu": [{"Minor": "x"}]}'),
-        (lambda written: pods.allocated({pods.STATUS: written}), '{"CPUSet": 5}'),
-        (lambda written: pods.drawn_on({pods.ALLOCATED: written}), '{"UID": 5}'),
+        (lambda written: pods.allocated({keys.RESOURCE_STATUS: written}), '{"CPUSet": 5}'),
+        (lambda written: pods.drawn_on({keys.RESERVATION_ALLOCATED: written}), '{"UID": 5}'),
     ],
 )
 def test_what_the_scheduler_cannot_read_for_a_key_in_another_case_says_nothing(
