@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct, field, structs
@@ -22,36 +22,37 @@ Time: TypeAlias = tuple[str, float]
 """The type of an aggregation, and seconds."""
 
 
-class Measured(Struct, gc=False):
+R = TypeVar("R")
+"""How a resource list is read: decoded, or in a list of NodeMetrics as bytes, as hardly two are equal."""
+
+
+class Measured(Struct, Generic[R], frozen=True, gc=False, omit_defaults=True):
     """A resource list that was measured."""
 
-    resources: Amounts | None = None
+    resources: R = None  # type: ignore[assignment] # of bytes only what is missing is None
 
 
-class MeasuredOverTime(Struct, gc=False):
+class MeasuredOverTime(Struct, Generic[R], gc=False, omit_defaults=True):
     """status.nodeMetric.aggregatedNodeUsages[] of a NodeMetric."""
 
     duration: str = ""
-    usage: dict[str, Measured] | None = None
+    usage: dict[str, Measured[R]] | None = None
 
 
-class NodeMeasured(Struct, gc=False, rename="camel"):
+class NodeMeasured(Struct, Generic[R], gc=False, omit_defaults=True, rename="camel"):
     """status.nodeMetric of a NodeMetric."""
 
-    node_usage: Measured | None = None
-    system_usage: Measured | None = None
-    aggregated_node_usages: list[MeasuredOverTime] | None = None
+    node_usage: Measured[R] | None = None
+    system_usage: Measured[R] | None = None
+    aggregated_node_usages: list[MeasuredOverTime[R]] | None = None
 
 
-_NOTHING = NodeMeasured()
-
-
-class PodMeasured(Struct, gc=False, rename="camel"):
+class PodMeasured(Struct, Generic[R], gc=False, omit_defaults=True, rename="camel"):
     """status.podsMetric[] of a NodeMetric."""
 
     namespace: str = ""
     name: str = ""
-    pod_usage: Measured | None = None
+    pod_usage: Measured[R] | None = None
     priority: str = ""
 
 
@@ -67,66 +68,24 @@ class NodeMetricSpec(Struct, gc=False, rename="camel"):
     metric_collect_policy: CollectPolicy | None = None
 
 
-class NodeMetricStatus(Struct, gc=False, rename="camel"):
+class NodeMetricStatus(Struct, Generic[R], gc=False, omit_defaults=True, rename="camel"):
     """status of a NodeMetric."""
 
     update_time: str | None = None
-    node_metric: NodeMeasured | None = None
-    pods_metric: list[PodMeasured] | None = None
+    node_metric: NodeMeasured[R] | None = None
+    pods_metric: list[PodMeasured[R]] | None = None
 
 
-class NodeMetric(Struct, gc=False):
+class Metric(Struct, Generic[R], gc=False):
     """One NodeMetric: measured usage of a node and its pods."""
 
     metadata: Meta
     spec: NodeMetricSpec = field(default_factory=NodeMetricSpec)
-    status: NodeMetricStatus = field(default_factory=NodeMetricStatus)
+    status: NodeMetricStatus[R] = field(default_factory=NodeMetricStatus)
 
 
-class ListedMeasured(Struct, frozen=True, gc=False, omit_defaults=True):
-    """`Measured` in a list: hardly two resource lists are equal, and most are written alike."""
-
-    resources: Raw = NOTHING
-
-
-class ListedOverTime(Struct, gc=False, omit_defaults=True):
-    """`MeasuredOverTime` in a list."""
-
-    duration: str = ""
-    usage: dict[str, ListedMeasured] | None = None
-
-
-class ListedNodeMeasured(Struct, gc=False, omit_defaults=True, rename="camel"):
-    """`NodeMeasured` in a list."""
-
-    node_usage: ListedMeasured | None = None
-    system_usage: ListedMeasured | None = None
-    aggregated_node_usages: list[ListedOverTime] | None = None
-
-
-class ListedPodMeasured(Struct, gc=False, omit_defaults=True, rename="camel"):
-    """`PodMeasured` in a list."""
-
-    namespace: str = ""
-    name: str = ""
-    pod_usage: ListedMeasured | None = None
-    priority: str = ""
-
-
-class ListedStatus(Struct, gc=False, omit_defaults=True, rename="camel"):
-    """`NodeMetricStatus` in a list."""
-
-    update_time: str | None = None
-    node_metric: ListedNodeMeasured | None = None
-    pods_metric: list[ListedPodMeasured] | None = None
-
-
-class ListedMetric(Struct, gc=False):
-    """One NodeMetric in a list: the fields of `NodeMetric`."""
-
-    metadata: Meta
-    spec: NodeMetricSpec = field(default_factory=NodeMetricSpec)
-    status: ListedStatus = field(default_factory=ListedStatus)
+NodeMetric = Metric[Amounts | None]
+ListedMetric = Metric[Raw]
 
 
 _Numbers: TypeAlias = tuple[list[int] | None, list[int] | None, list[int] | None, list[int] | None]
@@ -140,7 +99,7 @@ class _Lists(NamedTuple):
     system: Sequence[Any]
     of_pods: Sequence[Any]
     over_time: Sequence[Any]
-    pods: Sequence[PodMeasured | ListedPodMeasured]
+    pods: Sequence[PodMeasured[Any]]
     times: tuple[Time, ...]
 
     def groups(self) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -172,15 +131,15 @@ def metric(written: NodeMetric) -> load.NodeMetric:
 
 
 def listed_metric(written: ListedMetric) -> load.NodeMetric:
-    """Return the same of a NodeMetric in a list.
+    """Return what was measured of a node, of a NodeMetric in a list.
 
     Raises:
-        QuantityError: as `metric`.
+        QuantityError: when an amount is no quantity.
         msgspec.ValidationError: when a resource list is something else.
 
     """
     lists = _lists(written.status)
-    numbers = cpu_and_memory(*lists.groups())
+    numbers = cpu_and_memory(*[[NOTHING if one is None else one for one in group] for group in lists.groups()])
     return _metric(written, lists, lists.numbers(numbers)) if numbers else _odd_metric(_alone.decode(_encode(written)))
 
 
@@ -210,8 +169,8 @@ def _metric(written: NodeMetric | ListedMetric, lists: _Lists, numbers: _Numbers
     )
 
 
-def _measured_only(status: NodeMetricStatus) -> NodeMetricStatus:
-    """Return the same without the usages of which nothing was measured."""
+def _measured_only(status: NodeMetricStatus[Amounts | None]) -> NodeMetricStatus[Amounts | None]:
+    """Return a status without the usages of which nothing was measured."""
     of_node = status.node_metric
     if of_node is not None:
         over_time = [
@@ -225,12 +184,12 @@ def _measured_only(status: NodeMetricStatus) -> NodeMetricStatus:
     return NodeMetricStatus(status.update_time, of_node, pods)
 
 
-def _full(written: Measured | None) -> Measured | None:
+def _full(written: Measured[Amounts | None] | None) -> Measured[Amounts | None] | None:
     return written if written is not None and written.resources else None
 
 
-def _lists(status: NodeMetricStatus | ListedStatus) -> _Lists:
-    of_node = status.node_metric or _NOTHING
+def _lists(status: NodeMetricStatus[Any]) -> _Lists:
+    of_node = status.node_metric or NodeMeasured()
     pods = [one for one in status.pods_metric or () if one.pod_usage]
     over_time: list[Any] = []
     times = []
@@ -254,7 +213,7 @@ def _times(written: tuple[tuple[str, ...], ...]) -> tuple[Time, ...]:
     return tuple((kind, fields.seconds(duration) or 0) for duration, *kinds in written for kind in kinds)
 
 
-def _only(written: Measured | ListedMeasured | None) -> Sequence[Any]:
+def _only(written: Measured[Any] | None) -> Sequence[Any]:
     """Return what was measured: one list, or none."""
     return (written.resources,) if written else ()
 
@@ -266,7 +225,7 @@ def _used(written: Sequence[Amounts], numbers: list[int] | None) -> Resources:
 
 
 def _pods(
-    pods: Sequence[PodMeasured | ListedPodMeasured], written: Iterable[Amounts], numbers: list[int] | None
+    pods: Sequence[PodMeasured[Any]], written: Iterable[Amounts], numbers: list[int] | None
 ) -> tuple[load.PodUsage, ...] | load.PodUsages:
     names, namespaces = [one.name for one in pods], [one.namespace for one in pods]
     prod = [one.priority == "koord-prod" for one in pods]
@@ -294,7 +253,7 @@ def _packed(numbers: list[int] | None) -> load.PackedAmounts | None:
 def completed(
     measured: load.NodeMetric, annotations: Mapping[str, str], configured: load.LoadSettings
 ) -> load.NodeMetric:
-    """Return the same with what annotations of the node say, and usage over time only where a threshold is for it."""
+    """Return a measurement with what the node's annotations say; usage over time only where a threshold needs it."""
     own = settings.own_thresholds(annotations.get(keys.USAGE_THRESHOLDS))
     if measured.over_time and own.over(configured.thresholds).aggregated is None:
         measured = structs.replace(measured, over_time=())
