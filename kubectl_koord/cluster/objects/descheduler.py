@@ -6,7 +6,16 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.objects.fields import Int32, LabelSelector, Meta, label_selector
+from kubectl_koord.cluster.objects.fields import (
+    Int32,
+    LabelSelector,
+    Meta,
+    arguments_of,
+    label_selector,
+    mapping,
+    mappings,
+    names_of,
+)
 from kubectl_koord.model import installation
 from kubectl_koord.model.installation import ConfigState
 from kubectl_koord.model.values import Selector
@@ -78,7 +87,7 @@ def configuration(state: ConfigState, parsed: Mapping[str, Any]) -> installation
     if state == "unreadable":
         return UNREADABLE
     try:
-        profiles = tuple(_profile(one, parsed) for one in _mappings(parsed.get("profiles")))
+        profiles = tuple(_profile(one, parsed) for one in mappings(parsed.get("profiles")))
     except msgspec.ValidationError:  # of a label selector: koord-descheduler does not start with it
         return UNREADABLE
     return installation.Descheduler(
@@ -87,16 +96,16 @@ def configuration(state: ConfigState, parsed: Mapping[str, Any]) -> installation
 
 
 def _profile(written: Mapping[str, Any], parsed: Mapping[str, Any]) -> installation.DeschedulerProfile:
-    plugins = _mapping(written.get("plugins"))
-    of_evictor = _arguments(written, EVICTOR)
+    plugins = mapping(written.get("plugins"))
+    of_evictor = arguments_of(written, EVICTOR)
     gates = {str(gate) for gate in _list(of_evictor.get("skipEvictionGates"))}
-    evictors = _enabled(_mapping(plugins.get("evict")), (EVICTOR,))
+    evictors = _enabled(mapping(plugins.get("evict")), (EVICTOR,))
     return installation.DeschedulerProfile(
         name=str(written.get("name") or "koord-descheduler"),
         plugins=tuple(
-            installation.DeschedulerPlugin(name, point, _own_namespaces(_arguments(written, name)))
+            installation.DeschedulerPlugin(name, point, _own_namespaces(arguments_of(written, name)))
             for point in CHOOSING
-            for name in _enabled(_mapping(plugins.get(point)), ())
+            for name in _enabled(mapping(plugins.get(point)), ())
         ),
         evictors=() if of_evictor.get("dryRun") is True else evictors,
         evictable=_evictable(of_evictor, gates),
@@ -105,7 +114,7 @@ def _profile(written: Mapping[str, Any], parsed: Mapping[str, Any]) -> installat
 
 
 def _evictable(arguments: Mapping[str, Any], gates: set[str]) -> installation.Evictable:
-    below = _mapping(arguments.get("priorityThreshold")).get("value")
+    below = mapping(arguments.get("priorityThreshold")).get("value")
     return installation.Evictable(
         namespaces=installation.Namespaces() if "Namespaces" in gates else _namespaces(arguments.get("namespaces")),
         priority_below=below if isinstance(below, int) and "PriorityThreshold" not in gates else None,
@@ -135,35 +144,16 @@ def _own_namespaces(arguments: Mapping[str, Any]) -> installation.Namespaces:
 
 
 def _namespaces(written: object) -> installation.Namespaces:
-    found = _mapping(written)
+    found = mapping(written)
     include, exclude = (tuple(map(str, _list(found.get(name)))) for name in ("include", "exclude"))
     return installation.Namespaces(include, exclude)
 
 
 def _enabled(point: Mapping[str, Any], usual: Iterable[str]) -> tuple[str, ...]:
     """Return what is enabled at a point, the usual plugins first (`mergePluginSet`)."""
-    off = {*_names(point, "disabled")}
+    off = {*names_of(point.get("disabled"))}
     kept = [name for name in usual if not off & {name, "*"}]
-    return tuple(dict.fromkeys((*kept, *_names(point, "enabled"))))
-
-
-def _names(point: Mapping[str, Any], part: str) -> Iterator[str]:
-    yield from (str(one.get("name") or "") for one in _mappings(point.get(part)))
-
-
-def _arguments(profile: Mapping[str, Any], plugin: str) -> Mapping[str, Any]:
-    for one in _mappings(profile.get("pluginConfig")):
-        if one.get("name") == plugin:
-            return _mapping(one.get("args"))
-    return {}
-
-
-def _mapping(written: object) -> Mapping[str, Any]:
-    return written if isinstance(written, dict) else {}
-
-
-def _mappings(written: object) -> Iterable[Mapping[str, Any]]:
-    return [one for one in _list(written) if isinstance(one, dict)]
+    return tuple(dict.fromkeys((*kept, *names_of(point.get("enabled")))))
 
 
 def _list(written: object) -> list[Any]:

@@ -1,13 +1,25 @@
 """Events, budgets, runtimes, and other small kinds of which few fields are read."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from sys import intern
 from typing import Any
 
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.objects.fields import Condition, Int32, LabelSelector, Meta, label_selector, namespace, owner
+from kubectl_koord.cluster.objects.fields import (
+    Condition,
+    Int32,
+    LabelSelector,
+    Meta,
+    arguments_of,
+    label_selector,
+    mapping,
+    mappings,
+    names_of,
+    namespace,
+    owner,
+)
 from kubectl_koord.model import installation, objects, pods
 
 
@@ -184,21 +196,21 @@ def profiles(parsed: Mapping[str, Any]) -> tuple[installation.Profile, ...]:
     return tuple(
         installation.Profile(
             str(one.get("schedulerName") or "default-scheduler"),
-            tuple((point, _enabled(_mapping(one.get("plugins")), point)) for point in _POINTS),
+            tuple((point, _enabled(mapping(one.get("plugins")), point)) for point in _POINTS),
             _arguments(one),
         )
-        for one in _mappings(parsed.get("profiles"))
+        for one in mappings(parsed.get("profiles"))
     )
 
 
 def _enabled(plugins: Mapping[str, Any], point: str) -> tuple[str, ...]:
     """Return what is enabled at a point, there or at all points (`multiPoint`), and not disabled."""
-    here, everywhere = _mapping(plugins.get(point)), _mapping(plugins.get("multiPoint"))
-    off = {*_names(here, "disabled")}
-    never = off | {*_names(everywhere, "disabled")}
+    here, everywhere = mapping(plugins.get(point)), mapping(plugins.get("multiPoint"))
+    off = {*names_of(here.get("disabled"))}
+    never = off | {*names_of(everywhere.get("disabled"))}
     usual = [name for name in _DEFAULTS.get(point, ()) if not never & {name, "*"}]
-    wide = [name for name in _names(everywhere, "enabled") if not off & {name, "*"} and _has(name, point)]
-    return tuple(dict.fromkeys((*usual, *wide, *_names(here, "enabled"))))
+    wide = [name for name in names_of(everywhere.get("enabled")) if not off & {name, "*"} and _has(name, point)]
+    return tuple(dict.fromkeys((*usual, *wide, *names_of(here.get("enabled")))))
 
 
 def _has(name: str, point: str) -> bool:
@@ -207,26 +219,11 @@ def _has(name: str, point: str) -> bool:
 
 
 def _arguments(profile: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    for plugin in _mappings(profile.get("pluginConfig")):
-        if plugin.get("name") == "Coscheduling":
-            return tuple((str(name), _spelled(value)) for name, value in _mapping(plugin.get("args")).items())
-    return ()
+    return tuple((str(name), _spelled(value)) for name, value in arguments_of(profile, "Coscheduling").items())
 
 
 def _spelled(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
-
-
-def _names(plugins: Mapping[str, Any], field_name: str) -> Iterator[str]:
-    yield from (str(one.get("name") or "") for one in _mappings(plugins.get(field_name)))
-
-
-def _mapping(written: object) -> Mapping[str, Any]:
-    return written if isinstance(written, dict) else {}
-
-
-def _mappings(written: object) -> Iterable[Mapping[str, Any]]:
-    return [one for one in written if isinstance(one, dict)] if isinstance(written, list) else []
 
 
 class Mpi(Struct, gc=False, rename="camel"):

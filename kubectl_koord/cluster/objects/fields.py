@@ -258,6 +258,32 @@ def strings(written: Mapping[str, str | None] | None) -> Strings:
     return {key: value or "" for key, value in (written or {}).items()}
 
 
+def mapping(written: object) -> dict[str, Any]:
+    """Return a mapping, an empty one for any other value."""
+    return written if isinstance(written, dict) else {}
+
+
+def mappings(written: object) -> list[dict[str, Any]]:
+    """Return the mappings that a list holds, none for any other value."""
+    return [one for one in written if isinstance(one, dict)] if isinstance(written, list) else []
+
+
+def texts(written: object) -> tuple[str, ...]:
+    """Return the texts that a list holds, none for any other value."""
+    return tuple(one for one in written if isinstance(one, str)) if isinstance(written, list) else ()
+
+
+def arguments_of(profile: Mapping[str, Any], plugin: str) -> dict[str, Any]:
+    """Return the arguments that a profile of a configuration has for a plugin."""
+    found = (one for one in mappings(profile.get("pluginConfig")) if one.get("name") == plugin)
+    return mapping(next(found, {}).get("args"))
+
+
+def names_of(written: object) -> list[str]:
+    """Return the names of the mappings that a list holds, empty for one without."""
+    return [str(one.get("name") or "") for one in mappings(written)]
+
+
 class Expression(Struct, gc=False, omit_defaults=True):
     """matchExpressions[]."""
 

@@ -10,9 +10,8 @@ from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.cluster.objects import settings as load_aware
-from kubectl_koord.cluster.objects.fields import Int32, Meta
+from kubectl_koord.cluster.objects.fields import Int32, Meta, arguments_of, mapping, mappings
 from kubectl_koord.cluster.objects.settings import (
-    arguments_of,
     extenders_of,
     flag_value,
     names,
@@ -215,8 +214,8 @@ def _of_profile(profile: dict[str, Any], base: SchedulerConfig, gates: dict[str,
 
 def _arguments_set(version: str, profile: dict[str, Any]) -> Iterator[SetOtherwise]:
     yield from (SetOtherwise("plugin", name, known=False) for name in unknown_of(profile))
-    for one in _items(profile, "pluginConfig"):
-        if isinstance(one, dict) and isinstance(one.get("args"), dict):
+    for one in mappings(profile.get("pluginConfig")):
+        if isinstance(one.get("args"), dict):
             yield from arguments_set(version, str(one.get("name")), one["args"])
 
 
@@ -232,7 +231,7 @@ def profiles(found: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _profiles(found: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in _items(found, "profiles") if isinstance(one, dict)]
+    return mappings(found.get("profiles"))
 
 
 def _names_of(profiles: Iterable[dict[str, Any]]) -> tuple[str, ...]:
@@ -241,8 +240,7 @@ def _names_of(profiles: Iterable[dict[str, Any]]) -> tuple[str, ...]:
 
 def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:
     """Return how resource claims are treated; one that is not told otherwise switches no plugin on at postFilter."""
-    plugins = profile.get("plugins")
-    found = plugins if isinstance(plugins, dict) else {}
+    found = mapping(profile.get("plugins"))
     here, off = (set(names(found, "postFilter", part)) for part in ("enabled", "disabled"))
     releases = _RELEASING in here or (bool(found) and off.isdisjoint({_RELEASING, "*"}))
     every = gates.get("AllAlpha", False)
@@ -257,8 +255,7 @@ def _elects_leader(parsed: dict[str, Any]) -> bool:
 
 def lease_of(parsed: dict[str, Any], flags: Sequence[str] = ()) -> tuple[str, str]:
     """Return the name and the namespace (empty: the scheduler's own) of the lease by which leaders are elected."""
-    told = parsed.get("leaderElection")
-    written = told if isinstance(told, dict) else {}
+    written = mapping(parsed.get("leaderElection"))
     name, home = written.get("resourceName"), written.get("resourceNamespace")
     return (
         flag_value(flags, "--leader-elect-resource-name") or (name if isinstance(name, str) else "") or LEASE,
@@ -299,8 +296,7 @@ def _scoring(written: Any, default: Scoring) -> Scoring:  # noqa: ANN401
     """Return a strategy; one that is written counts no resource but those that it names."""
     if not isinstance(written, dict):
         return default
-    named = [one for one in _items(written, "resources") if isinstance(one, dict)]
-    weights = tuple((str(one.get("name")), _weight(one.get("weight"))) for one in named)
+    weights = tuple((str(one.get("name")), _weight(one.get("weight"))) for one in mappings(written.get("resources")))
     return Scoring(weights, written.get("type") == "MostAllocated")
 
 
@@ -310,10 +306,4 @@ def _weight(written: Any) -> int:  # noqa: ANN401
 
 def _models(written: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
     """Return the vendors and models of a list."""
-    models = [one for one in written if isinstance(one, dict)] if isinstance(written, list) else []
-    return tuple((str(one.get("vendor") or ""), str(one.get("model") or "")) for one in models)
-
-
-def _items(written: dict[str, Any], name: str) -> list[Any]:
-    found = written.get(name)
-    return found if isinstance(found, list) else []
+    return tuple((str(one.get("vendor") or ""), str(one.get("model") or "")) for one in mappings(written))

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects import fields
-from kubectl_koord.cluster.objects.fields import Int32, Int64, Meta, parse_int
+from kubectl_koord.cluster.objects.fields import Int32, Int64, Meta, arguments_of, mapping, mappings, parse_int, texts
 from kubectl_koord.cluster.objects.pool import Amounts, limits
 from kubectl_koord.model import installation, keys, quotas, values
 from kubectl_koord.model.installation import OF_KUBERNETES, ORDERING, POINTS, DefaultPreemption, Extender, Plugins
@@ -392,13 +392,12 @@ KNOWN = frozenset((*POINTS, *_BY_DEFAULT, *ORDERING))
 
 def plugins_of(profile: dict[str, Any]) -> Plugins:
     """Return which plugins a profile does not enable, none where it tells of no plugins, and how it restrains them."""
-    found, fit = profile.get("plugins"), arguments_of(profile, _FIT)
-    plugins = found if isinstance(found, dict) else {}
+    plugins, fit = mapping(profile.get("plugins")), arguments_of(profile, _FIT)
     added = arguments_of(profile, _AFFINITY).get("addedAffinity")
     return Plugins(
         tuple(_off(plugins)) if plugins else (),
         _default_preemption(plugins) if plugins else "",
-        isinstance(added, dict) and added.get(REQUIRED) is not None,
+        mapping(added).get(REQUIRED) is not None,
         texts(fit.get("ignoredResources")),
         texts(fit.get("ignoredResourceGroups")),
     )
@@ -406,38 +405,20 @@ def plugins_of(profile: dict[str, Any]) -> Plugins:
 
 def unknown_of(profile: dict[str, Any]) -> Iterator[str]:
     """Yield the plugins that a profile enables where they may decide, and that nobody here knows."""
-    found = profile.get("plugins")
-    plugins = found if isinstance(found, dict) else {}
+    plugins = mapping(profile.get("plugins"))
     enabled = dict.fromkeys(name for point in DECIDING for name in names(plugins, point, "enabled"))
     return (name for name in enabled if name not in KNOWN)
 
 
 def extenders_of(found: dict[str, Any]) -> tuple[Extender, ...]:
     """Return the extenders of a configuration that have a say in where pods go, or in who is preempted."""
-    written = found.get("extenders")
-    every = (one for one in written if isinstance(one, dict)) if isinstance(written, list) else ()
+    every = mappings(found.get("extenders"))
     told = (Extender(bool(one.get("filterVerb")), bool(one.get("preemptVerb")), _managed(one)) for one in every)
     return tuple(one for one in told if one.filters or one.preempts)
 
 
 def _managed(extender: dict[str, Any]) -> tuple[str, ...]:
-    found = extender.get("managedResources")
-    return tuple(str(one.get("name")) for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
-
-
-def arguments_of(profile: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the arguments that a profile has for a plugin."""
-    written = profile.get("pluginConfig")
-    for plugin in written if isinstance(written, list) else ():
-        if isinstance(plugin, dict) and plugin.get("name") == name:
-            arguments = plugin.get("args")
-            return arguments if isinstance(arguments, dict) else {}
-    return {}
-
-
-def texts(written: object) -> tuple[str, ...]:
-    """Return the texts of a list."""
-    return tuple(one for one in written if isinstance(one, str)) if isinstance(written, list) else ()
+    return tuple(str(one.get("name")) for one in mappings(extender.get("managedResources")))
 
 
 def _off(plugins: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:

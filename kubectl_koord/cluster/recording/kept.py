@@ -11,7 +11,7 @@ import msgspec
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.objects import configuration, descheduler, events, scheduler, settings
-from kubectl_koord.cluster.objects.fields import LabelSelector, Meta
+from kubectl_koord.cluster.objects.fields import LabelSelector, Meta, mapping, mappings, texts
 from kubectl_koord.cluster.objects.pod_wire import PodSpec
 from kubectl_koord.cluster.objects.pool import Amounts
 from kubectl_koord.cluster.objects.settings import (
@@ -20,7 +20,6 @@ from kubectl_koord.cluster.objects.settings import (
     REQUIRED,
     Arguments,
     extenders_of,
-    texts,
 )
 from kubectl_koord.model import installation, keys
 from kubectl_koord.model.installation import POINTS
@@ -215,11 +214,6 @@ def plain(written: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: written[name] for name in names if isinstance(written.get(name), _PLAIN)}
 
 
-def mappings(written: object) -> list[dict[str, Any]]:
-    """Return the mappings that a list holds."""
-    return [one for one in written if isinstance(one, dict)] if isinstance(written, list) else []
-
-
 Tree: TypeAlias = dict[str, Any]
 
 _KIND = "DeschedulerConfiguration"
@@ -247,14 +241,14 @@ def descheduler_read_of(text: str) -> Tree | None:
 
 
 def _descheduler_profile(profile: Tree) -> Tree:
-    points = _mapping(profile.get("plugins"))
+    points = mapping(profile.get("plugins"))
     return {
         **plain(profile, ("name",)),
         "plugins": {
-            point: _descheduler_switched(_mapping(points.get(point))) for point in (*descheduler.CHOOSING, "evict")
+            point: _descheduler_switched(mapping(points.get(point))) for point in (*descheduler.CHOOSING, "evict")
         },
         "pluginConfig": [
-            {**plain(one, ("name",)), "args": _descheduler_arguments(one.get("name"), _mapping(one.get("args")))}
+            {**plain(one, ("name",)), "args": _descheduler_arguments(one.get("name"), mapping(one.get("args")))}
             for one in mappings(profile.get("pluginConfig"))
         ],
     }
@@ -265,27 +259,19 @@ def _descheduler_switched(point: Tree) -> Tree:
 
 
 def _descheduler_arguments(plugin: object, written: Tree) -> Tree:
-    found: Tree = {name: _namespaces(_mapping(written.get(name))) for name in _NAMESPACES if written.get(name)}
+    found: Tree = {name: _namespaces(mapping(written.get(name))) for name in _NAMESPACES if written.get(name)}
     if plugin != descheduler.EVICTOR:
         return found
     found |= plain(written, _OF_EVICTOR)
-    found["skipEvictionGates"] = _texts(written.get("skipEvictionGates"))
-    found["priorityThreshold"] = plain(_mapping(written.get("priorityThreshold")), ("value",))
+    found["skipEvictionGates"] = list(texts(written.get("skipEvictionGates")))
+    found["priorityThreshold"] = plain(mapping(written.get("priorityThreshold")), ("value",))
     if written.get("labelSelector"):
         found["labelSelector"] = msgspec.to_builtins(msgspec.convert(written["labelSelector"], LabelSelector))
     return found
 
 
 def _namespaces(written: Tree) -> Tree:
-    return {part: _texts(written.get(part)) for part in ("include", "exclude")}
-
-
-def _texts(written: object) -> list[str]:
-    return [str(one) for one in written if isinstance(one, str)] if isinstance(written, list) else []
-
-
-def _mapping(written: object) -> Tree:
-    return written if isinstance(written, dict) else {}
+    return {part: list(texts(written.get(part))) for part in ("include", "exclude")}
 
 
 PRESENT = frozenset({keys.SCHEDULING_HINT, keys.INTERNAL_SCHEDULING_HINT})
