@@ -32,7 +32,7 @@ Verdict = Literal["allowed", "gone", "refused", "forbidden", "throttled"]
 
 
 class EvictionAnswer(Struct, frozen=True):
-    """What the API server says to an eviction that it did not carry out.
+    """The API server's answer to an eviction that it did not carry out.
 
     `refused` is a budget's word, `gone` a pod that no longer exists; `forbidden` (we may not
     ask) and `throttled` (ask again later) say nothing of the pod, and `allowed` is false then.
@@ -52,18 +52,18 @@ class ConflictError(KoordError):
 
 
 class MissingError(KoordError):
-    """The API server says that there is no such object."""
+    """The object does not exist."""
 
 
 class UnsureError(KoordError):
-    """What was sent may have been carried out, or may still be: nothing that came back says that it was not.
+    """A write with an unknown end: it may have been carried out, or may still be.
 
     That is every failure but a connection that was not made and a Status of 4xx.
     """
 
 
 def read(transport: Transport, path: str) -> dict[str, Any]:
-    """Return the object at `path` as it is now.
+    """Return the object at `path`.
 
     Raises:
         MissingError: when there is none.
@@ -87,7 +87,7 @@ def patch(
     dry_run_server: bool,
     field_manager: str = FIELD_MANAGER,
 ) -> dict[str, Any]:
-    """Send a JSON merge patch to the object at `path` and return the object as it is now.
+    """Send a JSON merge patch to the object at `path`, and return the new object.
 
     With `metadata.resourceVersion` in the patch the server refuses to change a newer object.
     With `dry_run_server` it checks everything and stores nothing.
@@ -104,7 +104,7 @@ def patch(
 def create(
     transport: Transport, path: str, manifest: Mapping[str, Any], *, dry_run_server: bool, field_manager: str
 ) -> dict[str, Any]:
-    """Create an object in the list at `path` and return it; one of the same name stays as it is.
+    """Create an object in the list at `path` and return it; an object of that name is not changed.
 
     Raises:
         ConflictError: when there is one of this name.

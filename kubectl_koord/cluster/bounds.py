@@ -31,11 +31,11 @@ BOUNDS = Bounds()
 
 
 class TooLargeError(Exception):
-    """An input beyond the bounds; the text says of what, and who knows the input's name adds it."""
+    """An input beyond the bounds. The text says which bound; the caller adds the name of the input."""
 
 
 def resident() -> int:
-    """Return how much memory the process has, in bytes; where the system does not say, the most that it ever had."""
+    """Return the resident memory of the process in bytes, its peak where the system has no current value."""
     try:
         with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - pathlib costs start-up time
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -50,7 +50,6 @@ class Meter:
     """Counts what one input holds: `objects` so far."""
 
     def __init__(self, bounds: Bounds = BOUNDS, memory: Callable[[], int] = resident) -> None:
-        """Start with nothing read."""
         self.bounds = bounds
         self._memory = memory
         self._at_first = memory()
@@ -99,15 +98,14 @@ class Outcomes(Generic[T]):
     """What some threads came to, in the order in which they did."""
 
     def __init__(self) -> None:
-        """Start with nothing to be done."""
         self._done: queue.SimpleQueue[T | Exception] = queue.SimpleQueue()
 
     def begin(self, work: Callable[[], T]) -> None:
-        """Do work in a thread of its own, which keeps nobody from leaving."""
+        """Run a function in a daemon thread."""
         threading.Thread(target=self._do, args=(work,), daemon=True).start()
 
     def wait(self) -> T:
-        """Return what the next of them came to, or raise what it raised."""
+        """Return the result of the next function that ends, or raise its exception."""
         outcome = self._done.get()
         if isinstance(outcome, Exception):
             raise outcome

@@ -52,9 +52,9 @@ _Key = tuple[str, str]
 
 
 class Scheduler(Struct, frozen=True):
-    """What was found: `parsed` is its configuration, None where it is absent or unreadable, and `fault` why.
+    """The scheduler. `parsed` is its configuration, None where it is absent or unreadable, and `fault` why.
 
-    `place` is where the Deployment has it from, None where that is not told; `unused` are ConfigMaps that hold another.
+    `place` is where the Deployment has it from, None for an unknown place; `unused` are ConfigMaps that hold another.
     """
 
     home: Home
@@ -71,7 +71,7 @@ class Scheduler(Struct, frozen=True):
 
     @property
     def unread(self) -> str:
-        """Why the configuration was not read, as far as that is told."""
+        """Why the configuration was not read, empty where it was or the reason is unknown."""
         if self.state == "elsewhere" and self.place is not None:
             return f"it is in a volume that is no ConfigMap: {self.place.volume}"
         return self.fault
@@ -121,7 +121,7 @@ def _state(text: str | None, parsed: object, *, is_elsewhere: bool) -> ConfigSta
 
 
 def parts(own: Scheduler, written: Iterable[Deployment]) -> tuple[installation_module.Deployment, ...]:
-    """Return the manager and the descheduler beside the scheduler, and the scheduler, those that there are."""
+    """Return the components of Koordinator that were found: manager, descheduler, scheduler."""
     there = list(written)
     beside = ((settings.find(there, part, own.home.namespace), part) for part in (MANAGER, DESCHEDULER))
     every = (*beside, (own.deployment, SCHEDULER))
@@ -166,13 +166,13 @@ Attached: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class Said(Struct, frozen=True):
-    """What nodes say themselves, by their names: the annotations that go with NodeMetrics, and settings for NUMA."""
+    """Annotations and labels of nodes for other kinds, by node name: those for NodeMetrics, and NUMA settings."""
 
     annotations: dict[str, Strings] = field(default_factory=dict)
     settings: dict[str, node_topology.Settings] = field(default_factory=dict)
 
     def take(self, node: nodes_module.Node | nodes_module.ListedNode) -> None:
-        """Take what a node says."""
+        """Add a node's annotations and labels."""
         meta = node.metadata
         _keep(self.annotations, meta.name, metrics.annotations_of(meta.annotations))
         _keep(self.settings, meta.name, node_topology.settings(meta.labels, meta.annotations))
@@ -189,7 +189,7 @@ def _keep(kept: dict[str, V], name: str, value: V | None) -> None:
 def completed_nodes(
     values: Callable[[Kind[Any, Any]], Mapping[str, Any]], said: Said, config: SchedulerConfig
 ) -> dict[str, objects.Node]:
-    """Return the nodes in the order of their names, with what other objects tell of them; `values` are all objects."""
+    """Return the nodes in name order, joined with the other objects of their names in `values`."""
     measured, limits, devices = values(kinds.NODE_METRIC), values(kinds.CSI_NODE), values(kinds.DEVICE)
     topologies = values(kinds.NODE_TOPOLOGY)
     found = {
@@ -220,7 +220,7 @@ def _completed(
     numa: NodeNUMA | None,
     annotations: Strings | None,
 ) -> objects.Node:
-    """Return the node with what other objects tell of it: its load, volumes, devices, CPUs and NUMA zones."""
+    """Return the node joined with its load, volumes, devices, CPUs and NUMA zones."""
     if metric is None and limits is None and numa is None:
         return node if devices is None else structs.replace(node, devices=devices)
     if metric is not None:
@@ -257,7 +257,7 @@ def _open_zones(numa: NodeNUMA) -> Iterator[NodeSetting]:
 def attached(
     written: Iterable[storage.VolumeAttachment], volumes: Mapping[str, storage.ClusterVolume]
 ) -> dict[str, Attached]:
-    """Return the driver and handle of each volume that is attached to a node, as far as it is one of a driver.
+    """Return the driver and handle of each CSI volume that is attached to a node.
 
     Mirrors `getNodeVolumeAttachmentInfo` in plugins/nodevolumelimits/csi.go.
     """
@@ -355,7 +355,7 @@ class Collector:
     def __init__(
         self, pool: PodPool | None = None, seen: dict[str, int] | None = None, *, traced: bool = False
     ) -> None:
-        """Start with an empty cluster.
+        """Begin an empty cluster.
 
         Args:
             pool: the values that objects have in common; parts of one cluster share it.
@@ -506,7 +506,7 @@ class Collector:
 
     @property
     def nodes(self) -> Mapping[str, objects.Node]:
-        """The nodes taken so far, by name, without what other objects say of them."""
+        """The nodes taken so far, by name, not yet joined with other objects."""
         return self.values(kinds.NODE)
 
     @property
@@ -549,7 +549,7 @@ class Collector:
         namespace_only: str = "",
         lease_seen: str | None = None,
     ) -> Snapshot:
-        """Return all that was taken as one value; `chosen_version` beats what the cluster says.
+        """Return all objects as one value; `chosen_version` replaces the version that the cluster has.
 
         `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
         """
@@ -638,7 +638,7 @@ class Collector:
 
 
 def installed_descheduler_config(collector: Collector) -> tuple[str, str]:
-    """Return namespace and name of the ConfigMap of koord-descheduler, as far as what was taken tells them."""
+    """Return namespace and name of koord-descheduler's ConfigMap, from the Deployments that were read."""
     where, _ = descheduler_config(_descheduler(collector), collector.scheduler().home.namespace)
     return where
 
@@ -662,7 +662,7 @@ def installation(collector: Collector) -> Installation:
 
 
 def _from(own: Scheduler) -> str:
-    """Return what the scheduler's Deployment has its configuration from, empty where it does not tell."""
+    """Return the source of the scheduler's configuration by its Deployment, empty for an unknown one."""
     if own.place is None:
         return ""
     return f"key {own.place.key} of ConfigMap {own.place.name}" if own.place.name else f"{own.place.volume} volume"

@@ -1,4 +1,4 @@
-"""A collector for the lists of a live cluster: what many pods or nodes have alike is decoded once."""
+"""A collector for the lists of a live cluster: a value that many pods or nodes share is decoded once."""
 
 import contextlib
 from collections import defaultdict
@@ -46,10 +46,9 @@ _whole = {kind.name: _lists_of(kind.wire_type) for kind in (NODE, NODE_METRIC, D
 
 
 class ListingCollector(Collector):
-    """Takes the same as any, but some kinds as they are listed."""
+    """A `Collector` that takes some kinds with fields left as bytes, to decode equal ones once."""
 
     def __init__(self, pool: PodPool | None = None, seen: dict[str, int] | None = None) -> None:
-        """Start with an empty cluster; the arguments are as in `Collector`."""
         super().__init__(pool, seen)
         self.wire_types = self.wire_types | {
             POD.name: ListedPod,
@@ -104,7 +103,6 @@ class SummingCollector(Collector):
     """Takes the lists of a live cluster, in which each pod is once: of bound pods it keeps sums, of others nothing."""
 
     def __init__(self, seen: dict[str, int] | None = None) -> None:
-        """Start with an empty cluster; `seen` is as in `Collector`."""
         super().__init__(seen=seen)
         self.wire_types = self.wire_types | {POD.name: PlacedPod}
         self._rooms = Rooms()
@@ -142,10 +140,10 @@ _ARENA_MAX = -8
 
 
 def share() -> None:
-    """Let all threads allocate in one place.
+    """Let glibc's malloc use one arena for all threads.
 
-    Each thread that reads a list would have an arena of its own in glibc, in which no other allocates: what becomes
-    free there would stay with us for nothing. As but one thread of Python runs at a time, none waits for another.
+    Otherwise each thread that reads a list has an arena of its own, and memory that is freed there cannot be used by
+    others. As one thread of Python runs at a time, none waits for another.
     """
     # Another C library has no such function, and an interpreter may have been built without ctypes.
     with contextlib.suppress(ImportError, OSError, TypeError, AttributeError):

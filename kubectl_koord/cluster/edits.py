@@ -1,4 +1,4 @@
-"""Files that change or tell things: manifests that are edited, and where nodes are (CSV, JSON, topograph)."""
+"""Manifests that are edited with their layout kept, and files with places of nodes (CSV, JSON, topograph)."""
 
 import csv
 import io
@@ -49,7 +49,7 @@ def objects(documents: Iterable[Any]) -> Iterator[Manifest]:
 
 
 def replaced(document: Any, change: Callable[[Manifest], Manifest]) -> Any:  # noqa: ANN401 - any document
-    """Return a document with each of its objects changed, and all else as it is."""
+    """Return the text of a document with its objects changed; comments and layout stay."""
     if not isinstance(document, dict):
         return document
     items = document.get("items")
@@ -64,7 +64,7 @@ def _completed(written: Manifest) -> list[Any]:
 
 
 def inserted(document: Any, before: Callable[[Manifest], list[Manifest]]) -> list[Any]:  # noqa: ANN401 - any document
-    """Return a document with other objects in place of each: in its List, or beside each other."""
+    """Return a document in which several objects replace each object: in its List, or as several documents."""
     if not isinstance(document, dict):
         return [document]
     items = document.get("items")
@@ -117,7 +117,7 @@ class Placements(Struct, frozen=True):
 
 
 def read(name: str) -> Placements:
-    """Return what a file says; `-` is standard input.
+    """Return the content of a file; `-` is standard input.
 
     Raises:
         KoordError: naming the file, and the line or node in it, that cannot be read.

@@ -142,7 +142,7 @@ class _Stream:
 
 
 def unpacked(source: Source) -> tuple[bytes, Source]:
-    """Return how a file begins, and all of it; what is packed is unpacked as it is read."""
+    """Return the first bytes of a file, and a reader of all of it, which unpacks gzip."""
     head = source.read(LONGEST_HEAD)
     if head.startswith(_GZIP):
         source = _unpacked(Rejoined(head, source))
@@ -238,13 +238,12 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
 
 
 class NumberedObjects:
-    """The same, with the number of the document that is being read; a document that is empty yields None.
+    """The objects of a YAML or JSON file, with the number of the current document; an empty document yields None.
 
-    A mapping that has a key twice is no YAML: nobody can tell which of them is meant.
+    A mapping that has a key twice is an error.
     """
 
     def __init__(self, source: Source, meter: Meter) -> None:
-        """Begin to read."""
         self._loader = _StrictLoader(_Metered(source, meter), meter)
 
     @property
@@ -253,7 +252,6 @@ class NumberedObjects:
         return max(self._loader.documents, 1)
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the objects, and raise what `read_objects` raises."""
         return iter(self._loader.objects())
 
 
@@ -270,7 +268,7 @@ def read_document(text: str) -> Any:  # noqa: ANN401 - any value
 
 
 def read_strictly(text: str, meter: Meter) -> Any:  # noqa: ANN401 - any value
-    """Return the same, where a mapping that has a key twice is no YAML."""
+    """Return the value of a document in which a mapping that has a key twice is an error."""
     return _StrictLoader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
 
 

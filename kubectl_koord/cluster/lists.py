@@ -47,10 +47,9 @@ class Expired(Exception):  # noqa: N818
 
 
 class Page:
-    """A page of a list, whose reading ends with an error once it is no longer wanted."""
+    """A page of a list, whose reading ends with an error once `stop` is set."""
 
     def __init__(self, body: Body, stop: threading.Event) -> None:
-        """Keep the answer; it is given up when `stop` is set."""
         self.status, self.headers = body.status, body.headers
         self.close = body.close
         self._body, self._stop = body, stop
@@ -84,7 +83,6 @@ class Pages:
     """
 
     def __init__(self, kind: str, transport: Transport, path: str, stop: threading.Event) -> None:
-        """Keep the path; nothing is sent before the first page is asked for."""
         self.continue_token = ""
         self._kind = kind
         self._transport = transport
@@ -95,7 +93,6 @@ class Pages:
         self._without_items = 0
 
     def __iter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __next__(self) -> Page:

@@ -31,7 +31,6 @@ class Place:
     __slots__ = ("booked", "pods", "ports", "requested")
 
     def __init__(self) -> None:
-        """Start with none."""
         self.pods: list[pods.RunningPod] = []
         self.requested: dict[str, int] = {}
         self.ports: list[pods.HostPort] = []
@@ -110,7 +109,7 @@ class _Line:
         return dict(zip(self._starts, pairwise((*starts, len(self.listed))), strict=True))
 
     def in_order(self) -> "_Line":
-        """Return the same with the namespaces in order, too."""
+        """Return the line sorted by namespace, too."""
         line = _Line()
         line.listed, line.running = self.listed, self.running
         if not self._runs_in_order():
@@ -150,13 +149,11 @@ class Store(Protocol):
 class PodStore:
     """Takes pods one by one.
 
-    API servers list in the order of their keys: then they are in order when the last one is there, nobody waits until
-    hundreds of thousands of them are sorted, and no index of their names is kept. The first pod that is not in
-    order and runs, that takes the place of another, or that goes, makes it one.
+    API servers list in the order of their keys: such pods are appended, need no sorting, and no index by name is kept.
+    The index is made for the first running pod that is out of order, replaces another, or is removed.
     """
 
     def __init__(self) -> None:
-        """Start with none."""
         self._line = _Line()
         self._by_name: dict[tuple[str, str], AnyPod] | None = None  # None while they come in order
         self._is_shared = False

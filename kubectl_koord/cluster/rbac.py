@@ -1,4 +1,4 @@
-"""What one must be allowed, derived from the kinds and from what each command reads of them: rights, and roles of them.
+"""RBAC rights and roles, derived from the kinds and from what each command reads.
 
 No Secret is read, and nothing is granted for all of a group. What is asked for by name is granted by name.
 """

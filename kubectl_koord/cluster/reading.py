@@ -29,10 +29,9 @@ class Source(Protocol):
 
 
 class Rejoined:
-    """A source of which the first bytes were read already."""
+    """A source with bytes put back in front of it."""
 
     def __init__(self, first: bytes, rest: Source) -> None:
-        """Put them in front again."""
         self._first = first
         self._rest = rest
 
@@ -54,31 +53,31 @@ class Rejoined:
 
 
 class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
-    """What a list says of itself: the token of its next page, and the version that a watch goes on from."""
+    """metadata of a list: the token of its next page, and the resourceVersion that a watch starts from."""
 
     continue_: str | None = msgspec.field(default=None, name="continue")
     resource_version: str | None = None
 
 
 class ListHead(msgspec.Struct, frozen=True, rename="camel"):
-    """What a list says besides its items: its kind, such as `PodList`, and what it says of itself."""
+    """A list without its items: kind, such as `PodList`, apiVersion, and metadata."""
 
     kind: str | None = None
     metadata: ListMeta | None = None
     api_version: str | None = None
 
     def beside(self, other: "ListHead") -> "ListHead":
-        """Return what is said here or, where nothing is, there."""
+        """Return a head whose missing fields are those of another."""
         return ListHead(self.kind or other.kind, self.metadata or other.metadata, self.api_version or other.api_version)
 
     @property
     def meta(self) -> ListMeta:
-        """What the list says of itself."""
+        """The metadata of the list, empty where it has none."""
         return self.metadata or ListMeta()
 
 
 def item_kind(of_list: object) -> str:
-    """Return the kind of a list's items that do not say it, by the list's own; empty where that does not tell.
+    """Return the kind of items without one, from the kind of their list; empty where that has no `List` at its end.
 
     Mirrors `decodeToList` of apimachinery's unstructured scheme: answers of the API server, and those of
     `kubectl cluster-info dump`, have such items.
@@ -87,7 +86,7 @@ def item_kind(of_list: object) -> str:
 
 
 def completed(item: Any, of_list: object, api_version: object) -> Any:  # noqa: ANN401 - any value
-    """Return an item of a list with the kind that it does not say."""
+    """Return an item of a list with the list's kind filled in where it has none."""
     kind = item_kind(of_list)
     if not kind or not isinstance(item, dict) or item.get("kind"):
         return item
@@ -96,7 +95,7 @@ def completed(item: Any, of_list: object, api_version: object) -> Any:  # noqa: 
 
 
 class Opening(NamedTuple):
-    """Where the bracket before the items stands, what the list said before it, and what parts two items."""
+    """The position of the bracket before the items, the fields before it, and the bytes between two items."""
 
     start: int
     outside: ListHead
@@ -165,7 +164,7 @@ class _Whole(ListHead, frozen=True):
 
     @property
     def array(self) -> bytes:
-        """The items, apart from the bytes of the list."""
+        """A copy of the items as a JSON array."""
         items = bytes(self.items)
         return b"[]" if items == b"null" else items
 
@@ -180,7 +179,7 @@ def read_page(
     size: int = SLICE,
     meter: Meter | None = None,
 ) -> ListHead:
-    """Hand the items of a list to `take`, in order, and return what the list says besides.
+    """Call `take` with the items of a list, in order, and return the other fields of the list.
 
     A list without items, or with null for them, is an empty one: Go writes and reads them so.
 
@@ -215,7 +214,7 @@ def read_page(
 def read_slices(
     source: Source, found: Opening, take: TakeSlice, size: int = SLICE, bounds: Bounds = BOUNDS
 ) -> ListHead:
-    """Hand a list's items to `take` as JSON arrays, in order, and return what the list says besides.
+    """Call `take` with JSON arrays of a list's items, in order, and return the other fields of the list.
 
     Args:
         source: the bytes of the list, from the beginning.
@@ -249,7 +248,7 @@ def read_slices(
 
 
 def _handed_on(buffer: bytearray, border: bytes, begin: int, take: TakeSlice) -> tuple[int, bytes]:
-    """Hand on the items that are whole.
+    """Call `take` with the complete items of the buffer.
 
     Returns: where the comma behind them stands, -1 where none is whole, and what seems to stand between two items.
     """
@@ -312,7 +311,7 @@ def _hand_on(buffer: bytearray, comma: int, take: TakeSlice) -> None:
 
 
 def _end(rest: bytearray, begin: int, take: TakeSlice) -> ListHead:
-    """Take the last items and return what is said behind them: the list must be complete, and may hold more fields."""
+    """Take the last items and return the fields behind them. A list that is cut off is an error."""
     try:
         whole: _Whole = _WHOLE.decode(_REST + rest)
         take(whole.array)

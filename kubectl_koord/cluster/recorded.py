@@ -1,4 +1,4 @@
-"""What a snapshot file says of its own reading, as its first item: when, of what, and what could not be read."""
+"""The first item of a snapshot file: when the cluster was read, which kinds, and what could not be read."""
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ class RecordingMeta(Struct, gc=False):
 
 
 class Recording(Struct, rename="camel", kw_only=True):
-    """How a cluster was read: whoever reads the file again reaches the same answers by this.
+    """How a cluster was read, so that the file leads to the answers of the live cluster.
 
     `moment` is when; `kinds` are those that were read of the cluster itself, None where it was made of files, which
     need not hold all; `lease_seen` and `crd_version` are as the collector has them, `namespace_only` and `gaps` as

@@ -23,7 +23,7 @@ _ALLOWED = (200, _NOT_FOUND)
 def lacking(
     transport: Transport, reads: Mapping[str, Collection[str]], home: str, namespace: Callable[[], str]
 ) -> tuple[Lack, ...]:
-    """Return what commands may not read or follow, and what could not be found out, beside what `doctor` lists itself.
+    """Return the rights that commands lack, and those that could not be checked; `doctor` lists its own itself.
 
     Args:
         transport: the way to the API server.

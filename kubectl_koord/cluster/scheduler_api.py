@@ -174,7 +174,7 @@ def _why(status: int, body: bytes, path: str, leading: tuple[str, str], own: str
 
 
 def _own_message(body: bytes) -> str:
-    """Return what the scheduler itself says: its errors hold nothing but a message."""
+    """Return the message of an error that the scheduler itself sent."""
     if status_of(body) is not None:
         return ""
     try:

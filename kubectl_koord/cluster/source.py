@@ -56,7 +56,6 @@ class Ahead(Generic[T]):
     """Reads kinds in threads of their own."""
 
     def __init__(self, read: Callable[[Kinds], T], asked: Collection[str] = ()) -> None:
-        """Keep how kinds are read, and which are in any case; nothing is read yet."""
         self._read = read
         self._asked = frozenset(asked)
         self._begun: dict[Kinds, Outcomes[T]] = {}
@@ -93,7 +92,7 @@ class Ahead(Generic[T]):
 
 
 class StatedInstallation(Struct, frozen=True):
-    """What the user says of Koordinator: its version and namespace, empty for what is to be found out."""
+    """Koordinator's version and namespace as the user gave them, empty for those to be detected."""
 
     version: str = ""
     namespace: str = ""
@@ -197,7 +196,7 @@ _SERVED_NOT_FOUND = 404
 
 
 def told_apart(lists: Mapping[str, V | Gap], transport: Transport) -> Mapping[str, V | Gap]:
-    """Return lists by kind with gaps that tell whether the API group is there.
+    """Return lists by kind, with forbidden kinds as missing ones where their API group is not served.
 
     The server refuses a path before it looks whether there is one; which groups there are everybody may know. Where
     Koordinator's is missing, that is the reason for all of its kinds.
@@ -317,13 +316,13 @@ def with_descheduler(
 
 
 def lease_seen(found: Lists[Part]) -> str | None:
-    """Return when the server listed leases (empty: it did not say), None where it did not."""
+    """Return when the server listed leases (empty without a Date header), None where it did not."""
     leases = found.values.get(LEASE.name)
     return _rfc_3339(leases.date) if isinstance(leases, Part) else None
 
 
 def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
-    """Return the kinds that a question about gangs rests on besides, for what pods use."""
+    """Return the further kinds that a question about gangs needs, by what its pods use."""
     return tuple(chain.from_iterable(_used(kinds, collector))) if asks_of_gangs(kinds) else ()
 
 
@@ -350,7 +349,6 @@ class _Decoding:
         self._ahead = ahead
 
     def __call__(self, kind: str, pages: Pages) -> Part:
-        """Return one kind; called again when its list expires or breaks off."""
         part = self._collector.part()  # a list that expires is read again, into a part of its own
         if self._ahead and kind == POD.name:
             self._ahead.watch(part)

@@ -161,7 +161,7 @@ class _File:
         self._take_nameless(found)
 
     def _take_nameless(self, said: ListHead) -> None:
-        """Take the items that a list begins with before it says of which kind they are."""
+        """Take the items of a list whose kind comes behind them."""
         self._list, left, self._nameless = said, self._nameless, []
         for item in left:
             self._take_json(item, is_last=True)
@@ -241,7 +241,7 @@ class _File:
         self._list = outer
 
     def _take_definition(self, value: dict[str, Any]) -> None:
-        """Take what a CRD tells of Koordinator's version."""
+        """Take the fields of a CRD that differ between Koordinator's versions."""
         meta = value.get("metadata")
         if isinstance(meta, dict) and meta.get("name") == scheduler.EXPLANATIONS:
             self._collector.crd_version = scheduler.from_explanation_schema(value)
@@ -326,7 +326,7 @@ def _describe_value(value: Any) -> str:  # noqa: ANN401
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401
-    """Return what an object says it is called, no longer than a name can be."""
+    """Return the name of an object, cut to the longest possible name."""
     return str(value)[:_LONGEST_NAME]
 
 
@@ -425,7 +425,7 @@ def _whole(
 
 
 def not_in_input(collector: Collector) -> list[Gap]:
-    """Return a gap for each kind of which a file holds nothing."""
+    """Return a gap for each kind that no file has."""
     return [_not_held(kind) for kind in missing_kinds(collector)]
 
 

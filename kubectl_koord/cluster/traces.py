@@ -11,13 +11,12 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 
 
 class Traces:
-    """What preemption left behind in some namespaces of a live cluster, read one after the other.
+    """Traces of preemption in some namespaces of a live cluster, read one after the other.
 
     Pods of every phase are read, finished victims carry their condition too.
     """
 
     def __init__(self, transport: Transport, told: StatedInstallation) -> None:
-        """Read nothing yet."""
         self._transport = transport
         self._told = told
         self._collector = Collector(traced=True)

@@ -36,10 +36,12 @@ _EVENTS_PER_POOL = 100_000
 
 
 class State:
-    """What is known of the cluster: written by the followers, read by whoever asks for a snapshot."""
+    """The current state of the cluster, written by the followers and read for snapshots.
+
+    `changed` is a descriptor that is readable after a change.
+    """
 
     def __init__(self) -> None:
-        """Start with nothing known; `changed` is the descriptor that is readable after a change."""
         self.collector = Collector()
         self.narrowed = False
         self.changed, self._write_end = os.pipe()
@@ -53,14 +55,14 @@ class State:
         self._server_ahead = timedelta()
 
     def more_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
-        """Return the kinds that a question which rests on these rests on besides, as things are."""
+        """Return the further kinds that a question about these kinds needs, by the current state."""
         with self._lock:
             return source.more_kinds(kinds, self.collector)
 
     def snapshot(self, chosen_version: str, namespace_only: str) -> Snapshot:
-        """Return the cluster as it is known now: while a kind is not followed, as of the moment when it last was.
+        """Return the current cluster; a kind whose watch broke is as of its last event.
 
-        A lease is as old as it was when its watch last brought something: nobody knows what came to it since.
+        The age of a lease counts from the last event of its watch.
 
         Raises:
             KoordError: that of the follower that gave up.
@@ -115,7 +117,7 @@ class State:
                 self._notify()
 
     def interrupted(self, kind: str) -> None:
-        """Take note that a kind is not watched: from now on what is known of it grows old."""
+        """Note that the watch of a kind broke: its age counts from now."""
         with self._lock:
             self._interrupted.setdefault(kind, source.now())
 
@@ -127,7 +129,7 @@ class State:
                 self._notify()
 
     def lose(self, gap: Gap) -> None:
-        """Name a kind that can be watched no longer: what was read of it grows old."""
+        """Note that a kind cannot be watched any more: its age counts from now."""
         with self._lock:
             self._gaps[gap.kind] = gap
             self._interrupted.pop(gap.kind, None)
@@ -148,7 +150,7 @@ class State:
                 self._write_end, self._is_notified = -1, True
 
     def _server_now(self) -> str:
-        """Return this moment by the clock of the server, as far as it has told: the scheduler's is nearer to that."""
+        """Return the current time by the server's clock, where its answers have a date."""
         return (datetime.fromisoformat(source.now()) + self._server_ahead).isoformat().replace("+00:00", "Z")
 
     def _notify(self) -> None:
@@ -161,7 +163,6 @@ class Streams:
     """The open streams, so that they can be ended all at once, and for good."""
 
     def __init__(self) -> None:
-        """Start with none open."""
         self.ended = threading.Event()
         self._lock = threading.Lock()
         self._open: set[Stream] = set()
@@ -226,7 +227,7 @@ class Backoff(Struct, frozen=True):
     healthy: float = 5.0
 
     def pause(self, failures: int) -> float:
-        """Return how long to wait after so many failures in a row."""
+        """Return the seconds to wait after a number of failures in a row."""
         return min(self.first * 2.0 ** max(failures - 1, 0), self.most)
 
 
@@ -254,7 +255,7 @@ _NAMED = decoder(Named)
 
 
 class Follower:
-    """Keeps one kind up to date, in a thread of its own."""
+    """Keeps one kind up to date, in a thread."""
 
     def __init__(
         self,
@@ -265,7 +266,6 @@ class Follower:
         state: State,
         streams: Streams,
     ) -> None:
-        """Keep the request, whose list had this version."""
         self.kind = request.kind
         self._request = request
         self._version = version
@@ -408,7 +408,6 @@ class ClusterWatch(Closing):
         told: StatedInstallation,
         backoff: Backoff | None = None,
     ) -> None:
-        """Keep what to follow; nothing is sent yet."""
         self._transport = transport
         self._kinds = tuple(kinds)
         self._namespace = namespace
@@ -425,7 +424,7 @@ class ClusterWatch(Closing):
         return self._state.changed
 
     def snapshot(self) -> Snapshot:
-        """Return the cluster as it is known now; the first time as it was listed.
+        """Return the current cluster; the first time as it was listed.
 
         Raises:
             KoordError: when it cannot be listed, or could not be watched for too long.
@@ -472,7 +471,7 @@ class ClusterWatch(Closing):
         return followers
 
     def _as_listed(self, request: ListRequest, *, narrowed: bool) -> ListRequest:
-        """Return the request whose path is the one that could be listed."""
+        """Return the request with the path that was listed: of all namespaces or of one."""
         if not narrowed or request.namespaced_path is None:
             return structs.replace(request, namespaced_path=None)
         path = in_namespace(request.namespaced_path, self._namespace())

@@ -211,10 +211,9 @@ _WANTED = f'{{.clusters[0].cluster.server}}{{"\\n"}}{{.contexts[0].context.names
 
 
 class NamespaceLookup:
-    """A `kubectl config view` under way: what the current context says. Threads may share it."""
+    """The namespace of the current context, from a `kubectl config view` that runs. Threads may share it."""
 
     def __init__(self, kubectl: str, connection: Connection) -> None:
-        """Start kubectl."""
         self._lock = threading.Lock()
         self._answer = connection.namespace
         self._server = ""
@@ -275,14 +274,13 @@ class _ConfigView:
     """One `kubectl config view`, which ends with us."""
 
     def __init__(self, kubectl: str, connection: Connection, wanted: str) -> None:
-        """Start kubectl; its errors are dropped: the proxy reports real faults."""
         self._limit = time.monotonic() + max(connection.request_timeout or _SECONDS, _SHORTEST)
         with leaving.SignalsBlocked():
             self._pid, self._output = _start(kubectl, connection, wanted)
             leaving.first(self._kill)
 
     def answer(self) -> str:
-        """Return all that kubectl says until it ends.
+        """Return all output of kubectl, once it has ended.
 
         Raises:
             KoordError: when it does not end in time.

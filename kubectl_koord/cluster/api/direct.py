@@ -74,7 +74,7 @@ class Plugin(Struct, rename="camel"):
 
 
 class Extension(Struct):
-    """What a cluster tells credential plugins."""
+    """`extensions[]` of a cluster: data for credential plugins."""
 
     name: str = ""
     extension: Any = None
@@ -151,7 +151,7 @@ class _Merged(Struct):
     contexts: dict[str, _Context] = field(default_factory=dict)
 
     def add(self, file: _File) -> None:
-        """Take what was not said before."""
+        """Add a file: entries and contexts that are there already stay."""
         self.current = self.current or file.current_context
         self.clusters = {one.name: one.cluster for one in file.clusters} | self.clusters
         self.users = {one.name: one.user for one in file.users} | self.users
@@ -159,7 +159,7 @@ class _Merged(Struct):
 
 
 class Access(Struct, frozen=True):
-    """How to reach one API server, and as whom. File names are absolute; `cluster.server` is never empty."""
+    """An API server and the user to log in as. File names are absolute; `cluster.server` is never empty."""
 
     cluster: Cluster
     user: User
@@ -245,12 +245,12 @@ def needs_kubectl(what: str) -> NoReturn:
 
 
 def invalid(what: str, why: str) -> KoordError:
-    """Return the line for a field of the kubeconfig that cannot be used; values are not told, some are secret."""
+    """Return the error for a field of the kubeconfig that cannot be used. It quotes no value: some are secret."""
     return KoordError(f"error: invalid configuration: {what} of the kubeconfig {why}")
 
 
 def _read(connection: Connection) -> _Merged | None:
-    """Return the files merged, None when they say nothing."""
+    """Return the merged kubeconfig files, None when all are missing or empty."""
     given = connection.value("kubeconfig")
     found = list(filter(None, (_file(path, is_needed=bool(given)) for path in _paths(given))))
     if not found:
@@ -262,7 +262,7 @@ def _read(connection: Connection) -> _Merged | None:
 
 
 def home() -> list[Path]:
-    """Return the folder of one's own kubeconfig; none where nobody has a home, as in many pods."""
+    """Return the folder `~/.kube`, an empty list without a HOME, as in many pods."""
     found = os.environ.get("HOME")
     return [Path(found, ".kube")] if found else []
 
@@ -275,7 +275,7 @@ def _paths(given: str) -> list[Path]:
 
 
 def _file(path: Path, *, is_needed: bool) -> _File | None:
-    """Return what a file says, None where it is missing or empty; names of files in it made absolute.
+    """Return a decoded kubeconfig file with absolute file names, None where it is missing or empty.
 
     Raises:
         KoordError: naming it, and the field that is wrong.
@@ -605,7 +605,6 @@ class ClientBody:
     """A `Body` over a response of urllib3."""
 
     def __init__(self, response: Any, deadline: Deadline) -> None:  # noqa: ANN401 - urllib3 has no stable types
-        """Keep the response."""
         self.status: int = response.status
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         self.deadline = deadline
@@ -638,7 +637,7 @@ class ClientBody:
             raise unable("unexpected EOF") from None
 
     def prolong(self, seconds: float) -> None:
-        """Let the rest of the body take so many seconds from now, with or without progress."""
+        """Let the rest of the body take up to `seconds` from now, with or without progress."""
         self.deadline.prolong(seconds)
 
     def interrupt(self) -> None:
@@ -669,7 +668,6 @@ class Forbidden:
     headers: Mapping[str, str] = {}
 
     def __init__(self) -> None:
-        """Start with the whole answer left."""
         self._left = b"Forbidden"
 
     def read(self, size: int) -> bytes:
@@ -707,13 +705,12 @@ class Authorization:
     """The value of the header, each time that it is sent. Several threads may ask at once."""
 
     def __init__(self, who: Credentials) -> None:
-        """Begin with what is known."""
         self._now = who.authorization
         self._user = who.user
         self._read_at = time.monotonic()
 
     def __call__(self) -> str:
-        """Return it, read anew where it is old; where that fails it stays."""
+        """Return the header; a token of a file is read anew once it is old, and stays where that fails."""
         if self._user.token_file and time.monotonic() - self._read_at >= EVERY:
             self._read_at = time.monotonic()
             with contextlib.suppress(KoordError):
@@ -748,7 +745,7 @@ def of(cluster: Cluster, user: User) -> Credentials:
 
 
 def _token(user: User) -> str:
-    """Return the token; that of a file counts before one that is written beside it."""
+    """Return the bearer token: the content of `tokenFile`, or else `token`."""
     if not user.token_file:
         return user.token
     try:
@@ -763,7 +760,7 @@ def _token(user: User) -> str:
 
 
 def _bearer(token: str) -> str:
-    """Return the header for a token; one that is no header's value is refused, and not told."""
+    """Return the Authorization header of a token. The error for one that no header can hold does not quote it."""
     if token and not (token.isascii() and token.isprintable()):
         raise unsent('net/http: invalid header field value for "Authorization"')
     return f"Bearer {token}" if token else ""
@@ -898,7 +895,7 @@ _OTHER_NAME = (62, 64)
 
 
 def failure(problem: Exception, server: str, deadline: Deadline) -> KoordError:
-    """Return what kubectl says of the same fault."""
+    """Return the error in kubectl's words."""
     address = server.partition("://")[2].partition("/")[0]
     chain = list(_causes(problem))
     for cause in chain:
@@ -918,7 +915,7 @@ def failure(problem: Exception, server: str, deadline: Deadline) -> KoordError:
 
 
 def _said(problem: BaseException) -> str:
-    """Return what a failure says of itself, unless its text may quote what is secret."""
+    """Return the text of an exception, or a general one where it may quote a secret."""
     if isinstance(problem, ValueError):
         return "net/http: malformed HTTP request or response"
     return "EOF" if "RemoteDisconnected" in type(problem).__name__ else str(problem)
@@ -991,7 +988,7 @@ _HEADERS, _LINE = 200, 64 * 1024
 
 
 class ClientTransport(Closing):
-    """A `Transport` over the `kubernetes` client's pool of connections."""
+    """A `Transport` over the `kubernetes` client's pool; `target` is the server's address and the Authorization."""
 
     def __init__(
         self,
@@ -1001,7 +998,6 @@ class ClientTransport(Closing):
         methods: frozenset[str],
         notify: Notify | None = None,
     ) -> None:
-        """Keep the pool; `target` is the server's address and what to send as Authorization."""
         self._connection = connection
         self._limits = Limits(connection, notify)
         self._current = _CurrentRequest()
@@ -1022,7 +1018,7 @@ class ClientTransport(Closing):
         return self._request("GET", path, {}, None)
 
     def watch(self, path: str, seconds: float) -> ClientBody:
-        """Send a GET whose body may take so many seconds, whatever the time limit of requests is.
+        """Send a GET whose body may take up to `seconds`, whatever the time limit of requests is.
 
         Raises:
             KoordError: in kubectl's words, when the API server cannot be reached.
@@ -1046,7 +1042,7 @@ class ClientTransport(Closing):
             answer.close()
 
     def bound(self, seconds: float) -> None:
-        """Let every request, but not the body of a watch, end within so many seconds from now."""
+        """Let every request, but not the body of a watch, end within `seconds` from now."""
         self._limits.bound(seconds)
 
     def namespace(self) -> str:
@@ -1105,7 +1101,7 @@ class _CurrentRequest(threading.local):
 
 
 class _Socket:
-    """A connected socket of which answers are read before their deadline."""
+    """A connected socket that is read before the deadline of the current request."""
 
     def __init__(self, connected: Any, current: _CurrentRequest) -> None:  # noqa: ANN401
         self._connected = connected
@@ -1119,7 +1115,7 @@ class _Socket:
 
 
 class _Head:
-    """A file of which lines are read that must be whole, but for the first, which may not come at all."""
+    """A file of header lines: a line that is cut off is an error, unless it is the first."""
 
     def __init__(self, file: Any) -> None:  # noqa: ANN401
         self.file = file
@@ -1137,7 +1133,7 @@ class _Head:
 
 
 class _Response(HTTPResponse):
-    """An answer whose head is whole; interim ones are skipped: no more than Go does, and others than 100, too."""
+    """An HTTP response whose headers are complete; up to five interim (1xx) ones before it are skipped, as Go does."""
 
     _interim = 0
 
@@ -1164,7 +1160,7 @@ class _Response(HTTPResponse):
 
 
 def _timed(kind: Any, current: _CurrentRequest) -> Any:  # noqa: ANN401
-    """Return a kind of pool whose connections know the deadline of the current request."""
+    """Return a class of connection pools whose connections obey the deadline of the current request."""
 
     class Timed(kind.ConnectionCls):  # type: ignore[misc]
         response_class = _Response

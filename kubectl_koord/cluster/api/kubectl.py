@@ -64,7 +64,7 @@ class Guarded(Struct, frozen=True):
 
 
 def guard_start(argv: tuple[str, ...], folder: str) -> Guarded:
-    """Start a program of which nothing is left when we end: no process, and not its folder.
+    """Start a program that ends when this process ends; its folder is removed then.
 
     It runs in a session of its own, so that the terminal's Ctrl-C is for us alone. A program
     that cannot be started ends at once, with the reason on its error pipe.
@@ -128,7 +128,7 @@ def _spawn(argv: tuple[str, ...], pipes: tuple[int, int]) -> int:
 
 
 def _forget(lifeline: int) -> None:
-    """Keep the lifeline and nothing else open: whoever waits for the end of our output must not wait for the guard."""
+    """Close all files but the lifeline: a pipe that we write to must end when we end, and not with the guard."""
     os.dup2(lifeline, 0)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
@@ -170,7 +170,6 @@ class SocketBody:
     """A `Body` read from a socket that serves this one request."""
 
     def __init__(self, connection: socket.socket, deadline: Deadline) -> None:
-        """Keep the socket, of which `receive` reads the head."""
         self.status = 0
         self.headers: Mapping[str, str] = {}
         self.deadline = deadline
@@ -224,7 +223,7 @@ class SocketBody:
             yield bytes(buffer[:count])
 
     def prolong(self, seconds: float) -> None:
-        """Let the rest of the body take so many seconds from now, with or without progress."""
+        """Let the rest of the body take up to `seconds` from now, with or without progress."""
         self.deadline.prolong(seconds)
 
     def interrupt(self) -> None:
@@ -397,7 +396,7 @@ def start_guarded(folder: str, kubectl: str, connection: Connection, *, writes: 
 
 
 def await_start(child: Guarded, seconds: float) -> None:
-    """Wait until kubectl says that it listens.
+    """Wait until kubectl prints that it listens.
 
     Raises:
         KoordError: when it ends, asks for credentials, or takes longer than so many seconds.
@@ -469,7 +468,6 @@ class KubectlProxy(Closing):
         lookup: NamespaceLookup,
         notify: Notify | None = None,
     ) -> None:
-        """Keep the child; the first request waits until it serves."""
         self._child: Guarded | None = child
         self._socket_path = socket_path(folder)
         self._limits = Limits(connection, notify)
@@ -490,7 +488,7 @@ class KubectlProxy(Closing):
         return self._request("GET", path, {}, b"")
 
     def watch(self, path: str, seconds: float) -> SocketBody:
-        """Send a GET whose body may take so many seconds, whatever the time limit of requests is.
+        """Send a GET whose body may take up to `seconds`, whatever the time limit of requests is.
 
         Raises:
             KoordError: in kubectl's words, when the API server cannot be reached.
@@ -515,7 +513,7 @@ class KubectlProxy(Closing):
             answer.close()
 
     def bound(self, seconds: float) -> None:
-        """Let every request, but not the body of a watch, end within so many seconds from now."""
+        """Let every request, but not the body of a watch, end within `seconds` from now."""
         self._limits.bound(seconds)
 
     def namespace(self) -> str:
@@ -546,7 +544,7 @@ class KubectlProxy(Closing):
         return self._lookup.target()
 
     def close(self) -> None:
-        """End kubectl, and return when nothing of it is left."""
+        """End kubectl, and return when its processes and its folder are gone."""
         self._lookup.close()
         with self._lock:
             child, self._child = self._child, None

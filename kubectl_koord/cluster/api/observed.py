@@ -1,4 +1,4 @@
-"""Requests as they are made, told to the user: `-v 6` as kubectl has it, and the warnings that a server sends."""
+"""Printing of requests with `-v 6`, in kubectl's format, and of warnings that the server sends."""
 
 import re
 import threading
@@ -18,13 +18,12 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
 
 class ObservedTransport(Closing):
-    """A `Transport` whose requests are told when their status is known, and whose servers' warnings are passed on.
+    """A `Transport` that prints each request with its status, and the server's warnings; `tell` prints a line.
 
-    Neither headers nor bodies are ever told: there are tokens in them.
+    Headers and bodies are never printed: there are tokens in them.
     """
 
     def __init__(self, transport: Transport, tell: Callable[[str], None], verbosity: int = 0) -> None:
-        """Keep them; `tell` writes one line."""
         self._transport = transport
         self._tell = tell
         self._tells_requests = verbosity >= REQUESTS
@@ -36,7 +35,7 @@ class ObservedTransport(Closing):
         return self._seen("GET", path, lambda: self._transport.open(path))
 
     def watch(self, path: str, seconds: float) -> Stream:
-        """Send a GET whose body may take so many seconds."""
+        """Send a GET whose body may take up to `seconds`."""
         return self._seen("GET", path, lambda: self._transport.watch(path, seconds))
 
     def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
@@ -48,7 +47,7 @@ class ObservedTransport(Closing):
         return reply
 
     def bound(self, seconds: float) -> None:
-        """Let every request end within so many seconds from now."""
+        """Let every request end within `seconds` from now."""
         self._transport.bound(seconds)
 
     def namespace(self) -> str:

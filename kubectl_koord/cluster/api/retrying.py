@@ -34,10 +34,12 @@ WAIT: Wait = threading.Event.wait
 
 
 class RetryingTransport(Closing):
-    """A `Transport` that waits for as long as an answer asks for, and sends the request again.
+    """A `Transport` that repeats a request after the time that a Retry-After header names.
+
+    With `-v 6` `tell` prints each wait, without it `notify` is called with the first.
 
     Mirrors client-go's `withRetry` (rest/with_retry.go). All of it takes no longer than `--request-timeout`; without
-    one, no wait is longer than the server may be silent. The last answer is returned as it is.
+    one, no wait is longer than the server may be silent. The last answer is returned.
     """
 
     def __init__(
@@ -50,7 +52,6 @@ class RetryingTransport(Closing):
         wait: Wait | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Keep them: `tell` writes a line for each wait with `-v 6`, `notify` is called with the first without."""
         self._transport = transport
         self._limit = connection.request_timeout
         self._longest = connection.idle_limit
@@ -66,7 +67,7 @@ class RetryingTransport(Closing):
         return self._read(path, lambda: self._transport.open(path))
 
     def watch(self, path: str, seconds: float) -> Stream:
-        """Send a GET whose body may take so many seconds."""
+        """Send a GET whose body may take up to `seconds`."""
         return self._read(path, lambda: self._transport.watch(path, seconds))
 
     def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
@@ -93,7 +94,7 @@ class RetryingTransport(Closing):
             attempt += 1
 
     def bound(self, seconds: float) -> None:
-        """Let every request end within so many seconds from now."""
+        """Let every request end within `seconds` from now."""
         self._end = self._clock() + seconds
         self._transport.bound(seconds)
 

@@ -103,13 +103,13 @@ class Transport(Protocol):
         """Send a GET and return once the status is known."""
 
     def watch(self, path: str, seconds: float) -> Stream:
-        """Send a GET whose body may take so many seconds, whatever the time limit of requests is."""
+        """Send a GET whose body may take up to `seconds`, whatever the time limit of requests is."""
 
     def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
         """Send a request with a body and return the whole answer."""
 
     def bound(self, seconds: float) -> None:
-        """Let every request, but not the body of a watch, end within so many seconds from now."""
+        """Let every request, but not the body of a watch, end within `seconds` from now."""
 
     def namespace(self) -> str:
         """Return the namespace that kubectl would use; raise KoordError when it cannot be read."""
@@ -141,7 +141,7 @@ def unable(reason: str, hint: str = "") -> KoordError:
 
 
 def unsent(reason: str, hint: str = "") -> Unsent:
-    """Return the same sentence, where no connection was made."""
+    """Return kubectl's sentence for a request that was not sent, as no connection was made."""
     return Unsent(_unable(reason, hint))
 
 
@@ -152,7 +152,7 @@ def _unable(reason: str, hint: str) -> str:
 
 
 def refused(address: str) -> Unsent:
-    """Return kubectl's sentence for a port on which nobody listens."""
+    """Return kubectl's sentence for a connection that is refused."""
     return Unsent(f"The connection to the server {address} was refused - did you specify the right host or port?")
 
 
@@ -185,12 +185,12 @@ def idle(what: str, count: int, seconds: float) -> TooLate:
 
 
 def late(what: str, seconds: float) -> TooLate:
-    """Return the sentence for an answer that somebody else could not wait for any longer."""
+    """Return the error for an answer that did not come within the time that the caller has for all of its requests."""
     return TooLate(f"{_FAILED}no complete answer came within {seconds:g} s ({what})")
 
 
 def checked(path: str) -> str:
-    """Return a request path as it is.
+    """Return a request path that is safe to send.
 
     Raises:
         KoordError: when it would not stay one word of the request.
@@ -202,7 +202,7 @@ def checked(path: str) -> str:
 
 
 def no_credentials() -> KoordError:
-    """Return the refusal of a kubeconfig user without credentials, for whom kubectl asks on the terminal."""
+    """Return the error for a kubeconfig user without credentials; kubectl would ask on the terminal."""
     return KoordError("error: You must be logged in to the server (the kubeconfig user has no credentials)")
 
 
@@ -217,10 +217,9 @@ Notify = Callable[[str], None]
 
 
 class Limits:
-    """What all requests over one way to the server have in common. Several threads may use it at once."""
+    """The time limits that all requests share; `notify` is called once, when one takes long. Threads may share it."""
 
     def __init__(self, connection: Connection, notify: Notify | None = None) -> None:
-        """Keep the limits; `notify` is called once, when something has been waited for."""
         self.request = connection.request_timeout
         self.idle_limit = connection.idle_limit
         self.end: float | None = None
@@ -229,7 +228,7 @@ class Limits:
         self._is_notified = threading.Lock()
 
     def bound(self, seconds: float) -> None:
-        """Let every request end within so many seconds from now."""
+        """Let every request end within `seconds` from now."""
         self.within = seconds
         self.end = time.monotonic() + seconds
 
@@ -240,10 +239,9 @@ class Limits:
 
 
 class Deadline:
-    """The moments at which one request has to be complete, or to have brought more; each of them may be missing."""
+    """The time limits of one request: until it is complete, and without any progress; each may be missing."""
 
     def __init__(self, limits: Limits, path: str = "") -> None:
-        """Start the clocks."""
         now = time.monotonic()
         self._limits = limits
         self._what = resource_of(path)
@@ -269,7 +267,7 @@ class Deadline:
         return left
 
     def prolong(self, seconds: float) -> None:
-        """Let the rest of the answer take so many seconds from now, with or without progress."""
+        """Let the rest of the answer take up to `seconds` from now, with or without progress."""
         self._end = time.monotonic() + seconds
         self._may_idle = self._has_notified = True
 
@@ -338,10 +336,9 @@ class Deadline:
 
 
 class TimedReader(io.RawIOBase):
-    """What a socket receives, each byte of it before the deadline."""
+    """A file over a socket that raises TimeoutError when the deadline has passed."""
 
     def __init__(self, connection: socket.socket, deadline: Deadline) -> None:
-        """Keep both; the socket stays open until this is closed."""
         self._connection = connection
         self._deadline = deadline
         self._open_file = connection.makefile("rb", buffering=0)
@@ -486,7 +483,7 @@ def message_of(status: int, body: bytes, path: str) -> str:
 
 
 def gap_of(kind: str, status: int, body: bytes, path: str) -> Gap | None:
-    """Return what an answer to a list says of its kind: not to be read, not served, not now; None for others."""
+    """Return the gap for a list that is forbidden, not served, or refused for now; None for any other answer."""
     code = _GAPS.get(status)
     if code is None:
         return None
@@ -527,11 +524,9 @@ class Closing(ABC):
         """Give everything back. May be called twice."""
 
     def __enter__(self) -> Self:
-        """Return this, to be closed at the end of the block."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        """Close."""
         self.close()

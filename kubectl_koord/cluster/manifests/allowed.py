@@ -96,7 +96,6 @@ class Quotas:
     """The ResourceQuotas of a cluster while pods are made, one after the other."""
 
     def __init__(self, written: Iterable[ResourceQuota]) -> None:
-        """Start with what is used."""
         self._quotas: dict[str, list[tuple[ResourceQuota, Nano, Nano]]] = {}
         for one in sorted(written, key=lambda quota: quota.metadata.name):
             hard = amounts(one.status.hard or one.spec.hard)
@@ -140,7 +139,7 @@ def _usage(requests: Nano, limits: Nano) -> Nano:
 
 
 def _compute(hard: Nano) -> Iterator[str]:
-    """Yield what each pod must say something of, as it is limited."""
+    """Yield the CPU and memory entries of a ResourceQuota, for which each pod must have an amount."""
     names = {form for name in _WANTED for form in (name, f"requests.{name}", f"limits.{name}")}
     yield from (name for name in hard if name in names)
 
@@ -192,7 +191,7 @@ class Tolerations(Struct, frozen=True):
 
     @classmethod
     def of(cls, collector: Collector) -> Self:
-        """Return what the nodes and pods that were taken tell."""
+        """Return the taints for extended resources on nodes, and whether pods that request them tolerate them."""
         taints: dict[str, set[Taint]] = {}
         for node in collector.nodes.values():
             for taint in node.taints:

@@ -1,4 +1,4 @@
-"""A pod as it is once it was made: defaults, profiles, webhooks, and what the user overrides."""
+"""A pod after creation: defaults, profiles, webhooks, and the user's overrides."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -112,14 +112,13 @@ BUILT_IN = {
 
 
 class RefusedError(Exception):
-    """The API server refuses the pod; the text says why."""
+    """The API server would refuse the pod, with its reason as the text."""
 
 
 class NoSuchClassError(RefusedError):
     """A pod names a PriorityClass that is not there."""
 
     def __init__(self, name: str) -> None:
-        """Say so."""
         super().__init__(
             f"PriorityClass {name!r}: none such was read, and pods are forbidden without: no PriorityClass with name"
             f" {name} was found; --priority N stands in for it"
@@ -179,7 +178,7 @@ def filled(spec: S, ranges: Iterable[LimitRange]) -> S:
 
 
 def _of_pod(spec: PodSpec) -> ResourceRequirements | None:
-    """Return what the pod asks for as a whole, with its limits of what nobody requests (`setDefaultPodRequests`)."""
+    """Return the pod-level requests, completed by the pod-level limits (`setDefaultPodRequests`)."""
     own = spec.resources
     if own is None or not own.limits:
         return own
@@ -360,7 +359,7 @@ Prioritised = Callable[[TemplateSpec, str], TemplateSpec]
 
 
 class Changed(Struct, frozen=True):
-    """A pod as profiles leave it; `open` are those of which that cannot be told."""
+    """A pod after ColocationProfiles; `open` are the profiles whose effect is unknown."""
 
     meta: Meta
     spec: TemplateSpec
@@ -374,7 +373,7 @@ def changed(
     namespace: Mapping[str, str] | None,
     prioritised: Prioritised,
 ) -> Changed:
-    """Return a pod as profiles leave it: as it is where none is for it.
+    """Return a pod after the ColocationProfiles that select it.
 
     Args:
         meta: what the pod is called and labelled.
@@ -436,7 +435,7 @@ def _percent(profile: ColocationProfile) -> int:
 
 
 def _open(spec: ProfileSpec, percent: int) -> OpenProfileCode | None:
-    """Return why it cannot be told what a profile does, None where it can."""
+    """Return why a profile's effect is unknown, None where it is known."""
     if 0 < percent < _ALWAYS:
         return "probability"
     if percent <= 0:
@@ -537,7 +536,7 @@ class Admission(Struct, frozen=True):
 
 
 class Completed(Struct, frozen=True):
-    """A pod, on no node yet; `unevaluated` is what cannot be told of what is filled in.
+    """A pod without a node; `unevaluated` are the parts of its completion that are not known.
 
     `is_priority_refused` is set where the API server would refuse the priority that is written.
     """
@@ -631,7 +630,7 @@ def _made(admission: Admission, meta: Meta, spec: TemplateSpec) -> Completed:
 
 
 def _by_webhook(admission: Admission, pod: Completed, namespace: Mapping[str, str] | None) -> Completed:
-    """Return a pod as Koordinator's webhook leaves it; `unevaluated` is what cannot be told of that."""
+    """Return a pod after Koordinator's webhook; `unevaluated` are the parts of its effect that are not known."""
     collector = admission.collector
     classes = collector.values(kinds.PRIORITY_CLASS).values()
 

@@ -180,7 +180,7 @@ def _objects(document: Document) -> Iterator[Document]:
 
 
 def described(value: Any) -> str:  # noqa: ANN401
-    """Return what an object says it is: `Kind name`, no longer than names can be."""
+    """Return `Kind name` of an object, cut to the longest possible name."""
     meta = value.get("metadata")
     name = (meta.get("name") or meta.get("generateName")) if isinstance(meta, dict) else None
     return " ".join(str(part)[:_LONGEST_NAME] for part in (value.get("kind") or "an object", name) if part)
@@ -296,7 +296,7 @@ class Manifests:
     """What was submitted, to be joined with a cluster."""
 
     def __init__(self, namespace: Callable[[], str], fixed: str = "", overrides: Overrides = Overrides()) -> None:  # noqa: B008
-        """Start with nothing.
+        """Begin without manifests.
 
         Args:
             namespace: returns the namespace of objects that name none.
@@ -338,7 +338,7 @@ class Manifests:
             self.take(document)
 
     def add_shape(self, name: str, pods: int, requests: Mapping[str, str], must_gather: str = "") -> None:
-        """Take a gang of pods that are alike, which perhaps must gather in a domain of a layer.
+        """Add a gang of equal pods, which may have to gather in one domain of a layer.
 
         Raises:
             KoordError: when they are too many.
@@ -357,7 +357,7 @@ class Manifests:
 
     @property
     def more_kinds(self) -> tuple[str, ...]:
-        """What is to be read for the manifests, besides what is read for any pods."""
+        """The kinds to read for the manifests, besides those for any pods."""
         of_parts = kinds.WEBHOOK_KINDS if self._asks_parts or self._reads_runtimes else ()
         return (*kinds.MANIFEST_KINDS, *of_parts, *(kinds.TRAIN_JOB_KINDS if self._reads_runtimes else ()))
 
@@ -378,7 +378,7 @@ class Manifests:
         )
 
     def join(self, collector: Collector, moment: str, gaps: Collection[Gap] = ()) -> None:
-        """Add everything to a cluster, in place of objects of the same name and of pods that workloads have there.
+        """Add everything to a cluster; it replaces objects of equal names and the pods of its workloads.
 
         Args:
             collector: the cluster.
@@ -636,7 +636,7 @@ def _new_job(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def workload(written: Any, namespace: str) -> Workload | None:  # noqa: ANN401 - any object
-    """Return what an object is of which pods are made, None for any other.
+    """Return the workload of an object, None for an object that makes no pods.
 
     Args:
         written: the object.

@@ -40,11 +40,10 @@ class Names:
     """Which names are taken, and by which objects."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._titles: dict[tuple[str, ...], str] = {}
 
     def take(self, title: str, kind: tuple[str, ...], name: str, generated: str) -> str:
-        """Return the name of an object, with a number where the last one whose name is generated had the same.
+        """Return the name of an object, with a number appended to a generated name that is taken.
 
         Args:
             title: what errors call the object.
@@ -97,7 +96,7 @@ class Template(Struct, gc=False):
 
 
 def waiting(template: Template, within: Container) -> Template:
-    """Return a template whose pods wait within one more init container."""
+    """Return a template with one more init container, in which its pods wait."""
     spec = structs.replace(template.spec, init_containers=[*(template.spec.init_containers or ()), within])
     return structs.replace(template, spec=spec)
 
@@ -166,7 +165,7 @@ Expand: TypeAlias = Callable[[str, Any], Made]
 
 
 class Basis(Struct, frozen=True):
-    """An object that a workload is made from besides its own: its kind, and its key among these."""
+    """Another object that a workload refers to, such as its runtime: its kind and its key."""
 
     kind: Kind[Any, Any]
     key: str
@@ -180,7 +179,7 @@ class Based(Struct, frozen=True):
 
 
 class WorkloadKind(Struct, frozen=True):
-    """One kind of workload: its API group and kind, the fields that are read, and what is made of them.
+    """One kind of workload: API group, kind, the fields that are read, and the function that makes its pods.
 
     Where it has a `basis`, that returns it of a namespace and what was decoded, and `made` gets a `Based`.
     """

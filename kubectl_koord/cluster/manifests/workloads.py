@@ -347,7 +347,7 @@ def _cluster(name: str, spec: ClusterSpec, at: tuple[str, ...] = ("spec",)) -> M
 
 
 def _head(spec: ClusterSpec) -> Template:
-    """Return the template of the head, perhaps with the autoscaler beside it (`BuildAutoscalerContainer`)."""
+    """Return the template of the head, with the autoscaler's container where it is on (`BuildAutoscalerContainer`)."""
     template = spec.head_group_spec.template
     if not spec.enable_in_tree_autoscaling:
         return template
@@ -358,7 +358,7 @@ def _head(spec: ClusterSpec) -> Template:
 
 
 def _service(name: str, written: RayService) -> Made:
-    """Return the pods of its first cluster; an upgrade makes a second one beside it."""
+    """Return the pods of its first cluster, without the second one that an upgrade makes."""
     made = _cluster(name, written.spec.ray_cluster_config, ("spec", "rayClusterConfig"))
     return structs.replace(made, is_suspended=made.is_suspended or bool(written.spec.suspend))
 
@@ -472,7 +472,7 @@ class LeaderWorkerSet(AnyWorkload):
 
 
 def _of_job_set(written: JobSet, job: JobTemplate) -> Iterator[PodUnevaluated]:
-    """Yield what JobSet adds to the pods of a job, and is not evaluated: it tells jobs apart by what is placed."""
+    """Yield the settings of a JobSet for a job's pods that are not evaluated, as they depend on where pods run."""
     said = (written.metadata.annotations, job.metadata.annotations, job.spec.template.metadata.annotations)
     keys = {key for annotations in said for key in annotations or ()}
     if _EXCLUSIVE in keys:
@@ -794,7 +794,7 @@ def _made(name: str, based: Based) -> Made:
 
 
 def _change(job: dict[str, Any], spec: TrainJobSpec, runtime: TrainingRuntime) -> None:
-    """Give a job of a JobSet what the TrainJob says of it."""
+    """Apply the settings of a TrainJob to a job of its JobSet."""
     template = _mapping(job, "template")
     job_spec = _mapping(template, "spec")
     pod = _mapping(job_spec, "template")

@@ -1,4 +1,4 @@
-"""What API objects mean: of each kind the fields that are read, and the value that is kept.
+"""API objects: for each kind the fields that are read, and the value that is kept.
 
 The fields are spelled as in the API; all others are skipped unparsed. Every field but `metadata` may be absent. Null
 is accepted where the type says None: lists, maps, and what is a pointer in the API's own types; elsewhere it is

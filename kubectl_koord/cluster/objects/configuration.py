@@ -1,7 +1,7 @@
 """Whether a scheduler can decode its configuration: strictly, as `loadConfig` of kube-scheduler does.
 
 A key that stands twice, that there is not, or a value of another type ends the scheduler as it starts. Arguments of
-plugins that nobody here knows are their own matter, and which arguments a version has is told with the settings.
+unknown plugins are not checked, and arguments that a version does not have are found with the settings.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

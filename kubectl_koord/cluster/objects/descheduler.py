@@ -1,4 +1,4 @@
-"""What koord-descheduler is told and does: its configuration, PodMigrationJobs, colocation profiles."""
+"""koord-descheduler's configuration, PodMigrationJobs, and ColocationProfiles."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -64,7 +64,7 @@ UNREADABLE = installation.Descheduler("unreadable")
 
 
 def is_configuration(name: str, text: str) -> bool:
-    """Tell whether an entry of a ConfigMap configures koord-descheduler: by its name, or by what it says it is."""
+    """Tell whether an entry of a ConfigMap is koord-descheduler's configuration, by its name or its `kind`."""
     return name == CONFIG or "DeschedulerConfiguration" in text
 
 

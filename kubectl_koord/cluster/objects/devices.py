@@ -74,7 +74,7 @@ class _Partition(Struct, gc=False, rename="camel"):
 
 
 class ListedDeviceInfo(Struct, gc=False, omit_defaults=True):
-    """`DeviceInfo` in a list: what many nodes have alike, as bytes."""
+    """`DeviceInfo` in a list: fields that many nodes share are left as bytes."""
 
     type: str = ""
     id: str | None = None
@@ -117,7 +117,7 @@ def node_devices(written: DeviceObject) -> NodeDevices:
 
 
 def listed_devices(written: ListedDevice) -> NodeDevices:
-    """Return the same of a Device in a list.
+    """Return the devices of a node, of a Device in a list.
 
     Raises:
         QuantityError: as `node_devices`.
@@ -143,13 +143,13 @@ def _node_devices(meta: Meta, infos: Sequence[DeviceInfo | ListedDeviceInfo], la
 
 @lru_cache(maxsize=_LISTED_LAYOUTS)
 def _listed_layout(infos: bytes, partitions: str, honours: bool, plans: bool) -> DeviceLayout:  # noqa: FBT001 - as below
-    """Return the layout of devices as they are listed: who writes them spells equal ones alike."""
+    """Return the layout of listed devices, cached by their bytes."""
     return _layout(_encode(_infos.decode(infos)), partitions, honours, plans)
 
 
 @lru_cache(maxsize=_LAYOUTS)
 def _layout(infos: bytes, partitions: str, honours: bool, plans: bool) -> DeviceLayout:  # noqa: FBT001 - a cache's key
-    """Return the layout of devices without their ids, the one object for all nodes that are built alike."""
+    """Return the layout of devices without their ids: one shared object for all nodes of one hardware."""
     devices = tuple(map(_device, _infos.decode(infos)))
     return DeviceLayout(devices, _table(partitions), honours, plans)
 

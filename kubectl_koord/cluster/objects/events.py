@@ -1,4 +1,4 @@
-"""Events, budgets, runtimes, and other small kinds of which few fields are read."""
+"""Events, PodDisruptionBudgets, runtimes, and other kinds with few fields."""
 
 import re
 from collections.abc import Mapping
@@ -240,7 +240,7 @@ class Policy(Struct, gc=False, rename="camel"):
 
 
 class JobSetTemplate(Struct, gc=False):
-    """spec.template: the spec of a JobSet, as it is written."""
+    """spec.template: the spec of a JobSet."""
 
     spec: dict[str, Any] | None = None
 

@@ -17,10 +17,10 @@ from kubectl_koord.model.hardware import MOST_CPUS, CPUSet
 
 
 def decode(written: str, form: Any) -> Any:  # noqa: ANN401 - `form | None` is no type that could be written
-    """Return what a text holds, read as a msgspec type.
+    """Return JSON text decoded into a msgspec type, with keys of any case as Go takes them.
 
     Of several keys that mean the same field the last one counts (Go joins what such objects hold). A text whose keys
-    are written as the fields are, as nearly all are, is decoded as it is.
+    have the case of the fields, as nearly all do, is decoded at once.
 
     Raises:
         msgspec.MsgspecError: when the text is no JSON, or not of that form.
@@ -110,7 +110,7 @@ def cpu_set(written: str | None) -> CPUSet | None:
 
 
 def annotation(annotations: Mapping[str, str | None], name: str, form: type[T]) -> T | None:
-    """Return what the JSON of an annotation says, None where there is none or it is not of that form."""
+    """Return the decoded JSON of an annotation, None where it is missing or of another type."""
     written = annotations.get(name)
     if not written:
         return None
@@ -224,7 +224,7 @@ class Meta(Struct, gc=False, rename="camel"):
 
 
 class Named(Struct, gc=False):
-    """Any object of which only the metadata counts."""
+    """An object whose metadata alone is read."""
 
     metadata: Meta
 
@@ -245,7 +245,7 @@ def namespace(meta: Meta) -> str:
 
 
 def owner(meta: Meta) -> str:
-    """Return who owns the object, its controller first: `Kind/name`, empty for nobody."""
+    """Return the owner of an object as `Kind/name`, its controller first, empty without an owner."""
     owners = meta.owner_references
     if not owners:
         return ""

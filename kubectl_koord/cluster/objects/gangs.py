@@ -98,17 +98,17 @@ TERMS = (
 
 
 def light_minimum(labels: Mapping[str, str | None] | None) -> str:
-    """Return the minimum that the labels of a pod say, as written; empty for none."""
+    """Return the text of a pod's min-available label, empty for none."""
     return (labels or {}).get(keys.LIGHT_MINIMUM) or ""
 
 
 def gang_annotations(labels: Strings, annotations: Strings) -> GangAnnotations:
-    """Return what labels and annotations of a pod say of its gang, as written."""
+    """Return the gang settings in a pod's labels and annotations, not yet parsed."""
     return terms(light_minimum(labels), annotations)
 
 
 def terms(light: str, annotations: Strings) -> GangAnnotations:
-    """Return the same, of the `light_minimum` of the labels."""
+    """Return the gang settings in a pod's annotations; `light` is the `light_minimum` of its labels."""
     minimum = light or annotations.get(keys.GANG_MINIMUM)
     return GangAnnotations(
         minimum=minimum,
@@ -209,7 +209,7 @@ def quota(written: Quota) -> quotas.Quota:
 
 
 def _unreadable(annotations: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the annotations that somebody sets and that hold no JSON of their kind."""
+    """Return the annotations that are set and whose JSON cannot be decoded."""
     written = {key: text for key in (*_LISTS, *_NAMES) if (text := annotations.get(key))}
     if not written:
         return ()

@@ -1,4 +1,4 @@
-"""Pods of a list: each is compared with the last one of its owner, and what they share is decoded once."""
+"""Pods of a list: each is compared with the last pod of its owner, and shared parts are decoded once."""
 
 from typing import TypeVar
 
@@ -218,7 +218,7 @@ def compared_parts(volumes: bytes) -> tuple[bytes, bytes]:
 
 
 def are_alike(volumes: bytes, parts: tuple[bytes, bytes]) -> bool:
-    """Tell whether volumes have the same parts, and nothing between them but a name."""
+    """Tell whether volumes equal others in all but the name of the volume with the token."""
     before, after = parts
     return (
         volumes.startswith(before)
@@ -289,13 +289,12 @@ class PlacedPod(Struct, gc=False):
 
 
 class Rooms:
-    """What pods take up: one value for all that request the same, without a name.
+    """The requests of pods for sums: one shared value for all pods with equal requests, without names.
 
     `by_containers_too` is set once a pod was seen that requests something as a whole.
     """
 
     def __init__(self) -> None:
-        """Start with nothing seen."""
         self.by_containers_too = False
         self._by_spec: dict[bytes, RunningPod] = {}
 

@@ -1,4 +1,4 @@
-"""NodeMetrics, and the annotations of nodes that go with them, as they are written."""
+"""NodeMetrics, and the annotations of nodes that belong to them."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,7 +93,7 @@ _Numbers: TypeAlias = tuple[list[int] | None, list[int] | None, list[int] | None
 
 
 class _Lists(NamedTuple):
-    """Resource lists as they are written: `Amounts`, of a `ListedMetric` JSON; and the pods and times some are of."""
+    """The resource lists of a NodeMetric, decoded or as JSON, with the pods and times that some belong to."""
 
     whole: Sequence[Any]
     system: Sequence[Any]
@@ -103,7 +103,7 @@ class _Lists(NamedTuple):
     times: tuple[Time, ...]
 
     def groups(self) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Return them together with those that koordlet writes in the same units."""
+        """Return the lists in groups: koordlet writes all lists of a group in the same units."""
         return (*self.whole, *self.system, *self.of_pods), self.over_time
 
     def numbers(self, of_groups: Sequence[list[int]]) -> _Numbers:
@@ -154,7 +154,7 @@ def _odd_metric(written: NodeMetric) -> load.NodeMetric:
 
 
 def _metric(written: NodeMetric | ListedMetric, lists: _Lists, numbers: _Numbers) -> load.NodeMetric:
-    """Return what lists tell; of each kind of them there are CPU and memory as `numbers`, unless it has others."""
+    """Return the value of a NodeMetric; `numbers` are CPU and memory of each kind of list, None for other resources."""
     status, policy = written.status, written.spec.metric_collect_policy
     in_whole, in_system, in_pods, in_time = numbers
     return load.NodeMetric(
@@ -170,7 +170,7 @@ def _metric(written: NodeMetric | ListedMetric, lists: _Lists, numbers: _Numbers
 
 
 def _measured_only(status: NodeMetricStatus[Amounts | None]) -> NodeMetricStatus[Amounts | None]:
-    """Return a status without the usages of which nothing was measured."""
+    """Return a status without empty usages."""
     of_node = status.node_metric
     if of_node is not None:
         over_time = [

@@ -1,4 +1,4 @@
-"""NodeResourceTopologies, and what labels and annotations of nodes say of CPUs and NUMA zones.
+"""NodeResourceTopologies, and labels and annotations of nodes about CPUs and NUMA zones.
 
 Many nodes have equal ones, of 20 kB of text: their values are one object.
 """
@@ -51,14 +51,14 @@ _Ratios: TypeAlias = Mapping[str, float]
 
 
 class Told(Struct, frozen=True, gc=False):
-    """A NodeResourceTopology, and what NodeNUMAResource reads of a node that says nothing itself."""
+    """A NodeResourceTopology, and the NUMA value of its node where that has no settings of its own."""
 
     topology: NodeTopology
     numa: NodeNUMA
 
 
 class Settings(Struct, frozen=True, gc=False):
-    """What a node itself says, as written: three labels, and the annotation with amplification ratios."""
+    """A node's own NUMA settings, not yet parsed: three labels, and the annotation with amplification ratios."""
 
     bind_policy: str = ""
     policy: str = ""
@@ -86,10 +86,9 @@ def topology(written: NodeResourceTopology) -> Told:
 
 
 class ListedTopologies:
-    """Tells what listed NodeResourceTopologies are: of the CPUs, by far the most of it, few kinds are written."""
+    """Decodes listed NodeResourceTopologies, with a cache by the bytes of their CPUs, of which there are few kinds."""
 
     def __init__(self) -> None:
-        """Start with nothing seen."""
         self._known: list[tuple[Raw, CPUTopology | None]] = []
 
     def topology(self, written: ListedTopology) -> Told:
@@ -152,7 +151,7 @@ def _cpu_topology(written: str) -> CPUTopology | None:
 
 @lru_cache(_MOST_TOPOLOGIES)
 def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies: tuple[str, ...]) -> Told:
-    """Return all but the zones, whose amounts for batch pods differ from node to node."""
+    """Return a topology without its zones, to be shared: amounts of zones differ from node to node."""
     annotations = dict(zip(_READ, told, strict=True))
     kubelet = annotation(annotations, keys.KUBELET_CPU_POLICY, CPUManagerPolicy) or CPUManagerPolicy()
     ratios = _ratios(annotations[keys.AMPLIFICATION])
@@ -175,7 +174,7 @@ def _told(common: Identity[Told], zones: tuple[Zone, ...]) -> Told:
 
 
 def _zone(number: int, written: Amounts, cpus: CPUTopology | None, reserved: CPUSet) -> Zone:
-    """Return a zone without the CPUs that are reserved. Amounts of zero stay: the zone tells of them."""
+    """Return a zone without reserved CPUs. Amounts of zero stay: the zone has the resource."""
     amounts = limits(written)
     taken = (cpus.zones.get(number, 0) & reserved).bit_count() if cpus is not None and reserved else 0
     if taken:
@@ -209,7 +208,7 @@ def _ratios(written: str) -> _Ratios | None:
 
 
 def settings(labels: Mapping[str, str | None] | None, annotations: Mapping[str, str | None] | None) -> Settings | None:
-    """Return what a node itself says, by its labels and annotations; None where that is nothing."""
+    """Return a node's own NUMA settings, None where it has none."""
     labels = labels or {}
     ratio = annotations.get(keys.AMPLIFICATION) if annotations else None
     if not ratio and _LABELS.isdisjoint(labels):

@@ -46,7 +46,7 @@ class LimitRange(Struct, gc=False):
 
 
 def readable_range(written: LimitRange) -> LimitRange:
-    """Return the object as it is, all of whose amounts can be read.
+    """Return the object, once all of its amounts were parsed.
 
     Raises:
         QuantityError: when an amount is no quantity.
@@ -82,7 +82,7 @@ class ResourceQuota(Struct, gc=False):
 
 
 def readable_quota(written: ResourceQuota) -> ResourceQuota:
-    """Return the object as it is, all of whose amounts can be read.
+    """Return the object, once all of its amounts were parsed.
 
     Raises:
         QuantityError: when an amount is no quantity.
@@ -131,7 +131,7 @@ class Node(Struct, gc=False):
 
 
 class ListedNodeStatus(Struct, gc=False, omit_defaults=True):
-    """status of a Node in a list: what it has and what is allocatable, which many nodes have alike, as bytes."""
+    """status of a Node in a list: capacity and allocatable, which many nodes share, are left as bytes."""
 
     allocatable: Raw = NOTHING
     capacity: Raw = NOTHING
@@ -209,7 +209,7 @@ class RuntimeClass(Struct, gc=False):
 
 
 def readable(written: RuntimeClass) -> RuntimeClass:
-    """Return the object as it is, all of whose amounts can be read.
+    """Return the object, once all of its amounts were parsed.
 
     Raises:
         QuantityError: when an amount is no quantity.

@@ -1,4 +1,4 @@
-"""What a pod's annotations say of devices: those that it has, and what it asks of those that it is to get."""
+"""Annotations of pods about devices: those that are allocated, and how new ones are to be allocated."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -93,9 +93,9 @@ def _allocated(written: str) -> tuple[DeviceAllocation, ...]:
 
 @lru_cache(maxsize=4096)
 def _booked(written: bytes) -> tuple[tuple[DeviceAllocation, ...], bool]:
-    """Return allocations without the ids of their devices, one object for all that are alike.
+    """Return allocations without the ids of their devices: one shared object for equal ones.
 
-    The second tells whether each has all that the scheduler always writes.
+    The second value is whether each has all fields that the scheduler always writes.
     """
     read = _allocations.decode(written) or {}
     every = [(kind, one) for kind, some in sorted(read.items()) for one in some or ()]
@@ -124,7 +124,7 @@ def _allocation(kind: str, one: _Allocation) -> DeviceAllocation:
 
 @lru_cache(maxsize=4096)
 def _resources(written: tuple[tuple[str, str | int | float], ...]) -> Resources:
-    """Return amounts, one object for all that are written alike: most pods have whole cards of one model."""
+    """Return amounts, cached by their text: most pods have whole cards of one model."""
     return resources(amounts(dict(written)))
 
 
@@ -148,7 +148,7 @@ def _is_readable(annotations: Strings) -> bool:
 
 
 def options(key: Key) -> DeviceOptions:
-    """Return what a pod asks of its devices, by what was read of it, which is not empty."""
+    """Return a pod's options for allocating devices, from the texts that `read_of` returned."""
     *written, isolation, broken = key
     unreadable: DeviceAnnotation | None = "device-allocate-hint"
     hints: tuple[DeviceHint, ...] = ()

@@ -219,7 +219,7 @@ class ListedSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
 
 
 class ListedPod(Struct, gc=False):
-    """One Pod: the fields of `Pod`, of which some are bytes."""
+    """One Pod in a list: the fields of `Pod`, some of them left as bytes."""
 
     metadata: ListedMeta
     spec: ListedSpec = field(default_factory=ListedSpec)

@@ -116,7 +116,7 @@ def numa_request(annotations: Mapping[str, str | None], qos: str | None, priorit
 
 
 def _read(annotations: Mapping[str, str | None], name: str, form: type[T]) -> T | None:
-    """Return what an annotation says, nothing where there is none, None for what cannot be read."""
+    """Return a decoded annotation, the default where it is missing, None where it cannot be decoded."""
     if name not in annotations:
         return form()
     try:
@@ -127,9 +127,9 @@ def _read(annotations: Mapping[str, str | None], name: str, form: type[T]) -> T 
 
 
 def allocated(annotations: Mapping[str, str | None] | None) -> CPUAllocation | None:
-    """Return what is booked for a bound pod, one object for equal ones; None for nothing, or what cannot be read.
+    """Return the CPUs that are allocated to a bound pod: one shared object for equal ones, None for none.
 
-    A pod of which it cannot be read how it binds CPUs holds none. Mirrors `updatePod` in
+    A pod whose resource-spec cannot be decoded holds none. Mirrors `updatePod` in
     plugins/nodenumaresource/pod_eventhandler.go.
     """
     written = annotations.get(keys.RESOURCE_STATUS) if annotations else None
@@ -159,7 +159,7 @@ def _numa_allocated(written: str) -> CPUAllocation | None:
 
 
 def _is_whole(status: ResourceStatus) -> bool:
-    """Tell whether a status says anything, and has all that the scheduler always writes."""
+    """Tell whether a status is not empty, and has all fields that the scheduler always writes."""
     zones = status.zones or ()
     return bool(status.cpuset or zones) and all(zone.node is not None and zone.resources is not None for zone in zones)
 
@@ -192,7 +192,7 @@ def requests(spec: PodSpec) -> Resources:
 
 
 def requests_and_limits(spec: PodSpec) -> tuple[Resources, Resources]:
-    """Return what the pod takes up on a node, and its limits: what it says of itself as a whole beats its containers.
+    """Return the requests and limits of a pod; pod-level resources replace those of its containers.
 
     Raises:
         QuantityError: when an amount is none.
@@ -259,7 +259,7 @@ def _effective(spec: PodSpec, which: Callable[[ResourceRequirements], Amounts | 
 
 
 def _of_pod(spec: PodSpec, which: Callable[[ResourceRequirements], Amounts | None]) -> Nano:
-    """Return what the pod says of itself as a whole, of resources of which it may."""
+    """Return the pod-level amounts of the resources that may have some."""
     written = amounts(which(spec.resources)) if spec.resources else {}
     return {resource: value for resource, value in written.items() if is_of_pods(resource)}
 
@@ -343,13 +343,13 @@ NO_QOS: Qos = (None, None)
 
 
 def qos_of(labels: Mapping[str, str | None]) -> Qos:
-    """Return what a pod's labels say of its priority and QoS class."""
+    """Return a pod's labels for priority class and QoS class."""
     priority, qos = QOS_LABELS
     return labels.get(priority), labels.get(qos)
 
 
 def other_fields(pod: Pod) -> tuple[object, ...]:
-    """Return what `requirements` reads of a pod besides its spec and its QoS; equal ones have equal requirements."""
+    """Return the part of a cache key for `requirements` that is in neither the spec nor the QoS labels."""
     meta = pod.metadata
     labels, annotations, owners = meta.labels, meta.annotations, meta.owner_references
     return (
@@ -530,7 +530,7 @@ class _CurrentOwner(msgspec.Struct, gc=False):
 
 
 def read_of(annotations: Written, labels: Written) -> Use:
-    """Return what is said about using reservations, as written: equal texts mean the same."""
+    """Return the texts of a pod's annotations and label about reservations, as a cache key."""
     ignores = labels is not None and labels.get(keys.RESERVATION_IGNORED) == "true"
     if not annotations:
         return (None, "", True) if ignores else _NO_USE
@@ -538,7 +538,7 @@ def read_of(annotations: Written, labels: Written) -> Use:
 
 
 def reservation_use(read: Use) -> reservations.ReservationUse | None:
-    """Return what is said about using reservations, None for nothing; an affinity that is empty requires just one."""
+    """Return how a pod uses reservations, None without any setting; an empty affinity requires any reservation."""
     if read == _NO_USE:
         return None
     affinity, exact, ignores = read
@@ -602,12 +602,12 @@ def drawn_on(annotations: Written) -> str:
 
 
 def may_offer(labels: Written) -> bool:
-    """Tell whether a pod says that it is a reservation itself."""
+    """Tell whether a pod's operating-mode label makes it a reservation."""
     return labels is not None and labels.get(reservations.OPERATING_MODE) == "Reservation"
 
 
 def reservation_offers(written: pod_wire.Pod) -> bool:
-    """Tell whether a pod that says so is one: it runs, is ready, and does not name its owner yet (`IsMatchable`)."""
+    """Tell whether a reservation pod can be matched: it runs, is ready, and has no current owner (`IsMatchable`)."""
     status, owner = written.status, (written.metadata.annotations or {}).get(keys.RESERVATION_CURRENT_OWNER)
     is_ready = any(one.type == "Ready" and one.status == "True" for one in status.conditions or ())
     return status.phase == "Running" and is_ready and _decoded(owner or "", _CurrentOwner) is None
@@ -632,7 +632,7 @@ def operating(written: pod_wire.Pod, pod: pods.RunningPod) -> reservations.Reser
 
 
 def _operating_owners(annotations: Written) -> tuple[reservations.ReservationOwner, ...]:
-    """Return for whom such a pod holds its room; nobody where that cannot be read."""
+    """Return the owners for which a reservation pod holds room, none where the annotation cannot be decoded."""
     found = _decoded((annotations or {}).get(keys.RESERVATION_OWNERS) or "", list[ReservationOwner])
     return owners(found) if isinstance(found, list) else ()
 
@@ -645,7 +645,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class PodLabels(msgspec.Struct, frozen=True, gc=False):
-    """What a set of labels says of a pod."""
+    """The decoded labels of a pod."""
 
     labels: pods.AnyLabels = ()
     job: str = ""
@@ -657,7 +657,7 @@ _SILENT = PodLabels()
 
 
 class _Named:
-    """The sets of labels of the same names: whether any of them tells something of a pod, and what was seen of them."""
+    """A cache of decoded label sets that have the same keys."""
 
     __slots__ = ("found", "in_order", "names", "quota", "tell")
 
@@ -672,10 +672,10 @@ class _Named:
 
 
 class PodPool(SharedValues):
-    """Also the requirements of pods, and what their labels say."""
+    """Shared values of pods: also their requirements and decoded labels."""
 
     def __init__(self, *, details: bool = True) -> None:
-        """Start with nothing seen.
+        """Begin with an empty cache.
 
         Args:
             details: whether the labels, the owner and the times of running pods are kept; what labels say of a pod is
@@ -699,7 +699,7 @@ class PodPool(SharedValues):
         self._priorities: dict[int, int] = {}
 
     def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
-        """Return the pod's requirements, the one object for all equal ones; `qos` is what its labels say of it."""
+        """Return the pod's requirements: one shared object for equal ones; `qos` are its labels for QoS."""
         meta = pod.metadata
         waits = not pod.spec.node_name
         devices = pod_devices.read_of(meta.annotations, meta.labels, waits=waits)
@@ -711,7 +711,7 @@ class PodPool(SharedValues):
         return found
 
     def new_requirements(self, pod: Pod) -> pods.PodRequirements:
-        """Return the same of a bound pod, for whoever knows that no such pod was seen lately."""
+        """Return the requirements of a bound pod without looking into the cache."""
         meta = pod.metadata
         return self._new(pod, pod_devices.read_of(meta.annotations, meta.labels, waits=False), None)
 
@@ -747,7 +747,7 @@ class PodPool(SharedValues):
         return self._of_devices(devices) if devices else NOTHING
 
     def _of_devices(self, devices: tuple[DeviceAllocation, ...]) -> Allocations:
-        """Return allocations of nothing but devices: those of the same object are found without comparing."""
+        """Return allocations with devices alone, cached by the identity of the devices."""
         found = self._devices.get(id(devices))
         if found is None:
             if len(self._devices) >= _MOST:
@@ -759,7 +759,7 @@ class PodPool(SharedValues):
         return found
 
     def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
-        """Return what a pod's labels say, one object for all equal ones."""
+        """Return a pod's decoded labels: one shared object for equal ones."""
         labels = written or {}
         names = tuple(labels)
         named = self._named.get(names)
@@ -789,7 +789,7 @@ class PodPool(SharedValues):
         return PackedLabels(named.names, content, self._quota_labels.setdefault(quota, quota))
 
     def said(self, written: Mapping[str, str | None] | None) -> PodLabels:
-        """Return what a pod's labels say without themselves."""
+        """Return the decoded labels without the labels themselves."""
         return self._said((), written or {})
 
     def _said(self, kept: pods.AnyLabels, labels: Mapping[str, str | None]) -> PodLabels:
@@ -832,9 +832,9 @@ ANNOTATIONS = frozenset((keys.TOPOLOGY_SELECTOR, keys.GANG_NAME, *gangs.TERMS, *
 
 
 class Alike(Struct, frozen=True, gc=False):
-    """What bound pods of one owner have alike, if their labels and specs are; `gang` is the one that labels name.
+    """The value that bound pods of one owner with equal labels and specs share; `gang` is that of the labels.
 
-    Of such as are not `plain` labels say more: they have marks. A gang that `needs_group` is not told by its pods.
+    Pods that are not `plain` have marks. A gang that `needs_group` gets no settings from its pods.
     """
 
     namespace: str
@@ -975,7 +975,7 @@ def _initialized(conditions: list[Condition] | None) -> str:
 
 
 def _history(conditions: list[Condition] | None) -> tuple[str, Condition | None]:
-    """Return since when a pod has been scheduled (or nothing), and the condition that says that it is disrupted."""
+    """Return when a pod was scheduled, empty where it was not, and its DisruptionTarget condition."""
     scheduled, disruption = "", None
     for condition in conditions or ():
         kind = condition.type
@@ -1069,7 +1069,7 @@ def _scheduled_condition(conditions: list[Condition] | None) -> pods.Condition |
 
 
 def trace(written: Pod) -> PodTrace:
-    """Return what the pod says of a preemption."""
+    """Return the fields of a pod by which an earlier preemption is found out."""
     meta = written.metadata
     return PodTrace(
         namespace=namespace(meta),
@@ -1093,6 +1093,6 @@ def _preempted(conditions: list[Condition] | None) -> pods.Condition | None:
 
 
 def _is_preemption(condition: Condition) -> bool:
-    """Tell whether a condition says that a scheduler preempted the pod."""
+    """Tell whether a condition is that of a pod that a scheduler preempted."""
     wanted = ("DisruptionTarget", "True", "PreemptionByScheduler")
     return (condition.type, condition.status, condition.reason) == wanted

@@ -86,7 +86,7 @@ def resources(nano: Nano) -> Resources:
 
 
 def measured(written: Amounts | None) -> Resources:
-    """Return `resources` of what was measured: hardly two are spelled alike.
+    """Return measured amounts, without a cache: hardly two texts are equal.
 
     Raises:
         QuantityError: as `amounts`.
@@ -121,7 +121,7 @@ def cpu_and_memory(*groups: Sequence[bytes | msgspec.Raw]) -> list[list[int]] | 
 
 
 def _multiplied(numbers: list[int], forms: list[bytes]) -> list[int]:
-    """Return numbers multiplied by what their units stand for: most lists have the same."""
+    """Return numbers multiplied by their units; most lists have the same units."""
     if forms and forms.count(forms[0]) < len(forms):
         return list(map(mul, numbers, chain.from_iterable([_FORMS[form] for form in forms])))
     for first, factor in enumerate(_FORMS[forms[0]] if forms else ()):
@@ -133,7 +133,7 @@ def _multiplied(numbers: list[int], forms: list[bytes]) -> list[int]:
 def limits(written: Amounts | None) -> Resources:
     """Return amounts in name order, zeros among them: of a resource with a limit of zero nothing may be used.
 
-    Each resource with its amount is one object for all that are written alike.
+    Each pair of resource and amount is one shared object, cached by its text.
 
     Raises:
         QuantityError: naming the resource whose amount is no quantity.
@@ -171,7 +171,7 @@ _MOST = 1 << 10
 
 
 class _Pairs(dict[str | None, tuple[str, str]]):
-    """The labels of one name seen so far, by value."""
+    """The labels of one key in the cache, by value."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -183,7 +183,7 @@ class _Pairs(dict[str | None, tuple[str, str]]):
 
 
 class _Names:
-    """The label sets of the same names."""
+    """The label sets in the cache that have the same keys."""
 
     __slots__ = ("in_order", "pairs")
 
@@ -194,10 +194,9 @@ class _Names:
 
 
 class SharedValues:
-    """Label sets and amounts seen so far, so that equal ones are one object and are computed once."""
+    """A cache of label sets and amounts, so that equal ones are one object and are computed once."""
 
     def __init__(self) -> None:
-        """Start with nothing seen."""
         self._labels: dict[values.Labels, values.Labels] = {}
         self._label_names: dict[tuple[str, ...], _Names] = {}
         self._pairs: dict[str, _Pairs] = {}
@@ -247,7 +246,7 @@ class SharedValues:
         return found
 
     def lost(self, allocatable: Amounts | Raw | None, capacity: Amounts | Raw | None) -> Resources:
-        """Return how many cards a node has and does not offer, by resource; none where its capacity is not told.
+        """Return by resource how many cards of a node's capacity are not allocatable, none without a capacity.
 
         Raises:
             QuantityError: when an amount is no quantity.

@@ -78,7 +78,7 @@ class Reservation(Struct, gc=False):
 
 
 def readable(written: Reservation) -> Reservation:
-    """Return the object as it is, all of whose amounts can be read.
+    """Return the object, once all of its amounts were parsed.
 
     Raises:
         QuantityError: when an amount is no quantity.
@@ -127,7 +127,7 @@ def _reservation(written: Reservation, node: str, size: Resources) -> reservatio
 
 
 def room(written: Reservation, reservation: reservations.Reservation, pool: PodPool) -> pods.ReservedRoom:
-    """Return what a Reservation takes up on its node.
+    """Return the room that a Reservation takes up on its node.
 
     It is its size, and what its template requests besides (`UpdateReservePodWithAllocatable`).
     """
@@ -276,7 +276,7 @@ def _priority(written: Reservation) -> int:
 
 
 def _restricted(options: str) -> tuple[str, ...] | None:
-    """Return the resources to which Restricted is limited, None where that cannot be read: it is for nobody then."""
+    """Return the resources that policy Restricted is limited to, None for unreadable ones: no pod fits then."""
     try:
         told: _Restricted = fields.decode(options or "{}", _Restricted)
     except (ValueError, RecursionError):

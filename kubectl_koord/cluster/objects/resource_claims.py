@@ -226,7 +226,7 @@ class DeviceCapacity(Struct, gc=False):
 
 
 class BasicDevice(Struct, gc=False, rename="camel"):
-    """What is told of a device: in v1beta1 in a field `basic` of its own."""
+    """A device's attributes and capacity; v1beta1 has them in a field `basic`."""
 
     attributes: dict[str, dict[str, str | int | bool | None]] | None = None
     capacity: dict[str, DeviceCapacity] | None = None

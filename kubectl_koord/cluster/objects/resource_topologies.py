@@ -30,7 +30,7 @@ class NodeResourceTopology(Struct, gc=False, rename="camel"):
 
 
 class ListedAnnotations(Struct, gc=False):
-    """metadata.annotations of a NodeResourceTopology in a list: the CPUs, which many nodes have alike, as bytes."""
+    """metadata.annotations of a NodeResourceTopology in a list: the CPUs, which many nodes share, are left as bytes."""
 
     cpus: Raw = field(default=NOTHING, name=keys.CPU_TOPOLOGY)
     kubelet: str | None = field(default=None, name=keys.KUBELET_CPU_POLICY)

@@ -89,7 +89,7 @@ def from_image(image: str) -> str | None:
 
 
 def from_explanation_schema(crd: Any) -> str | None:  # noqa: ANN401
-    """Return the version by the fields of the ScheduleExplanation CRD, None when it does not say."""
+    """Return the version by the fields of the ScheduleExplanation CRD, None where it has none that differs."""
     written = str(crd)
     if "questionObjectKey" in written:
         return "1.8"
@@ -123,7 +123,7 @@ def version(chosen: str, image: str, of_crds: str | None, flags: Iterable[str] =
 
 
 def is_configuration(name: str, text: str) -> bool:
-    """Tell whether an entry of a ConfigMap configures a scheduler: by its name, or by what it says it is."""
+    """Tell whether an entry of a ConfigMap is a scheduler's configuration, by its name or its `kind`."""
     return name == CONFIG or "KubeSchedulerConfiguration" in text
 
 
@@ -135,7 +135,7 @@ def text_of(config_map: ConfigMap, key: str = CONFIG) -> str | None:
 
 
 def _feature_gates(flags: Iterable[str]) -> dict[str, bool]:
-    """Return the feature gates that are switched: `--feature-gates=A=true,B=false`, or the same in two words."""
+    """Return the feature gates that are set: `--feature-gates=A=true,B=false`, also as two words."""
     told = (
         following if word == _GATES else word.removeprefix(f"{_GATES}=")
         for word, following in pairwise([*flags, ""])
@@ -191,7 +191,7 @@ def config(
 
 
 def _of_profile(profile: dict[str, Any], base: SchedulerConfig, gates: dict[str, bool]) -> SchedulerConfig:
-    """Return the configuration with what a profile says, but for its name."""
+    """Return the configuration with the settings of a profile."""
     arguments, devices = arguments_of(profile, "Coscheduling"), arguments_of(profile, "DeviceShare")
     plugins = plugins_of(profile)
     quotas = quota_settings(arguments_of(profile, "ElasticQuota"), gates)
@@ -220,7 +220,7 @@ def _arguments_set(version: str, profile: dict[str, Any]) -> Iterator[SetOtherwi
 
 
 def _open_gates(version: str, gates: dict[str, bool]) -> tuple[str, ...]:
-    """Return the gates that are on, and with which the scheduler sees something else than objects say."""
+    """Return the feature gates that are on and let the scheduler see other values than the objects have."""
     every = gates.get("AllAlpha", False)
     return tuple(gate for gate, versions in GATES.items() if version in versions and gates.get(gate, every))
 
@@ -239,7 +239,7 @@ def _names_of(profiles: Iterable[dict[str, Any]]) -> tuple[str, ...]:
 
 
 def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:
-    """Return how resource claims are treated; one that is not told otherwise switches no plugin on at postFilter."""
+    """Return the settings for resource claims; without `plugins` no plugin is enabled at postFilter."""
     found = mapping(profile.get("plugins"))
     here, off = (set(names(found, "postFilter", part)) for part in ("enabled", "disabled"))
     releases = _RELEASING in here or (bool(found) and off.isdisjoint({_RELEASING, "*"}))
@@ -248,7 +248,7 @@ def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:
 
 
 def _elects_leader(parsed: dict[str, Any]) -> bool:
-    """Tell whether a lease says who leads."""
+    """Tell whether leaders are elected, by a lease."""
     election = parsed.get("leaderElection")
     return not isinstance(election, dict) or election.get("leaderElect", True) is not False
 

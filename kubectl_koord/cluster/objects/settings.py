@@ -82,7 +82,7 @@ class ConfigVolume(Struct, gc=False, rename="camel"):
 
     @property
     def kind(self) -> str:
-        """What it is, as far as that is told."""
+        """The kind of source, empty for an unknown one."""
         if self.host_path is not None:
             return " ".join(filter(None, ("hostPath", str(self.host_path.get("path") or ""))))
         return "Secret" if self.secret is not None else "other"
@@ -175,7 +175,7 @@ def words(deployment: Deployment) -> Iterator[str]:
 
 
 def words_of(deployment: Deployment, part: str) -> Iterator[str]:
-    """Yield the same of the container of a part, by its name or image; of all where it is not told apart."""
+    """Yield the command-line words of a component's container, by its name or image; of all containers if none fits."""
     name = part.removeprefix("koord-")
     own = [one for one in deployment.containers if one.name == name or _repository(one.image) == part]
     for container in own or deployment.containers:
@@ -183,7 +183,7 @@ def words_of(deployment: Deployment, part: str) -> Iterator[str]:
 
 
 def config_of(deployment: Deployment) -> Config | None:
-    """Return where the file of --config is from, None where no volume tells."""
+    """Return the ConfigMap that the file of --config is from, None where no volume holds it."""
     volumes = {one.name: one for one in deployment.spec.template.spec.volumes or ()}
     path = flag_value([*words(deployment)], _CONFIG)
     mounts = [one for container in deployment.containers for one in container.volume_mounts or ()]
@@ -212,7 +212,7 @@ def _config_in(volume: ConfigVolume, file: str) -> Config:
 
 
 def flag_value(written: Sequence[str], flag: str) -> str:
-    """Return the value of a flag, in the same word or the next; empty where it is missing."""
+    """Return the value of a flag, `--flag=value` or `--flag value`, empty where it is missing."""
     for word, following in pairwise([*written, ""]):
         if word == flag:
             return following
@@ -332,7 +332,7 @@ def _own_factors(written: str) -> Mapping[str, int]:
 
 
 def estimated_time(annotations: Mapping[str, str | None]) -> EstimatedTime | None:
-    """Return for how long a pod itself wants its estimate to count, None where it says nothing that can be read.
+    """Return how long a pod's load estimate counts by its own annotations, None without any that can be decoded.
 
     Mirrors `GetCustomEstimatedSecondsAfterPodScheduled` and `...AfterInitialized` in apis/extension/load_aware.go.
     """
@@ -391,7 +391,7 @@ KNOWN = frozenset((*POINTS, *_BY_DEFAULT, *ORDERING))
 
 
 def plugins_of(profile: dict[str, Any]) -> Plugins:
-    """Return which plugins a profile does not enable, none where it tells of no plugins, and how it restrains them."""
+    """Return the plugins that a profile does not enable, none without `plugins`, and arguments that restrain them."""
     plugins, fit = mapping(profile.get("plugins")), arguments_of(profile, _FIT)
     added = arguments_of(profile, _AFFINITY).get("addedAffinity")
     return Plugins(
@@ -404,7 +404,7 @@ def plugins_of(profile: dict[str, Any]) -> Plugins:
 
 
 def unknown_of(profile: dict[str, Any]) -> Iterator[str]:
-    """Yield the plugins that a profile enables where they may decide, and that nobody here knows."""
+    """Yield the unknown plugins that a profile enables at points where they may decide."""
     plugins = mapping(profile.get("plugins"))
     enabled = dict.fromkeys(name for point in DECIDING for name in names(plugins, point, "enabled"))
     return (name for name in enabled if name not in KNOWN)

@@ -104,7 +104,7 @@ def storage_class(written: StorageClass) -> objects.StorageClass:
 
 
 def tracked_driver(written: CSIDriver) -> str | None:
-    """Return the name of a driver that tells how much room there is for volumes, None of any other."""
+    """Return the name of a CSI driver with storage capacity tracking, None of any other."""
     return written.metadata.name if written.spec.storage_capacity else None
 
 
@@ -263,7 +263,7 @@ def _terms(affinity: Identity[NodeSelector]) -> tuple[NodeTerm, ...]:
 
 
 def claim(written: PersistentVolumeClaim) -> objects.Claim:
-    """Return the claim without what its volume says.
+    """Return the claim, not yet joined with its volume.
 
     Raises:
         QuantityError: when the size that it asks for is no quantity.
@@ -287,7 +287,7 @@ def claim(written: PersistentVolumeClaim) -> objects.Claim:
 
 
 def with_volume(claim: objects.Claim, volume: ClusterVolume | None) -> objects.Claim:
-    """Return the claim with what its volume says, as far as the volume is known."""
+    """Return the claim joined with its volume, where the volume is known."""
     if volume is None:
         return claim
     return structs.replace(
@@ -354,7 +354,7 @@ def _plain_request(
 
 
 def _binding(written: PersistentVolumeClaim) -> objects.Binding:
-    """Return whether the claim is bound to the volume that it names: what is not told of it counts as bound."""
+    """Return whether the claim is bound to the volume that it names; without a phase it counts as bound."""
     phase = written.status.phase
     if phase == "Lost":
         return "lost"

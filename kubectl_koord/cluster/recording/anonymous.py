@@ -1,6 +1,6 @@
-"""Names of a snapshot replaced by others: consistently, in the same order, and by others in each file.
+"""Replacement of the names in a snapshot: consistent, in the same sort order, and different in each file.
 
-Every text is a name, unless it stands in a field that holds none: a new field is replaced before anybody thinks of it.
+Every text counts as a name unless its field is known to hold none, so that a new field is replaced by default.
 """
 
 import json
@@ -65,7 +65,7 @@ _STANDARD = (
 
 
 def is_standard(key: str) -> bool:
-    """Tell whether a key (of a label, a taint, an API group) is in a domain that does not tell whose cluster it is."""
+    """Tell whether a key (of a label, a taint, an API group) is in a public domain, which does not reveal the owner."""
     domain = key.partition("/")[0]
     return any(domain == one or domain.endswith(f".{one}") for one in _STANDARD)
 
@@ -87,13 +87,12 @@ class Seen:
     """Collects the words and addresses of names, to be replaced when all are known."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self.words: set[str] = set()
         self.addresses: set[str] = set()
         self.names: set[str] = set()
 
     def __call__(self, name: str) -> str:
-        """Take a name, and return it as it is."""
+        """Note a name, and return it."""
         self.addresses.update(found for found in ADDRESS.findall(name) if found not in _ANY)
         self.words.update(_WORD.findall(ADDRESS.sub("0", name)))
         self.names.update((name, *name.split("/")))
@@ -127,7 +126,7 @@ class _Codes(Sequence[str]):
 
 
 def renamed(seen: Seen, known: AbstractSet[str], random: Random) -> Callable[[str], str]:
-    """Return the function that gives a name its other name; the words of `known` stay as they are."""
+    """Return the function that replaces a name; the words of `known` are not replaced."""
     words = dict(_replaced(seen.words - known, sorted(known), random))
     numbers = sorted(random.sample(range(10 ** (_DIGITS - 1), 10**_DIGITS), len(seen.addresses)))
     addresses = dict(zip(sorted(seen.addresses), map(str, numbers), strict=True))
@@ -270,7 +269,6 @@ class Anonymous:
     """
 
     def __init__(self, rename: Rename, names: AbstractSet[str] = frozenset()) -> None:
-        """Keep them."""
         self._rename = rename
         self._names = names
 

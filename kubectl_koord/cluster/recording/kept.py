@@ -133,7 +133,7 @@ def _left_out(plugin: _Tree) -> _Tree:
 
 
 def _points(plugins: Any) -> _Tree:  # noqa: ANN401
-    """Return where those plugins are enabled and disabled of which that is read; nothing where no plugins are told."""
+    """Return where the plugins that are read are enabled and disabled, empty for a profile without `plugins`."""
     if not isinstance(plugins, dict) or not plugins:
         return {}
     told = {point: plugins[point] for point in _POINTS if isinstance(plugins.get(point), dict)}
@@ -153,7 +153,7 @@ def _is_read(plugin: _Tree) -> bool:
 
 
 def _is_foreign(name: str) -> bool:
-    """Tell whether nobody here knows a plugin: that there is one bears on answers, and its name is told."""
+    """Tell whether a plugin is unknown: that it is there bears on answers, so its name is kept."""
     return _PLUGIN.fullmatch(name) is not None and name not in KNOWN
 
 

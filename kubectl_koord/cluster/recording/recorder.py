@@ -37,7 +37,6 @@ class Recorder(Collector):
     """Takes objects as any collector, and yields them again."""
 
     def __init__(self, pool: PodPool | None = None, seen: dict[str, int] | None = None) -> None:
-        """Start with nothing kept."""
         super().__init__(pool, seen)
         self._kept: list[tuple[str, bytes]] = []
 
@@ -218,7 +217,7 @@ def _events(selected: str) -> ListRequest:
 
 
 def from_files(names: Iterable[str], seen: dict[str, int] | None = None) -> tuple[Recorder, Recording]:
-    """Return the cluster that files hold, and how it was read: where one of them is a snapshot, as that says.
+    """Return the cluster in files, and how it was read: from the snapshot file, if one of them is a snapshot.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
@@ -279,7 +278,7 @@ class NewFile:
     """
 
     def __init__(self, path: str) -> None:
-        """Make sure that there is no such file.
+        """Check that the file does not exist yet.
 
         Raises:
             KoordError: when there is, or no file can be made there.
@@ -292,7 +291,6 @@ class NewFile:
         self._has_name = False
 
     def __enter__(self) -> Self:
-        """Make the file."""
         number = self._nameless()
         if number is None:
             number = self._named()
@@ -359,7 +357,7 @@ class NewFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        """Take the other name away.
+        """Remove the temporary name.
 
         Raises:
             KoordError: when the file did not take what was written to it.
