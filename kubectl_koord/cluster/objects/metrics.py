@@ -84,8 +84,12 @@ class Metric(Struct, Generic[R], gc=False):
     status: NodeMetricStatus[R] = field(default_factory=NodeMetricStatus)
 
 
-NodeMetric = Metric[Amounts | None]
-ListedMetric = Metric[Raw]
+class NodeMetric(Metric[Amounts | None], gc=False):
+    """One NodeMetric with decoded resource lists."""
+
+
+class ListedMetric(Metric[Raw], gc=False):
+    """One NodeMetric of a list, with resource lists as bytes."""
 
 
 _Numbers: TypeAlias = tuple[list[int] | None, list[int] | None, list[int] | None, list[int] | None]

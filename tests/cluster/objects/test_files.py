@@ -18,7 +18,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster import stored
+from kubectl_koord.cluster import kinds, stored
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.files import files_of
 from kubectl_koord.errors import KoordError
@@ -419,3 +419,13 @@ def test_standard_input_that_comes_in_drops_is_read_to_its_end(monkeypatch: pyte
         stored.read(["-"], collector)
     writer.join()
     assert len(collector.snapshot(moment="", source="file").nodes) == 3000
+
+
+@pytest.mark.parametrize("kind", [name for name, row in kinds.KINDS.items() if name == row.object_kind])
+def test_a_list_of_any_kind_is_read_in_slices(kind: str, tmp_path: Path) -> None:
+    row, path, seen = kinds.KINDS[kind], tmp_path / "list.json", dict[str, int]()
+    metas = [{"name": f"n-{number}", "namespace": "default"} for number in range(99)]
+    items = [{"apiVersion": row.api_version, "kind": kind, "metadata": meta} for meta in metas]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    stored.read([str(path)], Collector(seen=seen), 2000)
+    assert seen == {kind: 99}
