@@ -21,6 +21,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     "why-pending": ("why-pending --demo", "why-pending train/one-short --demo", "why-pending train/in-vain --demo"),
     "gangs": ("gangs --demo",),
     "preempt": ("preempt train/helped --dry-run --demo", "preempt train/in-vain --dry-run --demo"),
+    "plan": ("plan train/one-short --demo",),
     "fit": (
         "fit -f examples/resnet.yaml --demo",
         "fit --pods 2 --request nvidia.com/gpu=8 --must-gather SpineLayer --count --demo",

@@ -35,6 +35,7 @@ from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.explain.every_pending import every_pending, gangs
 from kubectl_koord.explain.fit import fit
 from kubectl_koord.explain.place import domain_report, domains_named, node_report
+from kubectl_koord.explain.plan import plan
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.quota import quotas
 from kubectl_koord.explain.scheduler import gangs as remembered
@@ -43,6 +44,7 @@ from kubectl_koord.explain.topo import topo, with_shape
 from kubectl_koord.explain.why import why, with_nodes
 from kubectl_koord.explain.why_preempted import why_preempted
 from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.remedies.plan import Weights
 from kubectl_koord.render.pages.operation import snapshot_blocks
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
@@ -112,6 +114,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
         yield f"preempt {subject.key} --dry-run --demo", preempt(snapshot, subject), plain
     yield f"why-pending {job.key} --nodes --demo", with_nodes(why(snapshot, job), snapshot, job), plain
     yield f"why-pending {job.key} --raw --demo", with_texts(why(snapshot, job), job.pending), plain
+    yield "plan train/one-short --demo", plan(snapshot, job, Weights()), plain
     asked = victims.find(traced, "train/one-short", "train")
     if isinstance(asked, victims.VictimName):
         yield "why-preempted train/one-short --demo", why_preempted(traced, asked), plain

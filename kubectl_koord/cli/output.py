@@ -22,6 +22,7 @@ from kubectl_koord.reports.jobs import (
     FitReport,
     GangsReport,
     PendingGangsReport,
+    PlanReport,
     PreemptReport,
     WhyPreemptedReport,
     WhyReport,
@@ -104,8 +105,8 @@ def names(report: Report) -> tuple[str, ...]:
             found = [f"node/{name}" for name in _nodes(report)]
         case QuotaTreeReport():
             found = [f"{QUOTAS}/{one.name}" for one in report.quotas if one.namespace]  # the others are no objects
-        case PreemptReport():
-            found = [_pod(victim.pod) for victim in report.victims]
+        case PlanReport() | PreemptReport():
+            found = list(map(_pod, _restarting(report)))
         case WhyPreemptedReport():
             found = [_pod(one.pod) for one in report.pods]
         case ChangePlan():
@@ -113,6 +114,14 @@ def names(report: Report) -> tuple[str, ...]:
         case _:
             raise KoordError("error: -o name is for answers about objects of the cluster")
     return tuple(dict.fromkeys(found))
+
+
+def _restarting(report: PlanReport | PreemptReport) -> Iterator[str]:
+    """Yield the pods that a plan moves, or that preemption ends."""
+    if isinstance(report, PlanReport):
+        yield from (pod for step in report.steps for pod in step.pods)
+    else:
+        yield from (victim.pod for victim in report.victims)
 
 
 def sorted_by(report: R, path: str) -> R:

@@ -210,6 +210,13 @@ VERBS: "Mapping[str, Verb]" = {
         dry_runs=("client", "server"),
         sends=("server",),
     ),
+    "plan": Verb(
+        "show which moves make room for a gang, in order, and what they cost",
+        module="plan",
+        reads=("disruption", "namespace"),
+        flags={"--keep": True, "--weight": True, "--all": False},
+        words=("gang",),
+    ),
     "fit": Verb(
         "show whether a job would be placed before it is submitted",
         module="fit",

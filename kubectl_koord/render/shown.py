@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubectl_koord.render.document import Block, Bullets, Command, Line
 from kubectl_koord.render.structured import OF_NO_CLUSTER, Report
 from kubectl_koord.reports.common import WayOut
-from kubectl_koord.reports.jobs import FitReport, WhyReport
+from kubectl_koord.reports.jobs import FitReport, PlanReport, WhyReport
 from kubectl_koord.reports.manual import Explanation
 from kubectl_koord.reports.operation import DoctorReport
 from kubectl_koord.wording.words import Aim, aimed, first_names, is_for_cluster
@@ -53,7 +53,7 @@ def _commands(block: Block) -> list[str]:
 
 def report(answer: Report, aim: Aim) -> Report:
     """Return the answer with its commands aimed, as programs get it; the note of the aim stands in what it rests on."""
-    changed: WhyReport | FitReport | DoctorReport
+    changed: WhyReport | FitReport | DoctorReport | PlanReport
     match answer:
         case WhyReport():
             changed = replace(answer, unblock=_ways(answer.unblock, aim), next_steps=_ways(answer.next_steps, aim))
@@ -65,6 +65,10 @@ def report(answer: Report, aim: Aim) -> Report:
             ]
             changed = replace(answer, gangs=tuple(gangs))
             commands = [way.command for gang in answer.gangs for way in (*gang.unblock, *gang.next_steps)]
+        case PlanReport():
+            commands = [step.command for step in answer.steps]
+            steps = tuple(replace(step, command=aimed(step.command, aim)) for step in answer.steps)
+            changed = replace(answer, steps=steps)
         case DoctorReport():
             commands = [finding.command for finding in answer.findings]
             findings = [replace(finding, command=aimed(finding.command, aim)) for finding in answer.findings]

@@ -13,6 +13,7 @@ from kubectl_koord.reports.jobs import (
     FitReport,
     GangsReport,
     PendingGangsReport,
+    PlanReport,
     PreemptReport,
     WhyPreemptedReport,
     WhyReport,
@@ -33,6 +34,7 @@ Report: TypeAlias = (
     | PendingGangsReport
     | WhyReport
     | PreemptReport
+    | PlanReport
     | WhyPreemptedReport
     | ChangePlan
     | SchedulerReport
@@ -60,6 +62,7 @@ KINDS: Mapping[type[Report], str] = {
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",
+    PlanReport: "Plan",
     WhyPreemptedReport: "WhyPreempted",
     ChangePlan: "ChangePlan",
     SchedulerReport: "SchedulerMemory",

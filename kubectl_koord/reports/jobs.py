@@ -538,3 +538,59 @@ class WhyPreemptedReport(Struct, frozen=True, rename="camel"):
     pods: tuple[PreemptedPod, ...]
     preemptors: tuple[Preemptor, ...]
     message: str = ""
+
+
+StepAction: TypeAlias = Literal[
+    "cordon", "requeue", "move-pod", "move-gang", "release-reservation", "uncordon", "wake-gang"
+]
+
+
+class PlanStep(Struct, frozen=True, rename="camel"):
+    """One step of a plan: what is done with which object, and why.
+
+    `node` is where it stands, and `to` where it goes: of a gang the nodes of all its pods. `pods` are those that
+    restart, `gpu_hours` the work that they lose, which is their age times their GPUs. `command` does it, and may be
+    empty.
+    """
+
+    action: StepAction
+    object: str
+    node: str
+    to: str
+    why: str
+    pods: tuple[str, ...] = ()
+    gpu_hours: float = 0
+    command: str = ""
+
+
+class PlanCost(Struct, frozen=True, rename="camel"):
+    """What a plan costs: GPU-hours of lost work, pods that restart, gangs that do, pods that wait; weighed together."""
+
+    gpu_hours: float
+    pods: int
+    gangs: int
+    waiting: int
+    total: float
+
+
+class PlanReport(Struct, frozen=True, rename="camel"):
+    """Which steps, in order, make room for a gang.
+
+    The verdict is yes where the engine places the gang after them, or without any; no where no such plan is. `cheapest`
+    tells whether that is proven: else the search ended before all was looked at. `nodes` are those that the gang
+    takes at the end. `risks` say what the scheduler or others may do in between that upsets the plan. `message` is the
+    answer in a sentence where there are no steps.
+    """
+
+    verdict: Verdict
+    basis: Basis
+    warnings: tuple[Notice, ...]
+    gang: str
+    pods: int
+    steps: tuple[PlanStep, ...] = ()
+    cost: PlanCost | None = None
+    cheapest: bool = False
+    nodes: tuple[str, ...] = ()
+    risks: tuple[str, ...] = ()
+    cause: Cause | None = None
+    message: str = ""

@@ -57,6 +57,7 @@ _COMMANDS = (
     ("preempt", "job", "--dry-run", "-o", "json"),
     ("why-preempted", "job"),
     ("fit", "--pods", "2", "--request", "cpu=1", "--count"),
+    ("plan", "job", "--keep", "app=x", "--weight", "hours=2"),
     ("scheduler", "gangs", "--endpoint", str(Path(__file__).parents[1] / "endpoints" / "gangs.json")),
     ("snapshot", "-o", "-"),
     ("snapshot", "-o", "-", "--anonymize"),

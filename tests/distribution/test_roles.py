@@ -40,6 +40,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("node", "a0"),
     ("domain", "spine-a"),
     ("fit", "--pods", "2", "--request", "cpu=1"),
+    ("plan", "nobody", "-n", "nowhere"),
     ("fit", "--filename", "job.yaml"),
     ("fit", "--like", "nobody", "-n", "nowhere"),
     ("snapshot", "-o", "-"),

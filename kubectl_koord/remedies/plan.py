@@ -1,0 +1,687 @@
+"""A plan that makes room: the cheapest moves, in order, after which the engine places a gang."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from heapq import heappop, heappush
+from itertools import count, islice, product
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, structs
+
+from kubectl_koord.diagnosis import disruption, evidence
+from kubectl_koord.engine.budget import Budget
+from kubectl_koord.engine.filters import Prepared, placed
+from kubectl_koord.engine.gangs import ONCE_SATISFIED, Gang, GangGroup, GangSubject, all_gangs
+from kubectl_koord.engine.queue import priority
+from kubectl_koord.engine.slots import offer_slots
+from kubectl_koord.engine.state import View
+from kubectl_koord.model.hardware import NOTHING
+from kubectl_koord.model.pods import GangAnnotations, PendingPod, ReservedRoom, RunningPod
+from kubectl_koord.model.values import Selector, between, matches
+from kubectl_koord.remedies.running_pods import removable
+from kubectl_koord.remedies.search import Search, Shortage, SlotCount
+from kubectl_koord.reports.common import Edit, MovePod, ReleaseReservation, Uncordon
+from kubectl_koord.simulation.simulation import Scenario, Simulation, all_place, next_attempt, seats
+from kubectl_koord.simulation.what_if import deleted, opened, recreated
+
+_MOST_STEPS, _FEWEST_STEPS, _NODES_A_STEP, _STEPS_OF_GANG = 6_000, 300, 200, 3
+_STEPS_OF_RUN = 20
+_FOR_GREEDY, _NODES_A_LOOK = 5, 32
+_MOST_PLACES, _MOST_NODES, _MOST_SUBSETS, _MOST_PIECES = 64, 512, 256, 12
+_MOST_SEATS, _MOST_CHOICES, _MOST_GREEDY = 200, 400, 8
+_GPU = "/gpu"
+_SECONDS = 3600
+_HOSTNAME = "kubernetes.io/hostname"
+
+Kind: TypeAlias = Literal["pod", "gang", "node", "reservation"]
+
+
+class Weights(Struct, frozen=True):
+    """What each GPU-hour of lost work costs, each pod, each gang and so on: the least sum is chosen."""
+
+    hours: float = 1
+    pods: float = 1
+    gangs: float = 10
+    waits: float = 20
+    cordons: float = 5
+    reservations: float = 5
+
+
+class Unit(Struct, frozen=True, eq=False):
+    """What is moved, opened or released as a whole; pods of one that waits are not placed again."""
+
+    kind: Kind
+    key: str
+    pods: tuple[RunningPod, ...] = ()
+    hours: float = 0
+    cost: float = 0
+    waits: bool = False
+
+
+class Move(Struct, frozen=True):
+    """A unit, and the node of each of its pods afterwards, none for one that waits."""
+
+    unit: Unit
+    to: tuple[str, ...] = ()
+
+
+class Found(Struct, frozen=True):
+    """A plan: moves in order, the nodes that must stay closed meanwhile, and where the gang goes.
+
+    `is_cheapest` tells whether all that may be cheaper was looked at. `blocked` is a pod that finds no place where the
+    scheduler chooses other nodes for those before it, None where all choices are good, or too many to follow.
+    """
+
+    moves: tuple[Move, ...]
+    closed: tuple[str, ...]
+    edits: tuple[Edit, ...]
+    nodes: tuple[str, ...]
+    cost: float
+    is_cheapest: bool
+    blocked: str = ""
+    choices_cut: bool = False
+
+
+class _State(Struct, frozen=True):
+    """Units chosen so far for a place; nodes before `last` are not looked at again."""
+
+    units: tuple[Unit, ...]
+    place: int
+    last: int
+    gained: int
+
+    @property
+    def cost(self) -> float:
+        return sum(unit.cost for unit in self.units)
+
+
+class _Settled(Struct, frozen=True):
+    """Where all pods that are moved go, none where there is no way; and whether the gang is placed without them."""
+
+    moves: tuple[Move, ...] = ()
+    is_placed: bool = False
+
+
+def gpus(pod: RunningPod) -> int:
+    """Return how many GPUs a pod requests."""
+    return sum(amount for name, amount in pod.requirements.requests if name.endswith(_GPU))
+
+
+def cheapest(search: Search, weights: Weights, keep: Selector | None = None) -> tuple[Found | None, bool]:
+    """Return the cheapest plan, and whether the search was cut off before it was proven to be that, or that none is."""
+    planner = _Planner(search, weights, keep)
+    found = planner.search()
+    return found, planner.budget.is_cut or bool(search.untried)
+
+
+class _Planner:
+    """A best-first search over sets of units: cost so far, and the least that the slots still missing cost."""
+
+    def __init__(self, search: Search, weights: Weights, keep: Selector | None) -> None:
+        self._search = search
+        self._snapshot = search.simulation.snapshot
+        self._view = search.view
+        self._slot_count = search.slot_counts[0]
+        self._own = priority(search.simulation.subject)
+        self._weights = weights
+        self._keep = keep
+        self.budget = Budget(max(_FEWEST_STEPS, _MOST_STEPS // (1 + len(self._view.names()) // _NODES_A_STEP)))
+        self._steps = self.budget.part(self.budget.left - self.budget.left // _FOR_GREEDY)
+        self._places: tuple[Shortage, ...] = tuple(islice(self._slot_count.shorts(), _MOST_PLACES + 1))
+        if len(self._places) > _MOST_PLACES:
+            self.budget.cut()
+        self._settings: dict[tuple[Unit, ...], SlotCount] = {}
+        self._pieces_on = cache(self._pieces)
+        self._rate_of = cache(self._rate)
+        self._gang_unit = cache(self._unit_of_gang)
+        self._units_on = cache(self._units)
+        self._rooms_on = cache(self._rooms)
+        self._waiting = cache(self._that_waits)
+        self._opened = {node.name: self._setting("node", node.name) for node in evidence.cordoned(self._view)}
+        self._released: dict[str, list[Unit]] = {}
+        for one in (one for one in self._view.snapshot.reservations if not one.is_pod):
+            self._released.setdefault(one.node, []).append(self._setting("reservation", one.name))
+
+    def search(self) -> Found | None:
+        """Return the plan, None where there is none or the steps do not suffice."""
+        heap: list[tuple[float, int, int, _State]] = []
+        numbers, seen = count(), set()
+        for place in range(min(len(self._places), _MOST_PLACES)):
+            self._push(heap, numbers, _State((), place, 0, 0))
+        while heap:
+            *_, state = heappop(heap)
+            key = (state.units, state.place) if state.gained >= self._places[state.place].missing else state
+            if key in seen:
+                continue
+            seen.add(key)
+            if not self._steps.take():
+                return self._greedy()
+            if state.gained < self._places[state.place].missing:
+                following = self._next(state)
+            else:
+                settled = self._settle(state.units)
+                found = self._proven(state, settled.moves) if settled.moves else None
+                if found is not None:
+                    return found
+                following = self._mended(state) if settled.is_placed else self._next(state)
+            for one in following:
+                self._push(heap, numbers, one)
+        return None
+
+    def _greedy(self) -> Found | None:
+        """Return a plan of what is cheapest for each slot, where there was too little time for the cheapest of all."""
+        self._steps = self.budget
+        for place in range(min(len(self._places), _MOST_GREEDY)):
+            nodes = self._nodes(place)
+            state = _State((), place, 0, 0)
+            ranked = sorted(
+                (sum(unit.cost for unit in units) / gain, name, units)
+                for name in nodes
+                for gain, units in self._pieces_on(name)[:1]
+            )
+            for _, _, units in ranked:
+                if state.gained >= self._places[place].missing:
+                    break
+                more = _joined(state.units, units)
+                state = _State(more, place, 0, self._gained(more, nodes))
+            settled = self._settle(state.units) if state.gained >= self._places[place].missing else _Settled()
+            found = self._proven(state, settled.moves) if settled.moves else None
+            if found is not None:
+                return found
+        return None
+
+    def _push(self, heap: list[tuple[float, int, int, _State]], numbers: Iterator[int], state: _State) -> None:
+        missing = max(0, self._places[state.place].missing - state.gained)
+        least = missing * self._rate_of(state.place) if missing else 0.0
+        if least < float("inf"):
+            heappush(heap, (state.cost + least, -state.gained, next(numbers), state))
+
+    def _nodes(self, place: int) -> tuple[str, ...]:
+        nodes = self._places[place].nodes
+        if len(nodes) > _MOST_NODES:
+            self.budget.cut()
+        return nodes[:_MOST_NODES]
+
+    def _rate(self, place: int) -> float:
+        """Return the least that a slot of a place may cost: of a gang on several nodes each bears its share."""
+        rates = [
+            sum(unit.cost / max(1, len({pod.node for pod in unit.pods})) for unit in units) / gain
+            for name in self._nodes(place)
+            for gain, units in self._pieces_on(name)
+        ]
+        return min(rates, default=float("inf"))
+
+    def _next(self, state: _State) -> Iterator[_State]:
+        """Yield the states with one more node on which room is made."""
+        nodes = self._nodes(state.place)
+        for index in range(state.last, len(nodes)):
+            for _, units in self._pieces_on(nodes[index]):
+                more = _joined(state.units, units)
+                if len(more) > len(state.units):
+                    yield _State(more, state.place, index + 1, self._gained(more, nodes))
+
+    def _gained(self, units: tuple[Unit, ...], nodes: Collection[str]) -> int:
+        """Return how many slots units bring on these nodes together."""
+        touched = {pod.node for unit in units for pod in unit.pods} | {
+            unit.key for unit in units if unit.kind == "node"
+        }
+        touched |= {name for name, there in self._released.items() if any(unit in units for unit in there)}
+        return sum(self._gain(name, units) for name in touched if name in nodes)
+
+    def _gain(self, name: str, units: Iterable[Unit]) -> int:
+        opening = tuple(unit for unit in units if unit.kind == "node")
+        slot_count = self._slot_count
+        if opening:
+            if opening not in self._settings:
+                view = _with_settings(self._view, opening)
+                self._settings[opening] = SlotCount(self._search.simulation, view, self._search.first)
+            slot_count = self._settings[opening]
+        gone: list[RunningPod | ReservedRoom] = [pod for unit in units for pod in unit.pods if pod.node == name]
+        released = {unit.key for unit in units if unit.kind == "reservation"}
+        rooms = (one for one in self._view.occupants(name) if isinstance(one, ReservedRoom)) if released else ()
+        gone += [room for room in rooms if room.name in released]
+        return slot_count.slots_without(name, gone) - self._slot_count.slots(self._view)[name]
+
+    def _units(self, name: str) -> tuple[Unit, ...]:
+        """Return what may be moved away from a node, opened or released there."""
+        found: dict[Unit, None] = {}
+        for pod in removable(self._search, name):
+            unit = self._unit_of(pod)
+            if unit is not None:
+                found[unit] = None
+        settings = [self._opened[name]] if name in self._opened else []
+        return (*found, *settings, *self._released.get(name, ()))
+
+    def _unit_of(self, pod: RunningPod) -> Unit | None:
+        if not self._may_move(pod):
+            return None
+        gang = all_gangs(self._snapshot)[pod.gang] if pod.gang else None
+        if gang is None or _lets_one_go(gang):
+            return self._costed("pod", pod.key, (pod,)) if self._may_go((pod,)) else None
+        return self._gang_unit(gang.key)
+
+    def _unit_of_gang(self, key: str) -> Unit | None:
+        """Return a gang that is moved as a whole: one that waits for no pod, and for no other gang."""
+        gang = all_gangs(self._snapshot)[key]
+        is_alone = gang.group == (key,) and not gang.pending and not gang.reserved and not gang.finished
+        if not is_alone or not all(map(self._may_move, gang.running)) or not self._may_go(gang.running, whole=True):
+            return None
+        return self._costed("gang", key, gang.running)
+
+    def _may_move(self, pod: RunningPod) -> bool:
+        """Tell whether a pod may be ended: its controller makes another, and nobody has said that it is to stay."""
+        return bool(
+            pod.owner
+            and pod.priority <= self._own
+            and not pod.protected
+            and not pod.terminating
+            and not disruption.comes_back_there(pod)
+            and not pod.requirements.has_resource_claims
+            and not pod.allocations.reservation
+            and not pod.offers
+            and not (self._keep is not None and matches(self._keep, dict(pod.labels)))
+        )
+
+    def _may_go(self, pods: Sequence[RunningPod], *, whole: bool = False) -> bool:
+        """Tell whether budgets let pods go at once, and no gang falls below its minimum that is not moved whole."""
+        every = disruption.freed(self._snapshot, pods)
+        return all(one.evictable and one.budgets_read and (whole or one.breaks is None) for one in every)
+
+    def _costed(self, kind: Kind, key: str, pods: tuple[RunningPod, ...], *, waits: bool = False) -> Unit:
+        hours = sum(gpus(pod) * self._age(pod) for pod in pods)
+        weights = self._weights
+        cost = weights.hours * hours + len(pods) * (weights.pods + (weights.waits if waits else 0))
+        return Unit(kind, key, pods, hours, cost + (weights.gangs if kind == "gang" else 0), waits)
+
+    def _that_waits(self, unit: Unit) -> Unit:
+        return self._costed(unit.kind, unit.key, unit.pods, waits=True)
+
+    def _age(self, pod: RunningPod) -> float:
+        age = between(pod.scheduled or pod.created, self._snapshot.moment)
+        return max(0.0, age.total_seconds() / _SECONDS) if age is not None else 0.0
+
+    def _setting(self, kind: Kind, key: str) -> Unit:
+        return Unit(kind, key, cost=self._weights.cordons if kind == "node" else self._weights.reservations)
+
+    def _pieces(self, name: str) -> tuple[tuple[int, tuple[Unit, ...]], ...]:
+        """Return what sets of units bring on a node, the cheapest first: of none does a part bring as much."""
+        most = self._slot_count.most_on(name) - self._slot_count.slots(self._view)[name]
+        units = self._units_on(name) if most > 0 else ()
+        if not units or not self._gain(name, units):
+            return ()
+        found: list[tuple[int, tuple[Unit, ...]]] = []
+        for numbers, chosen in self._subsets(units):
+            gain = self._gain(name, chosen)
+            if gain > 0 and not any(other >= gain and set(part) <= set(chosen) for other, part in found):
+                found.append((gain, chosen))
+            if len(found) == _MOST_PIECES and numbers:
+                self.budget.cut()
+                break
+        return tuple(found)
+
+    def _subsets(self, units: Sequence[Unit]) -> Iterator[tuple[bool, tuple[Unit, ...]]]:
+        """Yield sets of units, the cheaper first, of alike ones the first; and whether more may follow."""
+        alike: dict[object, list[Unit]] = {}
+        for unit in sorted(units, key=lambda unit: (unit.cost, unit.key)):
+            alike.setdefault(_shape(unit), []).append(unit)
+        classes = list(alike.values())
+        every = product(*(range(len(one) + 1) for one in classes))
+        chosen = (
+            tuple(unit for number, one in zip(numbers, classes, strict=True) for unit in one[:number])
+            for numbers in every
+        )
+        some = [one for one in islice(chosen, _MOST_SUBSETS + 1) if one]
+        if len(some) > _MOST_SUBSETS - 1:
+            self.budget.cut()
+            some.append(tuple(units))
+        some.sort(key=lambda one: (sum(unit.cost for unit in one), len(one)))
+        for index, one in enumerate(some, 1):
+            yield index < len(some), one
+
+    def _mended(self, state: _State) -> Iterator[_State]:
+        """Yield states that may end better: more room for the gang, a unit that waits, or room for what finds none."""
+        yield from self._next(state)
+        for unit in state.units:
+            if self._may_wait(unit):
+                rest = tuple(one for one in state.units if one is not unit)
+                yield structs.replace(state, units=_joined(rest, (self._waiting(unit),)))
+        if not self._steps.take(1 + len(self._view.names()) // _NODES_A_LOOK):
+            return
+        origins = {pod.node for unit in state.units for pod in unit.pods}
+        stuck = {unit.pods[0].requirements: unit.pods[0] for unit in state.units if unit.pods and not unit.waits}
+        for name, pod in product(self._view.names(), stuck.values()):
+            for units in self._rooms_on(name, pod) if name not in origins else ():
+                yield structs.replace(state, units=_joined(state.units, units))
+
+    def _may_wait(self, unit: Unit) -> bool:
+        """Tell whether pods may wait in favour of the gang: a job of lower priority, as a whole."""
+        is_whole = unit.kind == "gang" or (unit.kind == "pod" and not unit.pods[0].gang)
+        return is_whole and not unit.waits and all(pod.priority < self._own for pod in unit.pods)
+
+    def _rooms(self, name: str, pod: RunningPod) -> tuple[tuple[Unit, ...], ...]:
+        """Return the least sets of units without which a node takes a pod."""
+        units = [unit for unit in self._units_on(name) if unit.pods]
+        waiting, prepared = recreated(pod), self.prepared(pod, self._view.without([pod]))
+        found: list[tuple[Unit, ...]] = []
+        for _, chosen in self._subsets(units) if units else ():
+            if any(set(part) <= set(chosen) for part in found):
+                continue
+            left = self._view.state(name).copy()
+            for one in (one for unit in chosen for one in unit.pods if one.node == name):
+                left.remove(one)
+            if isinstance(placed(waiting, left, prepared), PendingPod):
+                found.append(chosen)
+            if len(found) == _MOST_PIECES:
+                self.budget.cut()
+                break
+        return tuple(found)
+
+    def _settle(self, units: tuple[Unit, ...]) -> _Settled:
+        """Return in which order the units go where, once the gang has its place."""
+        gone = [pod for unit in units for pod in unit.pods]
+        if not self._within_budgets(units):
+            return _Settled()
+        empty = _with_settings(self._view, units).without(gone)
+        moved = [pod for unit in units if not unit.waits for pod in unit.pods]
+        if not _is_enough(empty, (), (*moved, *self.simulation.subject.pending)):
+            return _Settled(is_placed=True)
+        if not self._steps.take(_STEPS_OF_RUN):
+            return _Settled()
+        after = self._search.placed_after((*_settings(units), *deleted(gone)))
+        if after is None:
+            return _Settled()
+        view, nodes = after
+        origins = {pod.node for pod in gone}
+        opened_nodes = {unit.key for unit in units if unit.kind == "node"}
+        moving = sorted(
+            (unit for unit in units if unit.pods and not unit.waits),
+            key=lambda unit: (unit.kind != "gang", [-size for size in _size(unit)], unit.key),
+        )
+        self._seats = _MOST_SEATS
+        has_gang = len(moving) > 1 and moving[0].kind == "gang"
+        for closed, start in ((frozenset(nodes), view), (frozenset(origins | opened_nodes), empty)):
+            for in_turn in (moving, moving[::-1]) if has_gang else (moving,):
+                goes = self._assigned(start, closed, in_turn)
+                ordered = self._ordered(units, goes) if goes is not None else None
+                if ordered is not None:
+                    return _Settled(ordered)
+        if has_gang:
+            self.budget.cut()  # where else it might go is not tried
+        return _Settled(is_placed=True)
+
+    def _within_budgets(self, units: Sequence[Unit]) -> bool:
+        """Tell whether budgets bear each step beside those whose pods wait."""
+        waiting = tuple(pod for unit in units if unit.waits for pod in unit.pods)
+        moving = [unit for unit in units if unit.pods and not unit.waits]
+        return not waiting or all(
+            one.evictable
+            for unit in (*moving, Unit("pod", ""))
+            for one in disruption.freed(self._snapshot, (*waiting, *unit.pods))
+        )
+
+    def _assigned(
+        self, view: View, closed: Collection[str], moving: Sequence[Unit]
+    ) -> dict[Unit, tuple[str, ...]] | None:
+        """Return a node for each pod that is moved, none of those that are closed; None where there is no way."""
+        if not moving:
+            return {}
+        unit, rest = moving[0], moving[1:]
+        if not _is_enough(view, closed, [pod for one in moving for pod in one.pods]):
+            return None
+        for to, there in self._destinations(view, closed, unit):
+            self._seats -= 1
+            if self._seats < 0 or not self._steps.take(_STEPS_OF_GANG if unit.kind == "gang" else 1):
+                self.budget.cut()
+                return None
+            found = self._assigned(there, closed, rest)
+            if found is not None:
+                return {unit: to, **found}
+        return None
+
+    def _destinations(self, view: View, closed: Collection[str], unit: Unit) -> Iterator[tuple[tuple[str, ...], View]]:
+        """Yield where a unit may go, and the cluster with it there: of nodes on which as much is free one is enough."""
+        if unit.kind == "gang":
+            found = self._gang_again(view, closed, unit)
+            if found is not None:
+                yield found[0], found[1]
+            return
+        pod = unit.pods[0]
+        for name, settled in self._unlike(view, {*closed, pod.node}, pod):
+            yield (name,), view.with_pods({name: [settled]})
+
+    def _unlike(self, view: View, closed: Collection[str], pod: RunningPod) -> Iterator[tuple[str, RunningPod]]:
+        """Yield the nodes that take a pod, of those that are alike one, and the pod as it runs there."""
+        prepared, kinds = self.prepared(pod, view), set[object]()
+        for name in view.names():
+            if name in closed or (kind := _room(view, name)) in kinds:
+                continue
+            kinds.add(kind)
+            settled = _settled_on(pod, name, view, prepared)
+            if settled is not None:
+                yield name, settled
+
+    def _gang_again(self, view: View, closed: Iterable[str], unit: Unit) -> tuple[tuple[str, ...], View, bool] | None:
+        """Return where a gang goes that is created anew, the cluster with it, and whether it surely finds a place."""
+        snapshot = self._snapshot
+        keys = {pod.key for pod in unit.pods}
+        profile, has_group = snapshot.config.profiles[0], unit.key in snapshot.pod_groups
+        pending = (*snapshot.pending, *(_anew(pod, profile, needs_pod_group=has_group) for pod in unit.pods))
+        running = {name: tuple(pod for pod in held if pod.key not in keys) for name, held in snapshot.running.items()}
+        then = structs.replace(snapshot, pending=pending, running=running)
+        gang = all_gangs(then)[unit.key]
+        shut = view.with_nodes(structs.replace(view.node(name), unschedulable=True) for name in closed)
+        simulation = Scenario(then, shut, self._search.simulation.tree).simulation(
+            GangSubject(GangGroup(gang, {unit.key: gang}))
+        )
+        outcomes = next_attempt(simulation)
+        if not outcomes[0].placed_at_once:
+            return None
+        where = {one.key: name for name, there in seats(simulation, outcomes[0]).items() for one in there}
+        if not keys <= where.keys():
+            return None
+        by_node: dict[str, list[RunningPod]] = {}
+        for pod in unit.pods:
+            by_node.setdefault(where[pod.key], []).append(
+                structs.replace(pod, node=where[pod.key], allocations=NOTHING)
+            )
+        return tuple(where[pod.key] for pod in unit.pods), view.with_pods(by_node), all_place(outcomes)
+
+    def _ordered(self, units: Sequence[Unit], goes: Mapping[Unit, tuple[str, ...]]) -> tuple[Move, ...] | None:
+        """Return the moves in an order in which each finds its place at once, None where there is none."""
+        waiting = [unit for unit in units if unit.waits]
+        found = [Move(unit) for unit in units if not unit.pods]
+        found += [Move(unit) for unit in waiting]
+        view = _with_settings(self._view, units).without([pod for unit in waiting for pod in unit.pods])
+        left = dict(sorted(goes.items(), key=lambda item: (item[0].cost, item[0].key)))
+        while left:
+            for unit, to in left.items():
+                there = self._moved(view, unit, to)
+                if there is not None:
+                    break
+            else:
+                return None
+            view = there
+            del left[unit]
+            found.append(Move(unit, to))
+        return tuple(found)
+
+    def _moved(self, view: View, unit: Unit, to: Sequence[str]) -> View | None:
+        """Return the cluster once a unit has moved, None where a pod of it finds no room yet."""
+        view = view.without(unit.pods)
+        for pod, name in zip(unit.pods, to, strict=True):
+            prepared = self.prepared(pod, view)
+            settled = _settled_on(pod, name, view, prepared)
+            if settled is None:
+                return None
+            view = view.with_pods({name: [settled]})
+        return view
+
+    def _proven(self, state: _State, moves: tuple[Move, ...]) -> Found | None:
+        """Return the plan, None where the engine does not place the gang after it."""
+        edits = _edits(moves)
+        after = self._search.placed_after(edits)
+        if after is None:
+            return None
+        destinations = {name for move in moves for name in move.to}
+        origins = {pod.node for move in moves for pod in move.unit.pods}
+        closed = tuple(sorted((origins | set(after[1])) - (destinations - origins)))
+        units = [move.unit for move in moves]
+        begin = _with_settings(self._view, units)
+        begin = begin.without([pod for unit in units if unit.waits for pod in unit.pods])
+        choices = _Choices(self)
+        blocked = choices.blocked(begin, [move for move in moves if move.to], frozenset(closed))
+        is_cheapest = not self.budget.is_cut and not self._search.untried
+        return Found(moves, closed, edits, after[1], state.cost, is_cheapest, blocked, choices.budget.is_cut)
+
+    @property
+    def simulation(self) -> Simulation:
+        """The gang in its cluster."""
+        return self._search.simulation
+
+    def prepared(self, pod: RunningPod, view: View) -> Prepared:
+        """Return what PreFilter leaves for a pod that is created anew."""
+        return self._search.simulation.prepared(recreated(pod), view, created_anew=True)
+
+    def choices(self, view: View, closed: Collection[str], unit: Unit) -> Iterator[View]:
+        """Yield the cluster with a unit wherever the scheduler may place it; none for a gang that it may not place."""
+        if unit.kind == "gang":
+            found = self._gang_again(view, closed, unit)
+            if found is not None and found[2]:
+                yield found[1]
+            return
+        for name, settled in self._unlike(view, closed, unit.pods[0]):
+            yield view.with_pods({name: [settled]})
+
+
+class _Choices:
+    """What the scheduler may choose for pods that are moved, one after the other."""
+
+    def __init__(self, planner: "_Planner") -> None:
+        self._planner = planner
+        self.budget = Budget(_MOST_CHOICES)
+
+    def blocked(self, view: View, moving: Sequence[Move], closed: frozenset[str]) -> str:
+        """Return who finds no place after a choice of the scheduler, empty where nobody is found."""
+        if not moving:
+            return self._of_gang(view)
+        if self._are_all_free(view, moving, closed):
+            return ""
+        if not self.budget.take():
+            return ""
+        unit, rest, shut = moving[0].unit, moving[1:], closed - set(moving[0].to)
+        without = view.without(unit.pods)
+        every = tuple(self._planner.choices(without, shut, unit))
+        if not every:
+            return unit.key
+        return next(filter(None, (self.blocked(there, rest, shut) for there in every)), "")
+
+    def _are_all_free(self, view: View, moving: Sequence[Move], closed: frozenset[str]) -> bool:
+        """Tell whether pods that are alike have room wherever those before them go, as each takes one place of all."""
+        pods = [pod for move in moving for pod in move.unit.pods]
+        kinds = {(pod.requirements, pod.namespace, tuple(pod.labels)) for pod in pods}
+        if len(kinds) > 1 or any(move.unit.kind == "gang" or closed & set(move.to) for move in moving):
+            return False
+        prepared = self._planner.prepared(pods[0], view)
+        if not prepared.counts_only_room or prepared.books:
+            return False
+        names = [name for name in view.names() if name not in closed]
+        counts = offer_slots(view, names, tuple(map(recreated, pods)), prepared).counts
+        return sum(counts[name] for name in names) >= len(pods)
+
+    def _of_gang(self, view: View) -> str:
+        if not self.budget.take():
+            return ""
+        simulation = self._planner.simulation
+        return "" if all_place(next_attempt(simulation, view)) else simulation.subject.key
+
+
+def _joined(units: Iterable[Unit], more: Iterable[Unit]) -> tuple[Unit, ...]:
+    """Return both in order; of what was chosen to wait nothing is moved."""
+    return tuple(unit for _, unit in sorted({(unit.kind, unit.key): unit for unit in (*more, *units)}.items()))
+
+
+def _lets_one_go(gang: Gang) -> bool:
+    """Tell whether a pod of a gang that is created anew is placed alone, wherever there is room."""
+    is_alone = gang.group == (gang.key,) and not gang.pending
+    return (
+        is_alone and gang.match_policy == ONCE_SATISFIED and gang.topology is None and gang.bound > (gang.minimum or 0)
+    )
+
+
+def _shape(unit: Unit) -> object:
+    """Return what units have in common of which it is open which of them goes."""
+    pod = unit.pods[0] if unit.kind == "pod" else None
+    return unit.key if pod is None or pod.allocations != NOTHING else pod.requirements
+
+
+def _size(unit: Unit) -> tuple[int, int]:
+    requests = [dict(pod.requirements.requests) for pod in unit.pods]
+    return sum(map(gpus, unit.pods)), sum(one.get("cpu", 0) for one in requests)
+
+
+def _settings(units: Sequence[Unit]) -> tuple[Edit, ...]:
+    every: list[Edit] = [Uncordon(unit.key) for unit in units if unit.kind == "node"]
+    return (*every, *(ReleaseReservation(unit.key) for unit in units if unit.kind == "reservation"))
+
+
+def _edits(moves: Sequence[Move]) -> tuple[Edit, ...]:
+    waiting = deleted([pod for move in moves if move.unit.waits for pod in move.unit.pods])
+    moved = [MovePod(pod.key, pod.node, to) for move in moves for pod, to in zip(move.unit.pods, move.to, strict=False)]
+    return (*_settings([move.unit for move in moves]), *waiting, *moved)
+
+
+def _with_settings(view: View, units: Iterable[Unit]) -> View:
+    """Return the cluster with nodes opened and Reservations released."""
+    settings = [unit for unit in units if not unit.pods]
+    nodes = [opened(view.node(unit.key)) for unit in settings if unit.kind == "node"]
+    names = {unit.key for unit in settings if unit.kind == "reservation"}
+    uids = frozenset(one.uid for one in view.snapshot.reservations if one.name in names)
+    view = view.without_reservations(uids) if uids else view
+    return view.with_nodes(nodes) if nodes else view
+
+
+def _settled_on(pod: RunningPod, name: str, view: View, prepared: Prepared) -> RunningPod | None:
+    """Return a pod as it runs on another node once it was created anew, None where that refuses it."""
+    there = placed(recreated(pod), view.state(name), prepared)
+    if not isinstance(there, PendingPod):
+        return None
+    return structs.replace(pod, node=name, allocations=there.allocations or NOTHING)
+
+
+def _is_enough(view: View, closed: Collection[str], pods: Sequence[RunningPod | PendingPod]) -> bool:
+    """Tell whether as much is free as pods request, for all that ask for as much as each of them; yes proves nothing.
+
+    What Reservations hold is not free, but their owners may draw on it.
+    """
+    if view.snapshot.reservations:
+        return True
+    asked = [dict(pod.requirements.requests) for pod in pods]
+    free = [view.state(name).free for name in view.names() if name not in closed]
+    for least in {pod.requirements.requests: dict(pod.requirements.requests) for pod in pods}.values():
+        as_large = sum(all(one.get(name, 0) >= amount for name, amount in least.items()) for one in asked)
+        places = (min((max(0, left.get(name, 0)) // n for name, n in least.items() if n), default=1) for left in free)
+        if any(least.values()) and sum(places) < as_large:
+            return False
+    return True
+
+
+def _room(view: View, name: str) -> object:
+    """Return what makes nodes alike to pods: what is free, and labels but those of the node alone."""
+    state, node = view.state(name), view.node(name)
+    if any(pod.allocations not in {None, NOTHING} for pod in state.occupants):
+        return name
+    labels = tuple(one for one in node.labels if one[0] != _HOSTNAME)
+    return tuple(sorted(state.free.items())), state.places, labels, node.taints
+
+
+def _anew(pod: RunningPod, scheduler: str, *, needs_pod_group: bool) -> PendingPod:
+    """Return a member of a gang as its controller creates it anew."""
+    terms = pod.marks.gang_terms or GangAnnotations()
+    return structs.replace(
+        recreated(pod),
+        scheduler=scheduler,
+        gang=pod.gang,
+        needs_pod_group=needs_pod_group,
+        gang_terms=terms,
+        owner=pod.owner,
+    )

@@ -1,0 +1,89 @@
+"""The page of `plan`, and its sentences."""
+
+from collections.abc import Iterator, Mapping
+
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, EmptyLine, Line, Row, Table
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
+from kubectl_koord.render.shown import Shown
+from kubectl_koord.reports.jobs import PlanCost, PlanReport, PlanStep, StepAction
+from kubectl_koord.wording.words import DETAILS, command, count, sentence
+
+RISKS = "What may go wrong"
+COMMANDS = "Commands of each step: go on when the pod that is made anew is ready"
+_DONE: Mapping[StepAction, str] = {
+    "cordon": "cordon",
+    "requeue": "requeue",
+    "move-pod": "move pod",
+    "move-gang": "move gang",
+    "release-reservation": "release",
+    "uncordon": "uncordon",
+    "wake-gang": "wake gang",
+}
+_STEPS = (
+    Column("#", right=True),
+    Column("STEP"),
+    Column("OBJECT"),
+    Column("FROM", goes=3),
+    Column("TO", goes=2),
+    Column("GPU-HOURS", right=True, goes=1),
+    Column("WHY", flow="wrap"),
+)
+
+
+def headline(report: PlanReport) -> str:
+    """Return in one sentence whether there is a plan."""
+    if report.steps:
+        return f"{report.gang} is placed after {count(len(report.steps), 'step')}."
+    if report.verdict == "yes":
+        return f"{report.gang}: {report.message}"
+    why = f" {sentence(report.cause.message)}" if report.cause is not None else ""
+    message = f" {report.message}" if report.message else ""
+    is_known = "Cannot tell which moves help" if report.verdict == "unknown" else "There is no plan"
+    return f"{is_known} for {report.gang}.{message}{why}"
+
+
+def cost(one: PlanCost, *, cheapest: bool) -> str:
+    """Return what a plan costs, and whether another may cost less."""
+    parts = [count(one.pods, "pod") + " restart" + ("s" if one.pods == 1 else "")]
+    parts += [f"{one.gpu_hours:g} GPU-hours of work are lost"]
+    parts += [f"{count(one.gangs, 'gang')} moved whole"] if one.gangs else []
+    parts += [f"{count(one.waiting, 'pod')} left waiting"] if one.waiting else []
+    proven = "No plan costs less" if cheapest else "It is not proven that no plan costs less"
+    return f"{', '.join(parts)}. {proven} (weighed: {one.total:g})."
+
+
+def blocks(report: PlanReport, _shown: Shown) -> list[Block]:
+    """Return the page."""
+    page: list[Block] = [Line(headline(report), VERDICT_STYLE[report.verdict])]
+    if report.cost is not None:
+        page += [Line(cost(report.cost, cheapest=report.cheapest)), EmptyLine(), _table(report.steps)]
+    if report.cause is not None:
+        page.append(Command(command("explain", report.cause.code), label=DETAILS))
+    if report.risks:
+        page += [EmptyLine(), Line(RISKS, "bold"), Bullets(tuple(map(Bullet, report.risks)))]
+    if report.steps:
+        page += [EmptyLine(), Line(COMMANDS, "bold"), Bullets(tuple(_commands(report.steps)))]
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
+
+
+def _table(steps: tuple[PlanStep, ...]) -> Table:
+    rows = (
+        Row(
+            (
+                str(number),
+                _DONE[step.action],
+                step.object,
+                step.node,
+                step.to,
+                f"{step.gpu_hours:g}" if step.pods else "",
+                step.why,
+            )
+        )
+        for number, step in enumerate(steps, 1)
+    )
+    return Table(_STEPS, tuple(rows))
+
+
+def _commands(steps: tuple[PlanStep, ...]) -> Iterator[Bullet]:
+    for step in steps:
+        yield Bullet(f"{_DONE[step.action]} {step.object}", step.command)

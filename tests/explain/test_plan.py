@@ -1,0 +1,162 @@
+"""`plan`: the verdict, the steps in order with why and what each costs, and what may go wrong."""
+
+from typing import Any
+
+import pytest
+
+from kubectl_koord.explain.plan import CUT_OFF, NONE, NOT_NEEDED, NOT_ROOM, plan
+from kubectl_koord.model.pods import PodRequirements
+from kubectl_koord.model.unevaluated import PodSetting
+from kubectl_koord.remedies import plan as plans
+from kubectl_koord.remedies.plan import Weights
+from kubectl_koord.reports.jobs import PlanCost, PlanReport
+from tests.build import SPINE, Drawing, cluster, cpus
+
+SETTING = PodSetting("scheduling-hint")
+MOVABLE: dict[str, Any] = {"owner": "ReplicaSet/a"}
+ONE_SHORT = (
+    cluster("s: b[n0 n1 n2]")
+    .with_running("a", "n0", 2, **MOVABLE)
+    .with_running("b", "n1", 4)
+    .with_running("c", "n2", 5)
+    .with_gang("job", 1, cpu=8)
+)
+
+
+def of(drawing: Drawing) -> PlanReport:
+    return plan(drawing, drawing.subject("job"), Weights())
+
+
+def steps(report: PlanReport) -> list[tuple[str, str, str, str, str]]:
+    return [(step.action, step.object, step.node, step.to, step.why) for step in report.steps]
+
+
+def test_nodes_are_closed_before_pods_leave_and_opened_at_the_end() -> None:
+    report = of(ONE_SHORT)
+    assert steps(report) == [
+        ("cordon", "n0", "", "", "so that what is moved does not come to a node that the gang needs"),
+        ("move-pod", "default/a", "n0", "n1", "makes room for the gang"),
+        ("uncordon", "n0", "", "", "the gang goes there"),
+    ]
+    assert report.steps[0].command == "kubectl cordon n0"
+    assert "pods/a/eviction" in report.steps[1].command
+    assert (report.verdict, report.cheapest, report.nodes, report.risks) == ("yes", True, ("n0",), ())
+    assert report.cost == PlanCost(gpu_hours=0, pods=1, gangs=0, waiting=0, total=1)
+
+
+def test_a_node_is_opened_as_soon_as_a_moved_pod_is_to_come_there() -> None:
+    drawing = (
+        cluster("s: b[n0 n1 n2]")
+        .with_running("a", "n0", 4, **MOVABLE)
+        .with_running("b", "n1", 2, **MOVABLE)
+        .with_running("stays", "n1", 3)
+        .with_running("c", "n2", 6)
+        .with_gang("job", 1, cpu=8, must_gather=SPINE)
+    )
+    assert steps(of(drawing)) == [
+        ("cordon", "n0", "", "", "so that what is moved does not come to a node that the gang needs"),
+        ("cordon", "n1", "", "", "so that what is moved does not come to the node that it leaves"),
+        ("move-pod", "default/b", "n1", "n2", "makes room for a pod that moves later"),
+        ("uncordon", "n1", "", "", "default/a goes there"),
+        ("move-pod", "default/a", "n0", "n1", "makes room for the gang"),
+        ("uncordon", "n0", "", "", "the gang goes there"),
+        ("wake-gang", "default/job", "", "", "room that others leave does not wake it"),
+    ]
+
+
+def test_what_waits_is_said_with_its_owner_and_what_it_may_do() -> None:
+    full = ONE_SHORT.with_running("d", "n1", 4).with_running("e", "n2", 3).change_pods("job-0", priority=1)
+    report = of(full)
+    waits = "finds no other place, and has a lower priority: it waits; scale ReplicaSet/a down until the gang runs"
+    assert ("requeue", "default/a", "n0", "", waits) in steps(report)
+    assert report.risks == ("What waits (1 pod) may come back first unless its owner is scaled down before.",)
+    assert report.cost == PlanCost(gpu_hours=0, pods=1, gangs=0, waiting=1, total=21)
+
+
+def test_a_gang_moves_as_one_step() -> None:
+    drawing = ONE_SHORT.without_running("default/a").with_group("pair", 2)
+    for number, (on, cpu) in enumerate((("n0", 2), ("n1", 1))):
+        drawing = drawing.with_running(f"p-{number}", on, cpu, gang="default/pair", **MOVABLE)
+    (move,) = [step for step in of(drawing).steps if step.action == "move-gang"]
+    assert (move.object, move.node, move.pods) == ("default/pair", "n0, n1", ("default/p-0", "default/p-1"))
+    assert move.why == "makes room for the gang, as a whole: alone its pods would be too few"
+
+
+def test_nodes_that_were_cordoned_and_reservations_are_steps_of_their_own() -> None:
+    stuck = ONE_SHORT.without_running("default/a").with_running("a", "n0", 2)
+    opened = of(stuck.with_nodes(*cluster("s: b[n3]").nodes.values()).cordon("n3"))
+    assert steps(opened) == [("uncordon", "n3", "", "", "the gang goes there")]
+    released = of(cluster("s: b[n0]").with_reservation("held", "n0", 4).with_gang("job", 1, cpu=8))
+    assert ("release-reservation", "held", "", "", "what it holds is not used") in steps(released)
+
+
+def test_others_that_wait_and_choices_of_the_scheduler_are_risks() -> None:
+    other = of(ONE_SHORT.with_gang("other", 1, cpu=100, priority=-1))
+    assert other.risks == ("default/other also waits, and may take room meanwhile.",)
+    two = of(ONE_SHORT.with_gang("other", 1, cpu=100, priority=-1).with_gang("third", 1, cpu=100, priority=-1))
+    assert two.risks == ("default/other and default/third also wait, and may take room meanwhile.",)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "verdict", "message"),
+    [
+        (cluster("s: b[n0]").with_gang("job", 1), "yes", NOT_NEEDED),
+        (ONE_SHORT.with_group("job", 2), "no", NOT_ROOM),
+        (cluster("s: b[n0]").with_running("a", "n0", 2).with_gang("job", 1, cpu=8), "no", NONE),
+        (
+            ONE_SHORT.with_gap("PodDisruptionBudget"),
+            "unknown",
+            f"{NONE} Which budgets there are could not be read (you may not read it).",
+        ),
+        (ONE_SHORT.with_gap("Node"), "unknown", ""),
+        (
+            ONE_SHORT.change_pods("job-0", requirements=PodRequirements(cpus(8), unevaluated=(SETTING,))),
+            "unknown",
+            "whether anything helps depends",
+        ),
+    ],
+    ids=["not needed", "no lack of room", "none", "budgets unread", "unknown", "not evaluated"],
+)
+def test_without_a_plan_it_is_said_why(drawing: Drawing, verdict: str, message: str) -> None:
+    report = of(drawing)
+    assert (report.verdict, report.steps) == (verdict, ())
+    assert report.message.startswith(message)
+
+
+def test_a_choice_that_spoils_the_plan_is_a_risk(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = cluster("s: b[n0 n1 n2 n3]").with_group("pair", 2).with_running("small", "n0", 2, **MOVABLE)
+    for name, on, cpu in (("x", "n1", 5), ("y", "n2", 5), ("z", "n3", 6)):
+        drawing = drawing.with_running(name, on, cpu)
+    for number, on in enumerate(("n0", "n1")):
+        drawing = drawing.with_running(f"p-{number}", on, 3, gang="default/pair", **MOVABLE)
+    drawing = drawing.with_gang("job", 1, cpu=8)
+    assert of(drawing).risks == (
+        (
+            "Where the scheduler chooses other nodes than these, default/pair may find no place: "
+            "look again after each step."
+        ),
+    )
+    monkeypatch.setattr(plans, "_MOST_CHOICES", 0)
+    assert of(drawing).risks == (
+        "Not every choice that the scheduler has for the moved pods was followed: look again after each step.",
+    )
+
+
+def test_seven_pods_leave_one_of_eight_nodes_with_one_gpu_free_each() -> None:
+    drawing = cluster("s: b[n0 n1 n2 n3 n4 n5 n6 n7]")
+    for name in tuple(drawing.nodes):
+        drawing = drawing.change(name, allocatable=(*cpus(64, nvidia_gpu=8), ("pods", 110)))
+        for number in range(7):
+            asks = cpus(0, nvidia_gpu=1)
+            pod = f"p-{name}-{number}"
+            drawing = drawing.with_running(pod, name, requests=asks, scheduled="2026-11-20T09:00:00Z", **MOVABLE)
+    report = of(drawing.with_gang("job", 1, requests=cpus(0, nvidia_gpu=8)))
+    assert [step.action for step in report.steps] == ["cordon", *["move-pod"] * 7, "uncordon"]
+    assert {step.to for step in report.steps[1:8]} == {f"n{number}" for number in range(1, 8)}
+    assert (report.cost, report.cheapest, report.risks) == (PlanCost(7, 7, 0, 0, 14), True, ())
+
+
+def test_a_search_that_is_cut_off_is_no_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_MOST_NODES", 0)
+    report = of(ONE_SHORT)
+    assert (report.verdict, report.message) == ("unknown", CUT_OFF)
