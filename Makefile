@@ -8,15 +8,18 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint $(LOCK)
 # One more than there are processors: many tests wait for a server.
 WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
+export TEXT
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format-check lint types imports spelling tests conformance packaging bundle release soak bench golden format lock clean
+.PHONY: help demo test test-one where format-check lint types imports spelling tests conformance packaging bundle release soak bench golden format lock clean
 
 help:
 	@echo "make demo    the program on its embedded demo cluster"
 	@echo "make test    formatting, lint, types, imports, spelling, tests, coverage, recorded cases, packaging"
+	@echo "make test-one AREA=engine  the tests of one area, without coverage"
+	@echo "make where TEXT='needs 4 slots'  the functions that word what a screen says"
 	@echo "make conformance  our answers beside what the real schedulers did, as a table"
 	@echo "make soak    the long tests"
 	@echo "make bench   speed and memory beside kubectl"
@@ -80,6 +83,13 @@ spelling: $(VENV)/tools
 tests: $(VENV)/tools
 	$(BIN)/pytest -n $(WORKERS) --cov --cov-branch --cov-report=
 	$(BIN)/coverage report --show-missing --fail-under=100
+
+# An area is a folder of tests, or a part of one: engine, cli, engine/filters.
+test-one: $(VENV)/tools
+	$(BIN)/pytest -q -n $(WORKERS) tests/$(or $(AREA),$(error Name a folder of tests, such as AREA=engine))
+
+where: $(VENV)/tools
+	@$(BIN)/python -m tests.where $(if $(TEXT),,$(error Name what the screen says, such as TEXT="needs 4 slots")) "$$TEXT"
 
 conformance: $(VENV)/tools
 	$(BIN)/python -m tests.conformance

@@ -2,12 +2,13 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "kubectl_koord"
+from tests.where import HOLE, PACKAGE, not_printed, texts
+
 WITHOUT_SENTENCES = ("engine", "messages", "render", "simulation")
 """The packages that find out what is said, or lay it out, and leave it to wording/ to say it; pages have their own."""
 NO_SENTENCES = {
@@ -18,10 +19,9 @@ NO_SENTENCES = {
 }
 """Texts of two words that are no sentences of ours, by module."""
 
-_HOLE = "\0"
 _WORD = r"[A-Za-z]{2,}"
 _BETWEEN = r"[^\w\s\0]*\s+[^\w\s\0]*"
-_ENGLISH = re.compile(f"{_WORD}{_BETWEEN}({_WORD}|{_HOLE})|{_HOLE}{_BETWEEN}{_WORD}")
+_ENGLISH = re.compile(f"{_WORD}{_BETWEEN}({_WORD}|{HOLE})|{HOLE}{_BETWEEN}{_WORD}")
 
 
 def sentences(source: str) -> list[tuple[int, str]]:
@@ -49,33 +49,9 @@ def sentences_of(module: Path) -> list[tuple[int, str]]:
 
 
 def _sentences(tree: ast.AST, besides: Iterable[ast.AST]) -> list[tuple[int, str]]:
-    left_out = {id(node) for part in (*_not_said(tree), *besides) for node in ast.walk(part)}
-    texts = ((node.lineno, text) for node, text in _texts(tree) if id(node) not in left_out)
-    return sorted((line, text.replace(_HOLE, "{}")) for line, text in texts if _ENGLISH.search(text))
-
-
-def _not_said(tree: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Expr(value=ast.Constant()):
-                yield node
-            case ast.arg(annotation=ast.expr() as part) | ast.AnnAssign(annotation=part):
-                yield part
-            case ast.FunctionDef(returns=ast.expr() as part):
-                yield part
-            case _:
-                pass
-
-
-def _texts(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """Yield every text, those within another text not again; a value that is filled in is one character."""
-    within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            parts = (part.value if isinstance(part, ast.Constant) else _HOLE for part in node.values)
-            yield node, "".join(map(str, parts))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in within:
-            yield node, re.sub(r"\{\w*\}|%[sd]", _HOLE, node.value)
+    left_out = {id(node) for part in (*not_printed(tree), *besides) for node in ast.walk(part)}
+    found = ((node.lineno, text) for node, text in texts(tree) if id(node) not in left_out)
+    return sorted((line, text.replace(HOLE, "{}")) for line, text in found if _ENGLISH.search(text))
 
 
 @pytest.mark.parametrize("package", WITHOUT_SENTENCES)
@@ -85,7 +61,7 @@ def test_sentences_are_made_in_wording_and_in_pages_alone(package: str) -> None:
 
     found = {str(module.relative_to(PACKAGE)): sentences_of(module) for module in modules}
 
-    assert {name: texts for name, texts in found.items() if texts} == {}
+    assert {name: said for name, said in found.items() if said} == {}
 
 
 @pytest.mark.parametrize(
