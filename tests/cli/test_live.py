@@ -2,18 +2,15 @@
 
 import json
 import re
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster import kinds, source
+from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.api import retrying
 from kubectl_koord.cluster.lists import ListRequest
-from kubectl_koord.model.snapshot import Snapshot
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import Done, Run
 from tests.cli.world import Object, lasting, pod, pod_group, world
@@ -262,19 +259,3 @@ def test_without_kubectl_the_answer_is_the_same(
         assert {request.headers["authorization"] for request in api.log} == {"Bearer secret"}
         wrong = str(api.kubeconfig(tmp_path, user={"token": "other"}))
         assert failing(koord, "topo", "--kubeconfig", wrong).startswith("error: You must be logged in to the server")
-
-
-def test_threads_take_longer_turns_while_a_cluster_is_read(
-    koord: Run, server: ApiServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before, reading, found = sys.getswitchinterval(), source.live, []
-
-    def live(*args: Any, **terms: Any) -> Snapshot:  # noqa: ANN401 - as it is called
-        found.append(sys.getswitchinterval())
-        return reading(*args, **terms)
-
-    monkeypatch.setattr(source, "live", live)
-    assert koord("topo").code == 0
-    assert server.log
-    assert found == pytest.approx([0.1])
-    assert sys.getswitchinterval() == before
