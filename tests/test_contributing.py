@@ -12,11 +12,12 @@ import pytest
 import yaml
 
 from tests.cli import world
+from tests.cli.test_quota import elastic_quota
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-TOYS = TOY_FILTER, TOY_KIND, TOY_VERB = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+TOYS = TOY_FILTER, TOY_COLUMN, TOY_KIND, TOY_VERB = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
 
@@ -67,6 +68,21 @@ def test_the_toy_filter_is_a_new_file_and_its_rows_and_refuses_what_it_says(pack
         "kubectl_koord/engine/filters/__init__.py",
         "kubectl_koord/engine/filters/unlucky.py",
     ]
+
+
+def test_the_toy_column_is_shown_in_its_place(package: Path) -> None:
+    quotas = [elastic_quota("p", "4", {}, is_parent="true"), elastic_quota("a", "2", {}, parent="p")]
+    cluster = world.write(package, {"kind": "List", "items": [world.node("n", "s"), *quotas]})
+    assert "CHILDREN" not in asked(package, "quota", "--snapshot", cluster)
+
+    ran(package, "git", "apply", "-", stdin=TOY_COLUMN)
+
+    lines = asked(package, "quota", "--snapshot", cluster).splitlines()
+    (head,) = (line for line in lines if line.strip().startswith("QUOTA "))
+    (parent,) = (line for line in lines if line.strip().startswith(("p ", "└─ p ", "├─ p ")))
+    column = head.index("CHILDREN") + len("CHILDREN")
+    assert parent[:column].split()[-1] == "1"
+    assert re.findall(r"^\+\+\+ b/(.*)$", TOY_COLUMN, re.MULTILINE) == ["kubectl_koord/render/pages/quota.py"]
 
 
 def test_the_toy_kind_is_a_new_file_and_its_row_and_is_read(package: Path) -> None:
