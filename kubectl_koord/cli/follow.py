@@ -383,11 +383,11 @@ class _OfVolcano:
 
     def again(self, snapshot: "Snapshot") -> "_OfVolcano":
         from kubectl_koord.explain import volcano
-        from kubectl_koord.wording.jobs import gone
+        from kubectl_koord.wording.facts import volcano_gang_gone
 
         found = volcano.again(snapshot, self.key)
         if found is None:
-            raise KoordError(f"error: {gone(self.key)}")
+            raise KoordError(f"error: {volcano_gang_gone(self.key)}")
         return _OfVolcano(snapshot, found)
 
     def why(self) -> "WhyReport":

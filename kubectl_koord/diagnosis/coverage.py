@@ -65,19 +65,20 @@ from kubectl_koord.model.values import memoised
 from kubectl_koord.reports.common import OF_GAP, Basis, CauseCode, DomainName, Migration, Notice, ReadingCode
 from kubectl_koord.reports.jobs import Cause, CauseGroup, PodShape, WhyReport
 from kubectl_koord.simulation.what_if import NOT_READY
-from kubectl_koord.wording import facts
-from kubectl_koord.wording.facts import places_on_not_ready
-from kubectl_koord.wording.jobs import not_created, slots_leave_out
+from kubectl_koord.wording.facts import ROOT_NAME
 from kubectl_koord.wording.words import (
     age_at,
     assumed_config,
+    count,
     lease_missing,
+    listed,
     main_amounts,
     none_in_input,
     not_followed,
     not_read,
     requests,
     settings_left_out,
+    unevaluated_names,
 )
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
@@ -194,7 +195,13 @@ def slots_incomplete(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:
     """Yield a warning where slots that are shown leave out something that nodes may refuse or take pods for."""
     left_out = [item for item in not_evaluated(subject, snapshot) if item.changes_slots]
     if left_out:
-        yield Notice("slots-incomplete", slots_leave_out(left_out))
+        yield Notice("slots-incomplete", _slots_leave_out(left_out))
+
+
+def _slots_leave_out(items: Collection[Unevaluated]) -> str:
+    """Return what the slots are counted without, and how far they may therefore be off."""
+    bound = "more or fewer" if any(item.may_admit for item in items) else "fewer"
+    return f"slots are counted without {unevaluated_names(items)}: there may be {bound}."
 
 
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
@@ -440,7 +447,13 @@ def told(subject: Subject, snapshot: Snapshot, cause: Cause) -> Cause:
     if event is None:
         return cause
     age = age_at(event.last_seen, snapshot.moment)
-    return structs.replace(cause, message=not_created(cause.message, f"{event.kind} {event.name}", event.note, age))
+    return structs.replace(cause, message=_not_created(cause.message, f"{event.kind} {event.name}", event.note, age))
+
+
+def _not_created(cause: str, controller: str, said: str, age: str) -> str:
+    """Return a cause, and what a controller last said of pods that it could not make, so long ago."""
+    since = f" (last {age} ago)" if age else ""
+    return f"{cause} {controller} could not make more{since}: {said.removeprefix('Error creating: ').rstrip('.')}."
 
 
 def last_said(gangs: Iterable[Gang | None], snapshot: Snapshot) -> Event | None:
@@ -492,7 +505,15 @@ def _is_open(node: Node) -> bool:
 def _notices(names: Iterable[str]) -> Iterator[Notice]:
     found = tuple(names)
     if found:
-        yield Notice("not-ready-nodes", places_on_not_ready(found))
+        yield Notice("not-ready-nodes", _places_on_not_ready(found))
+
+
+def _places_on_not_ready(nodes: Sequence[str]) -> str:
+    """Return that the scheduler places pods on nodes that are not ready."""
+    verb, there = ("is", "there") if len(nodes) == 1 else ("are", "on them")
+    return (
+        f"{listed(nodes)} {verb} not ready: the scheduler looks at taints alone, and places pods {there} all the same."
+    )
 
 
 _ORDER = {"no": 0, "unknown": 1, "yes": 2}
@@ -635,7 +656,16 @@ def stale_status(snapshot: Snapshot, tree: Tree) -> StaleStatus | None:
     if not differing:
         return None
     first = differing[0]
-    return StaleStatus(facts.stale_status(len(differing), first, then.get(first, 0), now.get(first, 0)))
+    return StaleStatus(_stale_status(len(differing), first, then.get(first, 0), now.get(first, 0)))
+
+
+def _stale_status(domains: int, first: tuple[str, str], written: int, now: int) -> str:
+    """Return in how many domains the status differs; of the first, its layer and name, the nodes in it and now."""
+    layer, name = first
+    return (
+        f"the status of the ClusterNetworkTopology is stale in {count(domains, 'domain')}, such as"
+        f" {layer} {name or ROOT_NAME} (status: {written} nodes, now: {now})."
+    )
 
 
 def _above_merged(tree: Tree) -> Iterator[tuple[str, str]]:

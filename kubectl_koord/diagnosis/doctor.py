@@ -45,7 +45,7 @@ from kubectl_koord.model.values import matches
 from kubectl_koord.reports.common import DoctorCode, GangFault, members
 from kubectl_koord.reports.operation import Finding, Severity
 from kubectl_koord.simulation.subjects import pending_subjects
-from kubectl_koord.wording.facts import merged
+from kubectl_koord.wording.facts import several_parents
 from kubectl_koord.wording.refusals import blocker_sentence, fault_clause, oddity_sentence
 from kubectl_koord.wording.words import amounts, count, lease_missing, listed, paste, resource_name, verb
 from kubectl_koord.wording.words import command as ours
@@ -1078,7 +1078,7 @@ def _merged(tree: Tree, explained: set[str]) -> Iterator[Finding]:
     for layer in tree.layers:
         every = [one for one in tree.merged if one.layer == layer]
         if every and layer not in explained:
-            first = merged(layer, every[0].name, every[0].parents)
+            first = several_parents(layer, every[0].name, every[0].parents)
             message = also_merged(first, len(every) - 1)
             yield found("merged-domains", "error", layer, [one.name for one in every], message)
 

@@ -25,8 +25,9 @@ from kubectl_koord.model.values import Identity, Resources, memoised, recently
 from kubectl_koord.reports.jobs import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.simulation.what_if import CORDON, opened, room_alone
-from kubectl_koord.wording import facts
+from kubectl_koord.wording.facts import lost_nodes, multiples
 from kubectl_koord.wording.refusals import obstacle, obstacles, stage
+from kubectl_koord.wording.words import amounts, count, few, listed
 
 _Cost: TypeAlias = tuple[int, int, int]
 """How many pods harm others by their end, how many there are, and their priorities together."""
@@ -288,9 +289,15 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
         main = every[: _MOST_NODES if len(every) <= _FEW_NODES else 1]
         more = len(every) - len(main)
         all_of_it = (*every, ahead) if ahead else every
-        row = structs.replace(bare, in_the_way=facts.main_obstacles(main, more, ahead))
+        row = structs.replace(bare, in_the_way=_main_obstacles(main, more, ahead))
         found.append(structs.replace(row, what_if=what_ifs.get(index), obstacles=all_of_it if more else ()))
     return tuple(found)
+
+
+def _main_obstacles(main: Sequence[str], more: int, ahead: str = "") -> str:
+    """Return what is in the way on some nodes, on how many more something is, and who goes first."""
+    rest = f" and {count(more, 'more node')}" if more else ""
+    return ", ".join(filter(None, [", ".join(main) + rest, ahead]))
 
 
 @recently(_MOST_TABLES)
@@ -406,19 +413,19 @@ def _in_the_way(
     if most.domains[index] < plan.desired:
         at_most, raw = most.domains[index], sum(most.nodes[name] for name in below)
         refused = empty.domains[index] < at_most
-        return _InTheWay((facts.never_fits(at_most, plan.desired, len(below), raw, refused=refused),))
+        return _InTheWay((_never_fits(at_most, plan.desired, len(below), raw, refused=refused),))
     lifted = empty.domains[index] < plan.desired
     free, now = (most.nodes if lifted else empty.nodes).by_name, plan.nodes.counts.by_name
     lost = ((now.get(name, 0) - free.get(name, 0), name) for name in below)
     blocked = [name for missing, name in sorted(lost) if missing < 0]
     if not blocked:
-        return _InTheWay((facts.cannot_be_split(simulation.multiples),))
+        return _InTheWay((f"the pods cannot be split by {multiples(simulation.multiples)}",))
     if lifted:
         without_pods = _empty_offer(simulation, first)
         bare = [name for name in blocked if empty.nodes[name] < most.nodes[name]]
         even_empty = [Refused(reason, 1) for name in bare if (reason := without_pods[name].rejection) is not None]
         full = [Refused(first.worded[name], 1) for name in blocked if empty.nodes[name] >= most.nodes[name]]
-        return _InTheWay((facts.lost_nodes((*even_empty, *full)),))
+        return _InTheWay((lost_nodes((*even_empty, *full)),))
     missing = max(1, plan.desired - sum(now.get(name, 0) for name in below))
 
     def holds(more: Mapping[str, int]) -> bool:
@@ -433,7 +440,27 @@ def _in_the_way(
     for name, (_, ahead) in found.items():
         for job in ahead:
             nodes.setdefault(job, []).append(name)
-    return _InTheWay(tuple(taken for taken, _ in found.values() if taken), facts.goes_first(nodes))
+    return _InTheWay(tuple(taken for taken, _ in found.values() if taken), _goes_first(nodes))
+
+
+def _never_fits(most: int, desired: int, nodes: int, unrounded: int, *, refused: bool) -> str:
+    """Return how many pods a domain takes at most, and without podCountMultiple where that makes a difference.
+
+    refused: whether it takes fewer when it is merely empty, as taints, load and the like still count then.
+    """
+    alone = " and nothing else refuses them" if refused else ""
+    without = f"; {unrounded} without podCountMultiple" if most < unrounded else ""
+    return f"fits at most {most} of {desired} pods even when empty{alone} ({count(nodes, 'node')}{without})"
+
+
+_MOST_JOBS = 2
+
+
+def _goes_first(nodes: Mapping[str, Sequence[str]]) -> str:
+    """Return which jobs go first, and on which nodes each: `ns/a goes first on n1 and n2`."""
+    each = [f"{job} goes first on {few(on, 4)}" for job, on in nodes.items()]
+    rest = len(each) - _MOST_JOBS
+    return listed([*each[:_MOST_JOBS], *([count(rest, "more job")] if rest > 0 else [])])
 
 
 def _going(view: View, name: str) -> tuple[Occupant, ...]:
@@ -451,7 +478,7 @@ def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) ->
     reason, trigger = first.worded.get(name), first.prepared.trigger
     nominated = first.prepared.nominated_before(trigger, name)
     if reason is None or reason.unresolvable or isinstance(reason, Cordoned) or not (held or nominated):
-        return facts.node_refuses(name, reason), ()
+        return _node_refuses(name, reason), ()
     need = frozenset(scarce(trigger.requirements.requests, reason))
     running = [one for one in held if not isinstance(one, PendingPod)]
     now = {pod.key for pod in view.snapshot.nominated}
@@ -461,7 +488,36 @@ def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) ->
     if not (using or waiting or first_there):
         using, waiting, first_there = running, nominated, ahead
     jobs = dict.fromkeys(pod.gang or pod.key for pod in first_there)
-    return facts.node_taken(name, need, using, [pod.key for pod in waiting]), jobs
+    return _node_taken(name, need, using, [pod.key for pod in waiting]), jobs
+
+
+def _node_taken(
+    name: str,
+    need: Collection[str],
+    using: Sequence[RunningPod | ReservedRoom],
+    nominated: Sequence[str],
+) -> str:
+    """Return who takes what is needed, pods on a node and those nominated to it; empty where nobody does.
+
+    `n1: a and b (4 GPU each, priority 5 to 9) and nominated for ns/c`.
+    """
+    found = [_largest_first(using, need)] if using else []
+    found += [f"nominated for {listed(nominated)}"] if nominated else []
+    return f"{name}: {listed(found)}" if found else ""
+
+
+def _largest_first(using: Sequence[RunningPod | ReservedRoom], need: Collection[str]) -> str:
+    largest = amounts((resource, number) for resource, number in using[0].requirements.requests if resource in need)
+    names = listed([f"reservation {one.name}" if isinstance(one, ReservedRoom) else one.name for one in using])
+    priorities = sorted({one.priority for one in using})
+    span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
+    is_alike = all(one.requirements.requests == using[0].requirements.requests for one in using)
+    each = f"{largest}, " if len(using) == 1 else f"{largest} each, " if is_alike else ""
+    return f"{names} ({each}priority {span})"
+
+
+def _node_refuses(name: str, reason: Reason | None) -> str:
+    return f"{name}: {obstacle(reason) if reason else 'full'}"
 
 
 def _taking(pods: Iterable[PendingPod], need: Collection[str]) -> list[PendingPod]:
@@ -576,7 +632,7 @@ def by_node(simulation: Simulation, first: Attempt) -> tuple[NodeReason, ...]:
             name,
             simulation.tree.above(name),
             node.slots,
-            facts.outside_tree(outside[name])
+            f"outside the tree: lacks the label {listed(outside[name])}"
             if name in outside
             else obstacle(node.rejection)
             if node.rejection

@@ -15,7 +15,7 @@ from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import memoised
 from kubectl_koord.reports.common import BrokenGang, DomainName, GangReservation, Migration, Notice
-from kubectl_koord.wording import facts
+from kubectl_koord.wording.words import count, layer_noun, listed
 
 Pods: TypeAlias = Iterable[PendingPod | RunningPod | FinishedPod]
 
@@ -130,9 +130,28 @@ def notices(migrations: Iterable[Migration], snapshot: Snapshot) -> Iterator[Not
             astray.setdefault((one.gang, one.leaves), []).append(one)
     broken = _broken(snapshot)
     for gang, jobs in moved.items():
-        yield Notice("migration-breaks-gang", facts.breaks_gang(jobs, broken[gang]))
+        yield Notice("migration-breaks-gang", _breaks_gang(jobs, broken[gang]))
     for (gang, left), jobs in astray.items():
-        yield Notice("migration-leaves-domain", facts.leaves_domain(jobs, gang, left))
+        yield Notice("migration-leaves-domain", _leaves_domain(jobs, gang, left))
+
+
+def _leaves_domain(jobs: Sequence[Migration], gang: str, left: DomainName) -> str:
+    """Return that the pods that jobs move are to come back outside the domain of the rest of their gang."""
+    pods, names = listed([one.pod for one in jobs]), listed([one.job for one in jobs])
+    nodes = listed(sorted({one.to for one in jobs if one.to}))
+    kind, verb = ("PodMigrationJob", "moves") if len(jobs) == 1 else ("PodMigrationJobs", "move")
+    domain = f"{layer_noun(left.layer)} {left.name}"
+    must = f"its pods must stay together there (MustGather {left.layer})"
+    return f"{kind} {names} {verb} {pods} to {nodes}, outside {domain} with the rest of gang {gang}: {must}."
+
+
+def _breaks_gang(jobs: Sequence[Migration], broken: BrokenGang) -> str:
+    """Return that evicting the pods that jobs move brings a gang below its minimum."""
+    pods, names = listed([one.pod for one in jobs]), listed([one.job for one in jobs])
+    kind, verb = ("PodMigrationJob", "moves") if len(jobs) == 1 else ("PodMigrationJobs", "move")
+    left = f"{broken.left} of {count(broken.bound, 'pod')} left, {broken.min_member} needed"
+    evicted = "it is evicted" if len(jobs) == 1 else "they are evicted"
+    return f"{kind} {names} {verb} {pods}: when {evicted}, gang {broken.gang} falls below its minimum ({left})."
 
 
 @memoised

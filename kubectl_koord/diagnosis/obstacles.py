@@ -76,6 +76,7 @@ from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.state import NodeState, View
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.messages.conditions import conditions, root_of
+from kubectl_koord.messages.parser import QuotaMessage
 from kubectl_koord.model import objects
 from kubectl_koord.model.hardware import GPU, NO_NUMA, NOTHING, TYPES, Allocations, Device
 from kubectl_koord.model.objects import Node
@@ -88,12 +89,10 @@ from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs import Cause
 from kubectl_koord.simulation.simulation import Simulation, next_attempt
 from kubectl_koord.simulation.what_if import room_alone
-from kubectl_koord.wording import facts
-from kubectl_koord.wording.facts import quota_refused
-from kubectl_koord.wording.jobs import daemons_come_back
+from kubectl_koord.wording.facts import resources_exceeded
 from kubectl_koord.wording.refusals import blocker_sentence, ignored_markers, oddity_sentence, overloaded_sentence
 from kubectl_koord.wording.suggestions import near
-from kubectl_koord.wording.words import amount_of, count, device_name, listed, ranked
+from kubectl_koord.wording.words import amount_of, count, device_name, few, listed, ranked, resource_name
 
 
 def cause(blocker: Blocker) -> Cause:
@@ -590,7 +589,21 @@ def refuses(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Cause
         return None
     root = root_of(reported)
     refusal = root.parsed.root.quota
-    return None if refusal is None else Cause("quota", quota_refused(root.pod, root.since, refusal), (root.pod,))
+    return None if refusal is None else Cause("quota", _quota_refused(root.pod, root.since, refusal), (root.pod,))
+
+
+def _quota_refused(pod: str, since: str, quota: QuotaMessage) -> str:
+    """Return that the scheduler refuses the pod for its quota, with used, limit and request of what is over."""
+    parts = []
+    for resource, used, limit, asked in resources_exceeded(quota):
+        name = resource if objects.is_share(resource) else resource_name(resource)  # as the scheduler counts
+        parts.append(f"{name}: {used} of {limit} used, {asked} requested")
+    numbers = f" ({listed(parts)})" if parts else ""
+    when = f" since {since}" if since else ""
+    return (
+        f"the scheduler reports{when} that quota {' '.join(quota.names)} has no room for {pod}{numbers};"
+        " quotas are not evaluated."
+    )
 
 
 def exceeded(simulation: Simulation, view: View | None = None) -> QuotaExceeded | None:
@@ -627,27 +640,66 @@ def _wanted_at_once(simulation: Simulation, pods: int) -> int:
     return sum(needed(subject.group).values())
 
 
+_OWNERS_FORGOTTEN = (
+    "it depends on running pods that own a reservation: a scheduler of this version may forget them when it starts,"
+    " and then counts both."
+)
+
+
 def reservation_notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Iterator[Notice]:
     """Yield what the scheduler does with reservations that the objects do not show, as far as it concerns a subject."""
     found = tuple(outcomes)
     known = rules(simulation.snapshot.config.version)
     lacks = simulation.snapshot.config.plugins.lacks("Reservation")
     if lacks and _may_draw(simulation):
-        yield Notice("reservation-plugin-off", facts.plugin_off(lacks))
+        yield Notice("reservation-plugin-off", _plugin_off(lacks))
     members = [pod.reserves.name for pod in simulation.subject.pending if pod.reserves is not None]
     if members:
-        yield Notice("reservation-members", facts.members(members))
+        yield Notice("reservation-members", _members(members))
     reserved = [name for gang in simulation.subject.gangs.values() if gang is not None for name in gang.reserved]
     if reserved:
-        yield Notice("reservation-members", facts.bound_members(reserved))
+        yield Notice("reservation-members", _bound_members(reserved))
     for one in preempting(simulation.view, priority(simulation.subject), known):
-        yield Notice("reservation-preempts", facts.preempts(one.reservation, [pod.key for pod in one.victims]))
+        yield Notice("reservation-preempts", _preempts(one.reservation, [pod.key for pod in one.victims]))
     if known.forgets_owners and _reservations_decides_what_is_forgotten(simulation, found):
-        yield Notice("owners-forgotten", facts.OWNERS_FORGOTTEN)
+        yield Notice("owners-forgotten", _OWNERS_FORGOTTEN)
     if not known.filters_by_reservation:
         over = sorted({name for outcome in found for name in _overcommitted(simulation, outcome)})
         if over:
-            yield Notice("reservation-overcommitted", facts.overcommitted(over))
+            yield Notice("reservation-overcommitted", _would_be_overcommitted(over))
+
+
+def _would_be_overcommitted(nodes: Sequence[str]) -> str:
+    return (
+        f"{listed(nodes)} would be overcommitted: it needs more there than its reservation holds, and more than is left"
+        " beside it."
+    )
+
+
+def _preempts(name: str, pods: Sequence[str]) -> str:
+    return f"pending reservation {name} goes first, finds no room, and would preempt {listed(pods)}."
+
+
+def _bound_members(names: Sequence[str]) -> str:
+    """Return that reservations on nodes count as bound members of the gang."""
+    are = "reservation {} counts as a bound member" if len(names) == 1 else "reservations {} count as bound members"
+    return f"{are.format(listed(names))} of the gang as long as {'it exists' if len(names) == 1 else 'they exist'}."
+
+
+def _members(names: Sequence[str]) -> str:
+    """Return that pending reservations count as members of the gang."""
+    are = "reservation {} counts as a member" if len(names) == 1 else "reservations {} count as members"
+    return f"pending {are.format(listed(names))} of the gang, each with a pod of its own that the scheduler places."
+
+
+def _plugin_off(points: Sequence[str]) -> str:
+    """Return what becomes of reservations where the profile does not enable their plugin at some points."""
+    effects = []
+    if set(points) - {"reserve"}:
+        effects.append("what pods may or must use of reservations is not checked")
+    if "reserve" in points:
+        effects.append("pods do not use up the reservations that they match, which keep their room beside them")
+    return f"the scheduler's profile does not enable plugin Reservation at {listed(points)}: {' and '.join(effects)}."
 
 
 def in_vain(outcomes: Iterable[Outcome]) -> Iterator[Notice]:
@@ -655,7 +707,13 @@ def in_vain(outcomes: Iterable[Outcome]) -> Iterator[Notice]:
     rounds = (one for outcome in outcomes for one in (*outcome.rounds, outcome.last) if one is not None)
     names = sorted({room.name for one in rounds for room in one.in_vain})
     if names:
-        yield Notice("reservation-victims", facts.victims(names))
+        yield Notice("reservation-victims", _victims(names))
+
+
+def _victims(names: Sequence[str]) -> str:
+    """Return that preemption cannot delete reservations."""
+    noun = "reservation" if len(names) == 1 else "reservations"
+    return f"preemption would choose {noun} {listed(names)}, which it cannot delete: that room stays reserved."
 
 
 def _may_draw(simulation: Simulation) -> bool:
@@ -893,8 +951,14 @@ def victim_notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Itera
         yield Notice("overloaded-nodes", overloaded_sentence(overloaded))
     killed = {victim.key for outcome in found for victim in outcome.killed if victim.requirements.of_daemon_set}
     if killed:
-        yield Notice("daemon-set-victims", daemons_come_back(sorted(killed)))
+        yield Notice("daemon-set-victims", _daemons_come_back(sorted(killed)))
     yield from in_vain(found)
+
+
+def _daemons_come_back(pods: Sequence[str]) -> str:
+    """Return that pods of DaemonSets are victims, and what becomes of their room."""
+    are, come = ("belongs to a DaemonSet", "it comes") if len(pods) == 1 else ("belong to DaemonSets", "they come")
+    return f"{few(pods)} {are}: {come} back on the same node at once, and may take the freed room again."
 
 
 def awaited(simulation: Simulation) -> tuple[RunningPod, ...]:

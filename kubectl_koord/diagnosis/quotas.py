@@ -46,7 +46,6 @@ from kubectl_koord.reports.capacity import (
     Spelled,
 )
 from kubectl_koord.reports.common import QuotaFindingCode
-from kubectl_koord.wording import facts
 from kubectl_koord.wording.refusals import refusal_sentence
 from kubectl_koord.wording.words import (
     amounts,
@@ -512,23 +511,36 @@ def headroom_of(subject: Subject, view: View) -> Headroom:
     name = subject.key
     unread = coverage.unread(snapshot, "quotas")
     if unread:
-        return Headroom(name, len(pods), None, facts.cannot_admit(name, could_not_be_read(unread)))
+        return Headroom(name, len(pods), None, _cannot_admit(name, could_not_be_read(unread)))
     if not pods:
-        return Headroom(name, 0, 0, facts.admits(name, 0, 0, ""))
+        return Headroom(name, 0, 0, _admits(name, 0, 0, ""))
     state = state_of(view)
     is_open = [item for item in not_evaluated(subject, snapshot) if isinstance(item, OpenQuota | QuotaSetting)]
     if is_open:
-        message = facts.cannot_admit(name, facts.depends_on(unevaluated_names(is_open)))
+        message = _cannot_admit(name, f"that depends on {unevaluated_names(is_open)}, which is not evaluated")
         return Headroom(name, len(pods), None, message)
     if not any(state.tree.may_refuse(pod) for pod in pods):
-        return Headroom(name, len(pods), len(pods), facts.unlimited(name))
+        return Headroom(name, len(pods), len(pods), f"No quota limits {name}.")
     chain = tuple(map(_level, headroom(state, pods[0])))
     stopped = state.first_refused(pods)
     if stopped is None:
-        return Headroom(name, len(pods), len(pods), facts.admits(name, len(pods), len(pods), ""), chain=chain)
+        return Headroom(name, len(pods), len(pods), _admits(name, len(pods), len(pods), ""), chain=chain)
     admitted, refusal = stopped
-    message = facts.admits(name, len(pods), admitted, refusal_sentence(refusal))
+    message = _admits(name, len(pods), admitted, refusal_sentence(refusal))
     return Headroom(name, len(pods), admitted, message, refusal.path[0], refusal.over, chain)
+
+
+def _cannot_admit(gang: str, why: str) -> str:
+    return f"Cannot tell how many pods of {gang} quotas admit: {why.rstrip('.')}."
+
+
+def _admits(gang: str, pods: int, admitted: int, refusal: str) -> str:
+    """Return how many of a gang's pending pods quotas admit, and why they stop there."""
+    if not pods:
+        return f"{gang} has no pending pods: there is nothing to admit."
+    if admitted == pods:
+        return f"Quotas admit all {count(pods, 'pending pod')} of {gang}." if pods > 1 else f"Quotas admit {gang}."
+    return f"Quotas admit {admitted} of {count(pods, 'pending pod')} of {gang}: {refusal.rstrip('.')}."
 
 
 def limits_any(subject: Subject, snapshot: Snapshot) -> bool:
@@ -573,6 +585,12 @@ def _pod(pod: Pod, asked: Mapping[str, int], lacking: Mapping[str, str]) -> Quot
     )
 
 
+_ON = (
+    "The over-use controller is on (monitorAllQuotas): it evicts pods of a quota that stays above its runtime for"
+    " longer than delayEvictTime."
+)
+
+
 def over_use(state: QuotaState, view: View, names: Collection[str]) -> OverUse:
     """Return whether the over-use controller runs, and whom of these quotas it evicts.
 
@@ -588,5 +606,9 @@ def over_use(state: QuotaState, view: View, names: Collection[str]) -> OverUse:
         pods = tuple(_pod(pod, requested(pod, name, state.tree), {}) for pod in gone)
         evicts.append(Eviction(name, resources, pods))
     settings = state.tree.settings
-    off = facts.OFF_WITHOUT_RUNTIME if settings.revokes else facts.OFF
-    return OverUse(is_on(state), facts.ON if is_on(state) else off, tuple(evicts))
+    off = (
+        "The over-use controller is off (enableRuntimeQuota): no pod is evicted for its quota."
+        if settings.revokes
+        else "The over-use controller is off (monitorAllQuotas): no pod is evicted for its quota."
+    )
+    return OverUse(is_on(state), _ON if is_on(state) else off, tuple(evicts))

@@ -20,8 +20,7 @@ from kubectl_koord.reports.common import DomainName, Verdict
 from kubectl_koord.reports.operation import DiffReport, DomainDiff, NodeChange, NodeDiff, PodDiff
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.simulation.submitted import Shape, room
-from kubectl_koord.wording.facts import pods_of
-from kubectl_koord.wording.words import could_not_be_read
+from kubectl_koord.wording.words import could_not_be_read, requests
 
 _Domains: TypeAlias = Mapping[DomainName, int | None]
 
@@ -74,7 +73,7 @@ def diff(before: Snapshot, after: Snapshot, asked: Asked | None = None) -> DiffR
 def _name(asked: Asked | None) -> str:
     if isinstance(asked, OfGang):
         return asked.subject.key
-    return pods_of(asked.pod.requirements.requests) if asked else ""
+    return f"pods of {requests(asked.pod.requirements.requests)}" if asked else ""
 
 
 def _unread(snapshot: Snapshot, asked: Asked | None) -> Iterator[Gap]:

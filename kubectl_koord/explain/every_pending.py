@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -35,8 +35,8 @@ from kubectl_koord.reports.jobs import (
 )
 from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.subjects import again, has_labels, of_each, pending_subjects, selected
-from kubectl_koord.wording import jobs
-from kubectl_koord.wording.words import asked_for, could_not_be_read, without_ages
+from kubectl_koord.wording.facts import gang_state, stale_phase, subject_name, volcano_state
+from kubectl_koord.wording.words import asked_for, could_not_be_read, count, layer_noun, listed, without_ages
 
 
 def every_pending(
@@ -252,15 +252,24 @@ class ProgressNote(Struct, frozen=True):
     verdict: Verdict
 
 
+_GONE = "gone"
+
+
 def gang_changes(before: GangsReport, after: GangsReport) -> tuple[ProgressNote, ...]:
     """Return how those gangs do that are not as they were, and which are gone."""
     known = {item.gang: item for item in before.items}
     found = [
-        ProgressNote(item.gang, jobs.progress(item), item.verdict)
+        ProgressNote(item.gang, _progress(item), item.verdict)
         for item in after.items
         if item != known.pop(item.gang, None)
     ]
-    return (*found, *(ProgressNote(gang, jobs.GONE, "unknown") for gang in known))
+    return (*found, *(ProgressNote(gang, _GONE, "unknown") for gang in known))
+
+
+def _progress(item: GangRow) -> str:
+    """Return in a line how a gang does now: `running: 2 of 2 pods bound, 0 pending`."""
+    counted = f"{item.bound} of {count(item.pods, 'pod')} bound, {item.pending} pending"
+    return "; ".join(filter(None, [f"{gang_state(item)}: {counted}", stale_phase(item)]))
 
 
 def is_scheduled(subject: Subject) -> bool:
@@ -304,7 +313,7 @@ def listing_changes(
         if earlier is None or _verdict_and_cause(earlier) != _verdict_and_cause(item):
             found.append(ProgressNote(name_of(item), _state(item), item.verdict))
     if after.message not in {"", before.message}:
-        found.append(ProgressNote(jobs.LISTING, jobs.list_incomplete(after.message), after.verdict))
+        found.append(ProgressNote("this list", f"may be incomplete: {after.message.rstrip('.')}", after.verdict))
     gone = (_no_longer_listed(snapshot, item) for key, item in old.items() if key not in new)
     return (*found, *gone, *_of_volcano(snapshot, before.volcano, after.volcano))
 
@@ -316,37 +325,51 @@ def _of_volcano(
     old, new = ({gang.gang: gang for gang in some} for some in (before, after))
     for key, gang in new.items():
         earlier = old.get(key)
-        text = "; ".join(volcano.changes(earlier, gang)) if earlier else jobs.volcano_state(gang)
+        text = "; ".join(volcano.changes(earlier, gang)) if earlier else volcano_state(gang)
         if text:
             yield ProgressNote(key, text, "unknown")
     for key in (key for key in old if key not in new):
         now = volcano.again(snapshot, key)
-        yield ProgressNote(key, jobs.volcano_state(now) if now else jobs.GONE, "yes" if now else "unknown")
+        yield ProgressNote(key, volcano_state(now) if now else _GONE, "yes" if now else "unknown")
 
 
 def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
     """Return how waiting for a gang has ended, in one sentence; `waited` is the time limit as the user wrote it."""
-    name = jobs.called(report.gang, lone_pod=report.lone_pod)
+    name = subject_name(report.gang, lone_pod=report.lone_pod)
     if report.volcano is not None:
         if reached:
-            return jobs.ended_scheduled(name, jobs.volcano_scheduled(report.volcano))
-        return jobs.ended_pending(name, waited, f"{_reason(report)}.", certain=True)
+            return _ended_scheduled(name, f"scheduled by Volcano ({volcano_state(report.volcano)})")
+        return _ended_pending(name, waited, f"{_reason(report)}.", certain=True)
     if reached:
-        return jobs.ended_scheduled(name, _on_nodes(report))
+        return _ended_scheduled(name, _on_nodes(report))
     if not report.pending_pods:
-        return jobs.ended_too_few(name, waited, _too_few(report))
+        return f"{name} is not scheduled after {waited}: {_too_few(report)}."
     if report.verdict == "yes":
-        return jobs.ended_not_retried(name, waited)
-    return jobs.ended_pending(name, waited, _reason(report), certain=report.verdict == "no")
+        return _ended_not_retried(name, waited)
+    return _ended_pending(name, waited, _reason(report), certain=report.verdict == "no")
+
+
+def _ended_pending(name: str, waited: str, reason: str, *, certain: bool) -> str:
+    """Return that a subject is pending when the time is over, and why it is, or may be."""
+    doubt = "" if certain else "cannot tell whether it would be placed: "
+    return f"{name} is still pending after {waited}: {doubt}{reason}"
+
+
+def _ended_not_retried(name: str, waited: str) -> str:
+    return f"{name} is still pending after {waited}: it would be placed now, but the scheduler has not retried yet."
+
+
+def _ended_scheduled(name: str, state: str) -> str:
+    return f"{name} is {state}."
 
 
 def gone(snapshot: Snapshot, subject: Subject) -> str:
     """Return what is to be said of a subject that is there no more."""
     if isinstance(subject, PodSubject):
-        return jobs.pod_gone(subject.key)
+        return f"pod {subject.key} was deleted or has finished"
     if not snapshot.sees("PodGroup", subject.key.partition("/")[0]):
-        return jobs.gang_not_seen(subject.key)
-    return jobs.gang_gone(subject.key)
+        return f"{subject.key} has no unfinished pods left, and PodGroups could not be read"
+    return f"{subject.key} no longer exists: it has no unfinished pods and no PodGroup"
 
 
 def name_of(report: WhyReport) -> str:
@@ -372,9 +395,13 @@ def _changes(before: WhyReport, after: WhyReport) -> Iterator[str]:
 def _numbers(before: WhyReport, after: WhyReport) -> Iterator[str]:
     pending = len(after.pending_pods)
     if before.bound_pods != after.bound_pods:
-        yield jobs.bound_changed(after.bound_pods, after.bound_pods + pending, before.bound_pods)
+        yield _bound_changed(after.bound_pods, after.bound_pods + pending, before.bound_pods)
     elif before.pending_pods and len(before.pending_pods) != pending:
-        yield jobs.pending_changed(pending, len(before.pending_pods))
+        yield f"{count(pending, 'pod')} pending (was {len(before.pending_pods)})"
+
+
+def _bound_changed(bound: int, pods: int, before: int) -> str:
+    return f"{bound} of {count(pods, 'pod')} on a node (was {before})"
 
 
 def _verdict_and_cause(report: WhyReport) -> tuple[Verdict, str, bool]:
@@ -394,11 +421,17 @@ def _state(report: WhyReport) -> str:
     if not report.pending_pods:
         return _on_nodes(report) if report.lone_pod or _has_minimum(report) else _too_few(report)
     if report.verdict == "no":
-        return jobs.pending(_reason(report))
+        return f"pending: {_reason(report).rstrip('.')}"
     if report.verdict == "unknown":
-        return jobs.undecided(_reason(report))
+        return f"cannot tell whether it would be placed: {_reason(report).rstrip('.')}"
     placement = report.placement or {}
-    return jobs.would_be_placed(placement.keys(), sorted(set(placement.values())))
+    return _would_be_placed(placement.keys(), sorted(set(placement.values())))
+
+
+def _would_be_placed(pods: Collection[str], nodes: Sequence[str]) -> str:
+    """Return that a subject would be placed; where the nodes are known, how many pods on which."""
+    where = f": {count(len(pods), 'pod')} on {listed(nodes)}" if nodes else ""
+    return f"would be placed now{where}"
 
 
 def _has_minimum(report: WhyReport) -> bool:
@@ -406,17 +439,21 @@ def _has_minimum(report: WhyReport) -> bool:
 
 
 def _on_nodes(report: WhyReport) -> str:
-    return jobs.on_nodes(report.bound_pods, lone_pod=report.lone_pod)
+    return _is_scheduled(report.bound_pods, lone_pod=report.lone_pod)
+
+
+def _is_scheduled(pods: int, *, lone_pod: bool) -> str:
+    return f"scheduled: {'it is' if lone_pod else count(pods, 'pod')} on a node"
 
 
 def _too_few(report: WhyReport) -> str:
-    return jobs.too_few(report.bound_pods, report.min_member)
+    return f"no pending pods, {report.bound_pods} on a node, {report.min_member} needed"
 
 
 def _reason(report: WhyReport) -> str:
     if report.cause:
         return report.cause.message
-    return report.warnings[-1].message if report.warnings else jobs.NO_REASON
+    return report.warnings[-1].message if report.warnings else "no reason was found."
 
 
 def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
@@ -426,7 +463,15 @@ def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
     changed.sort(key=lambda row: -row.offer_slots)
     for row in changed:
         domain = row.layer, row.name
-        yield jobs.slots_changed(row.offer_slots, after.desired_offer_slot, domain, old.get(domain))
+        yield _slots_changed(row.offer_slots, after.desired_offer_slot, domain, old.get(domain))
+
+
+def _slots_changed(slots: int, wanted: int | None, domain: tuple[str, str], before: int | None) -> str:
+    """Return the slots of a domain, a layer and a name, and how many it had; None where it was not there."""
+    layer, name = domain
+    of_wanted = f" of {wanted}" if wanted is not None else ""
+    was = "new" if before is None else f"was {before}"
+    return f"{slots}{of_wanted} slots in {name or f'the {layer_noun(layer)}'} ({was})"
 
 
 def _ways_out(before: WhyReport, after: WhyReport) -> Iterator[str]:
@@ -435,9 +480,13 @@ def _ways_out(before: WhyReport, after: WhyReport) -> Iterator[str]:
     more = [message for message in new if without_ages(message) not in map(without_ages, old)]
     less = [message for message in old if without_ages(message) not in map(without_ages, new)]
     if more:
-        yield jobs.now_helps(more)
+        yield f"now helps: {_progress_first(more)}"
     elif less and before.verdict == "no":
-        yield jobs.no_longer_helps(less)
+        yield f"no longer helps: {_progress_first(less)}"
+
+
+def _progress_first(messages: Sequence[str]) -> str:
+    return messages[0] + (f" (the first of {len(messages)})" if messages[1:] else "")
 
 
 def _no_longer_listed(snapshot: Snapshot, item: WhyReport) -> ProgressNote:
@@ -445,6 +494,6 @@ def _no_longer_listed(snapshot: Snapshot, item: WhyReport) -> ProgressNote:
     subject = again(snapshot, item.gang, lone_pod=item.lone_pod)
     if subject is None:
         is_seen = item.lone_pod or snapshot.sees("PodGroup", item.gang.partition("/")[0])
-        return ProgressNote(name_of(item), jobs.GONE if is_seen else jobs.NONE_UNFINISHED, "unknown")
+        return ProgressNote(name_of(item), _GONE if is_seen else "no unfinished pods any more", "unknown")
     report = why(snapshot, subject, brief=True)
     return ProgressNote(name_of(item), _state(report), report.verdict)

@@ -16,8 +16,7 @@ from kubectl_koord.reports.jobs import Cause, FitGang, FitReport, Fits, PreemptR
 from kubectl_koord.simulation import what_if
 from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.submitted import Submitted, of_other_schedulers, subjects_of, taken_over
-from kubectl_koord.wording import jobs
-from kubectl_koord.wording.words import could_not_be_read
+from kubectl_koord.wording.words import could_not_be_read, count, listed
 
 _OF_ADMISSION = ("PriorityClass", "LimitRange")
 _OF_WORKLOADS = (*_OF_ADMISSION, "ResourceQuota")
@@ -107,7 +106,7 @@ def _admitted(submitted: Submitted, subject: Subject, report: WhyReport) -> WhyR
     refused = [pod.key for pod in subject.pending if pod.key in submitted.refused]
     if not refused:
         return report
-    message = jobs.not_admitted(len(refused), len(subject.pending), submitted.refused[refused[0]])
+    message = _not_admitted(len(refused), len(subject.pending), submitted.refused[refused[0]])
     if _is_enough(subject, frozenset(refused)):
         return structs.replace(report, warnings=(*report.warnings, Notice("not-admitted", message)))
     cause = Cause("not-admitted", message, tuple(refused))
@@ -116,6 +115,10 @@ def _admitted(submitted: Submitted, subject: Subject, report: WhyReport) -> WhyR
     return structs.replace(
         report, verdict="no", cause=cause, placement=None, domains=(), alternatives=(), unblock=(), next_steps=(step,)
     )
+
+
+def _not_admitted(refused: int, pods: int, said: str) -> str:
+    return f"the API server refuses {refused} of its {count(pods, 'pod')}: {said}."
 
 
 def _is_enough(subject: Subject, refused: frozenset[str]) -> bool:
@@ -193,7 +196,7 @@ def _gang(
 ) -> FitGang:
     if others and report.verdict == "yes":
         code: CauseCode = "insufficient-slots" if report.desired_offer_slot is not None else "insufficient-capacity"
-        cause = Cause(code, jobs.not_beside(others), report.pending_pods)
+        cause = Cause(code, _not_beside(others), report.pending_pods)
         report = structs.replace(report, verdict="no", cause=cause, placement=None)
     own = set(report.pending_pods)
     alone = not any(pod.gang for pod in cluster.snapshot.pending if pod.key in own)
@@ -234,6 +237,12 @@ def _gang(
     )
 
 
+def _not_beside(others: Sequence[str]) -> str:
+    """Return that a gang fits alone, and not once others are placed that were submitted with it."""
+    verb = "has" if len(others) == 1 else "have"
+    return f"it fits alone, but not once {listed(others)} {verb} been placed."
+
+
 def _fits(report: WhyReport, *, preempted: bool) -> Fits:
     if report.verdict == "yes":
         return "now"
@@ -272,9 +281,15 @@ def _alone(ways: Iterable[WayOut]) -> Iterator[WayOut]:
     for way in ways:
         numbers = [edit.minimum for edit in way.edits if isinstance(edit, SetMinimum)]
         if way.action == "fewer-pods" and numbers:
-            yield structs.replace(way, message=jobs.some_start(*numbers), edits=())
+            yield structs.replace(way, message=_some_start(*numbers), edits=())
         else:
             yield way
+
+
+def _some_start(pods: int) -> str:
+    return (
+        f"Submit it as it is: {count(pods, 'pod')} {'starts' if pods == 1 else 'start'}, the others once there is room"
+    )
 
 
 def _verdict(items: Sequence[FitGang]) -> Verdict:
@@ -287,18 +302,58 @@ def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[Pending
     for pod in theirs:
         by_scheduler.setdefault(pod.scheduler, {})[pod.owner or f"Pod/{pod.name}"] = None
     for scheduler, workloads in by_scheduler.items():
-        yield Notice("other-scheduler", jobs.other_scheduler(tuple(workloads), scheduler, snapshot.config.profiles[0]))
+        yield Notice("other-scheduler", _other_scheduler(tuple(workloads), scheduler, snapshot.config.profiles[0]))
     if submitted.own_priority:
-        yield Notice("priority-without-class", jobs.own_priority(submitted.own_priority))
+        yield Notice("priority-without-class", _own_priority(submitted.own_priority))
     if submitted.suspended:
-        yield Notice("suspended", jobs.suspended(submitted.suspended))
+        yield Notice("suspended", _suspended(submitted.suspended))
     if submitted.scheduled:
-        yield Notice("scheduled", jobs.scheduled(submitted.scheduled))
+        yield Notice("scheduled", _scheduled(submitted.scheduled))
     if submitted.skipped:
-        yield Notice("kinds-skipped", jobs.skipped(submitted.skipped))
+        yield Notice("kinds-skipped", _skipped(submitted.skipped))
     if submitted.assumed:
-        yield Notice("podgroup-assumed", jobs.assumed(submitted.assumed))
+        yield Notice("podgroup-assumed", _assumed(submitted.assumed))
     if submitted.is_filled:
         changing = ("ClusterColocationProfile",) if submitted.is_mutated else ()
         splitting = ("MutatingWebhookConfiguration",) if submitted.asks_parts else ()
         yield from coverage.absent(snapshot, (*_OF_ADMISSION, *changing, *splitting))
+
+
+def _scheduled(workloads: Sequence[tuple[str, str]]) -> str:
+    """Return when workloads make pods, for which the answer is as if that were now."""
+    told = [f"{name} at '{schedule}'" for name, schedule in workloads]
+    return f"pods are made on a schedule: {listed(told)}. The answer is for pods that are made now."
+
+
+def _suspended(workloads: Sequence[str]) -> str:
+    """Return which workloads make no pods before they are resumed."""
+    told = "is suspended, and makes no pods" if len(workloads) == 1 else "are suspended, and make no pods"
+    return f"{listed(workloads)} {told} before somebody resumes {'it' if len(workloads) == 1 else 'them'}."
+
+
+def _own_priority(workloads: Sequence[str]) -> str:
+    """Return which workloads have a priority that the API server refuses."""
+    have = "has" if len(workloads) == 1 else "have"
+    return (
+        f"{listed(workloads)} {have} a priority that no PriorityClass gives: it counts as written, but the API server"
+        " refuses such pods. Name a PriorityClass."
+    )
+
+
+def _other_scheduler(workloads: Sequence[str], scheduler: str, profile: str) -> str:
+    """Return that another scheduler would place what was submitted, and what was computed in its place."""
+    have = "has" if len(workloads) == 1 else "have"
+    instead = f"computed as if it were {profile}, as no decision is computed for another scheduler"
+    return (
+        f"{listed(workloads)} {have} schedulerName {scheduler}: {instead}. Set schedulerName {profile} to make it so."
+    )
+
+
+def _assumed(groups: Sequence[str]) -> str:
+    """Return which PodGroups operators are taken to make."""
+    noun = "PodGroup" if len(groups) == 1 else "PodGroups"
+    return f"{noun} {listed(groups)}: made by the job's operator, if gang scheduling is enabled there."
+
+
+def _skipped(kinds: Sequence[str]) -> str:
+    return f"the manifests also have {listed(kinds)}: no pods are known of them, and they were left out."

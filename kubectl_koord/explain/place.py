@@ -38,9 +38,8 @@ from kubectl_koord.reports.common import Basis, DomainName, Migration, Notice, V
 from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of
 from kubectl_koord.simulation.subjects import of_each, pending_subjects
 from kubectl_koord.simulation.what_if import MovedPod, moved
-from kubectl_koord.wording.facts import lost_nodes, node_state
+from kubectl_koord.wording.facts import lost_nodes, node_state, reservation_owner
 from kubectl_koord.wording.refusals import lacking, obstacles
-from kubectl_koord.wording.remedies import owner
 from kubectl_koord.wording.words import could_not_be_read, domain_name
 
 _RANKS = {resource: rank for rank, resource in enumerate(("cpu", "memory", "pods"))}
@@ -145,7 +144,7 @@ def reservations(cluster: Scenario, names: Iterable[str]) -> Iterator[Reservatio
             yield ReservationHere(
                 reservation=room.name,
                 node=name,
-                owners=tuple(map(owner, known.owners)) if known is not None else (),
+                owners=tuple(map(reservation_owner, known.owners)) if known is not None else (),
                 size=_spelled(room.requirements.requests),
                 unused=_spelled(tuple((resource, number) for resource, number in rest.items() if number > 0)),
                 drawing=tuple(sorted(_drawing(cluster, name, room.uid))),

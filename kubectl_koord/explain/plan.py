@@ -10,12 +10,13 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import Selector
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.plan import Found, Move, Unit, Weights, cheapest
+from kubectl_koord.remedies.running_pods import evict_command
 from kubectl_koord.remedies.search import Search, SearchBudget
 from kubectl_koord.reports.common import CauseCode
 from kubectl_koord.reports.jobs import PlanCost, PlanReport, PlanStep, WhyReport
 from kubectl_koord.simulation.simulation import Simulation, every_outcome, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
-from kubectl_koord.wording import remedies
+from kubectl_koord.wording.facts import help_depends_on
 from kubectl_koord.wording.words import count, few, listed, paste
 
 _OF_ROOM: frozenset[CauseCode] = frozenset({"insufficient-slots", "no-feasible-node", "insufficient-capacity"})
@@ -48,7 +49,7 @@ def plan(snapshot: Snapshot, subject: Subject, weights: Weights, keep: Selector 
         return _answer(report, "no", NOT_ROOM)
     unevaluated = coverage.not_evaluated(subject, snapshot)
     if unevaluated:
-        return _answer(report, "unknown", remedies.help_depends_on(unevaluated))
+        return _answer(report, "unknown", help_depends_on(unevaluated))
     failed = next(every_outcome(simulation, jobs_ahead(simulation).view, preemption=False))
     search = Search(simulation, failed, SearchBudget(simulation))
     found, is_cut = cheapest(search, weights, keep)
@@ -106,14 +107,14 @@ def _steps(simulation: Simulation, found: Found) -> Iterator[PlanStep]:
     for move in found.moves:
         for name in sorted({*move.to} & ({*shut} - opening)):
             shut.remove(name)
-            command = remedies.uncordon_command([name])
+            command = paste("kubectl", "uncordon", name)
             yield PlanStep("uncordon", name, "", "", f"{move.unit.key} goes there", command=command)
         step = _step(move, found)
         if step is not None:
             yield step
     for name in shut:
         why = "the gang goes there" if name in found.nodes else "nobody has to stay away any more"
-        yield PlanStep("uncordon", name, "", "", why, command=remedies.uncordon_command([name]))
+        yield PlanStep("uncordon", name, "", "", why, command=paste("kubectl", "uncordon", name))
     woken = next_steps.wake(simulation) if simulation.has_topology else None
     if woken is not None:
         yield PlanStep(
@@ -139,7 +140,7 @@ def _step(move: Move, found: Found) -> PlanStep | None:
         return PlanStep("release-reservation", unit.key, "", "", "what it holds is not used", command=command)
     nodes = sorted({pod.node for pod in unit.pods})
     keys = tuple(pod.key for pod in unit.pods)
-    evict = remedies.evict_command(keys)
+    evict = evict_command(keys)
     hours = round(unit.hours, 1)
     here = ", ".join(nodes)
     if unit.waits:

@@ -38,19 +38,18 @@ from kubectl_koord.simulation.simulation import (
     outcomes_of_each,
 )
 from kubectl_koord.simulation.subjects import Unknown
-from kubectl_koord.wording import jobs
-from kubectl_koord.wording.facts import once_placed
-from kubectl_koord.wording.jobs import (
+from kubectl_koord.wording.facts import (
     SCHEDULER_FORGOT,
-    called,
+    SCHEDULER_REMEMBERS,
     counted_after,
+    once_placed,
     place_may_be_taken,
     place_taken,
-    remembered,
     same_place,
+    subject_name,
 )
 from kubectl_koord.wording.suggestions import near
-from kubectl_koord.wording.words import could_not_be_read, depends_on, not_followed
+from kubectl_koord.wording.words import could_not_be_read, count, depends_on, few, listed, not_followed, the_subject
 
 _FOR_EACH = {
     "preemption-disabled",
@@ -92,6 +91,9 @@ def _has_run(subject: Subject) -> bool:
     return isinstance(subject, GangSubject) and subject.group.is_satisfied()
 
 
+_WAITS = "victims of an earlier attempt are still terminating"
+
+
 def _waiting(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
     """Return the report while victims of an earlier attempt terminate, whoever is nominated at this moment.
 
@@ -103,7 +105,7 @@ def _waiting(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptRep
         return _answered(simulation, warnings)
     verdict, helps = _once_gone(simulation)
     more = _before_any_is_gone(outcomes)
-    waits = _idle(simulation, warnings, "terminating-victim", jobs.WAITS, verdict=verdict, helps=helps)
+    waits = _idle(simulation, warnings, "terminating-victim", _WAITS, verdict=verdict, helps=helps)
     return structs.replace(
         waits,
         warnings=(*warnings, *_following(more)),
@@ -142,11 +144,15 @@ def _as_remembered(simulation: Simulation, report: PreemptReport) -> PreemptRepo
         broken_gangs=report.broken_gangs,
         may_follow=report.may_follow,
     )
-    cases = (structs.replace(each, when=remembered(each.when)) for each in report.alternatives or (remembers,))
+    cases = (structs.replace(each, when=_remembered(each.when)) for each in report.alternatives or (remembers,))
     late = next_steps.late_code(subject.group)
     forgot = PreemptAlternative(SCHEDULER_FORGOT, "no", victims=(), nominations={}, rounds=(), helps=False, reason=late)
-    message = jobs.may_not_run(_name(simulation), on_memory(subject.group))
+    message = f"{_name(simulation)}: cannot tell whether it would run: {on_memory(subject.group)}"
     return structs.replace(report, verdict="unknown", helps=None, message=message, alternatives=(*cases, forgot))
+
+
+def _remembered(case: str) -> str:
+    return f"{SCHEDULER_REMEMBERS}{f', and {case}' if case else ''}"
 
 
 def _answered(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
@@ -217,21 +223,37 @@ def _preempts_nobody(simulation: Simulation) -> bool:
     return all(pod.priority >= own for pods in simulation.snapshot.running.values() for pod in pods)
 
 
+_EACH_POD_ALONE = (
+    "the gang ran before, so each of its pods preempts on its own; they differ, and no object shows which comes first"
+)
+
+
+_BY_DEFAULT_PREEMPTION = (
+    "kube-scheduler's DefaultPreemption is enabled at postFilter, and whom that preempts is not evaluated"
+)
+
+
 def _tried(simulation: Simulation, cases: tuple[Case, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
     if _is_one_by_one(simulation, _outcomes(cases)):
         cases = tuple(
             structs.replace(case, outcomes=outcomes_of_each(case.simulation, case.simulation.view)) for case in cases
         )
         if not all(case.outcomes for case in cases):
-            return _idle(simulation, warnings, None, jobs.EACH_POD_ALONE, verdict="unknown")
+            return _idle(simulation, warnings, None, _EACH_POD_ALONE, verdict="unknown")
     outcomes = _outcomes(cases)
     unseen = coverage.of_scheduler(simulation.snapshot)
     if any("ConfigMap" in one.kinds for one in unseen) and any(outcome.rounds for outcome in outcomes):
         return _idle(simulation, warnings, None, depends_on(unseen), verdict="unknown")
     if _may_preempt_by_default(simulation, outcomes):
-        return _idle(simulation, warnings, None, jobs.BY_DEFAULT_PREEMPTION, verdict="unknown")
+        return _idle(simulation, warnings, None, _BY_DEFAULT_PREEMPTION, verdict="unknown")
     if not simulation.snapshot.config.preemption and not _is_lone(simulation) and any(one.rounds for one in outcomes):
-        return _idle(simulation, warnings, None, jobs.WITHIN_QUOTA_ALONE, verdict="unknown")
+        return _idle(
+            simulation,
+            warnings,
+            None,
+            "job preemption is off, so each of its pods preempts in its quota alone; this is not evaluated",
+            verdict="unknown",
+        )
     return _from_outcomes(simulation, cases, warnings)
 
 
@@ -245,11 +267,14 @@ def _may_preempt_by_default(simulation: Simulation, outcomes: tuple[Outcome, ...
     return any(not outcome.placed_at_once and not outcome.rounds for outcome in outcomes)
 
 
+_NO_PENDING_PODS = "it has no pending pods"
+
+
 def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
     unread = coverage.unread_members(simulation.subject, simulation.snapshot)
     if unread:
         return _idle(simulation, warnings, None, could_not_be_read(unread), verdict="unknown")
-    why = jobs.NOT_PENDING if _is_lone(simulation) else jobs.NO_PENDING_PODS
+    why = "it is not pending" if _is_lone(simulation) else _NO_PENDING_PODS
     return _idle(simulation, warnings, "no-pending-pods", why, verdict="yes")
 
 
@@ -289,9 +314,15 @@ def _idle(
         broken_gangs=(),
         nominations={},
         rounds=(),
-        message=jobs.no_attempt(_name(simulation), message, certain=verdict != "unknown"),
+        message=_no_attempt(_name(simulation), message, certain=verdict != "unknown"),
         lone_pod=_is_lone(simulation),
     )
+
+
+def _no_attempt(name: str, why: str, *, certain: bool) -> str:
+    """Return why the scheduler preempts nothing for a subject, or why nobody can tell what it would preempt."""
+    outcome = " would preempt no pods" if certain else ": cannot tell which pods it would preempt"
+    return f"{name}{outcome}: {why.rstrip('.')}."
 
 
 def _is_lone(simulation: Simulation) -> bool:
@@ -299,7 +330,7 @@ def _is_lone(simulation: Simulation) -> bool:
 
 
 def _name(simulation: Simulation) -> str:
-    return called(simulation.subject.key, lone_pod=_is_lone(simulation))
+    return subject_name(simulation.subject.key, lone_pod=_is_lone(simulation))
 
 
 def _priority(simulation: Simulation) -> int | None:
@@ -361,7 +392,7 @@ def _told_apart(described: list[PreemptAlternative]) -> list[PreemptAlternative]
     common = {when: set.intersection(*taken) for when, taken in alike.items()}
     own = [sorted(set(outcome.nominations.values()) - common[outcome.when]) for outcome in described]
     return [
-        structs.replace(outcome, when=jobs.taking(outcome.when, nodes)) if nodes else outcome
+        structs.replace(outcome, when=f"{outcome.when} and makes room on {few(nodes)}") if nodes else outcome
         for outcome, nodes in zip(described, own, strict=True)
     ]
 
@@ -387,7 +418,9 @@ def _describe(case: Case, outcome: Outcome) -> PreemptAlternative:
     return PreemptAlternative(
         when=when(
             case,
-            once_placed(outcome.landing, case_of_booking(outcome) or jobs.preemption_tried_first(outcome.trigger.key)),
+            once_placed(
+                outcome.landing, case_of_booking(outcome) or f"the scheduler tries {outcome.trigger.key} first"
+            ),
         ),
         verdict=verdict,
         victims=rounds[0].victims if rounds else (),
@@ -456,19 +489,41 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
             covered[hit.name] = covered.get(hit.name, False) or hit.violated
     if covered:
         broken = [name for name, violated in covered.items() if violated]
-        yield Notice("ignores-budgets", jobs.ignores_budgets(list(covered), broken))
+        yield Notice("ignores-budgets", _ignores_budgets(list(covered), broken))
     wasted = [outcome for outcome in outcomes if _is_wasted(outcome) and outcome.rounds]
     if wasted:
         yield Notice(
             "wasted-victims",
-            jobs.wasted(
-                _refusing_quota(wasted[0]), lone_pod=_is_lone(simulation), retried=any(map(_is_retried, wasted))
-            ),
+            _wasted(_refusing_quota(wasted[0]), lone_pod=_is_lone(simulation), retried=any(map(_is_retried, wasted))),
         )
     yield from _following(max((each.perhaps for each in outcomes), key=_number_killed, default=()))
     yield from obstacles.victim_notices(simulation, outcomes)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
-        yield Notice("mixed-policies", jobs.MIXED_POLICIES)
+        yield Notice(
+            "mixed-policies",
+            "its pods have different preemption policies: only the policy of the pod tried first counts.",
+        )
+
+
+_ONE_BY_ONE = (
+    " It is tried again and again, and each attempt preempts on one more node where its pods wait; the order is open."
+)
+
+
+def _wasted(quota: str, *, lone_pod: bool, retried: bool) -> str:
+    """Return that victims end in vain; `quota` is one that refuses the subject, empty where none does.
+
+    retried: whether many attempts free one node each.
+    """
+    it = the_subject(lone_pod=lone_pod)
+    why = f", as quota {quota} refuses its pods whatever is freed for them" if quota else ""
+    return f"the preemption would be wasted: {it} would still not run{why}.{_ONE_BY_ONE if retried else ''}"
+
+
+def _ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
+    """Return which budgets cover the victims, and which of them would be violated."""
+    end = f"; this would violate {listed(violated)}" if violated else ""
+    return f"job preemption ignores PodDisruptionBudgets ({listed(budgets)}){end}."
 
 
 def _following(further: Sequence[Preemption]) -> Iterator[Notice]:
@@ -478,7 +533,14 @@ def _following(further: Sequence[Preemption]) -> Iterator[Notice]:
     domains = [one.domain.name for one in further if one.domain is not None]
     nodes = {victim.node for one in further for victim in one.victims}
     places = {*domains} if len(domains) == len(further) else nodes
-    yield Notice("victims-may-follow", jobs.may_follow(_number_killed(further), sorted(places)))
+    yield Notice("victims-may-follow", _may_follow(_number_killed(further), sorted(places)))
+
+
+def _may_follow(victims: int, places: Sequence[str]) -> str:
+    return (
+        f"while the first victims terminate, up to {count(victims, 'more pod')} may be preempted on {few(places)}: "
+        "the scheduler tries again, and no object shows which pod it tries first or in which order it counts victims."
+    )
 
 
 def _number_killed(rounds: Iterable[Preemption]) -> int:
@@ -488,31 +550,87 @@ def _number_killed(rounds: Iterable[Preemption]) -> int:
 def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verdict) -> str:
     name, outcome = _name(simulation), outcomes[0]
     if verdict == "unknown":
-        return jobs.cannot_tell(name, _why_open(outcomes))
+        return _cannot_tell(name, _why_open(outcomes))
     if len({each.placed_at_once for each in outcomes}) > 1:
-        return jobs.runs_either_way(name)
+        return f"{name} would be placed, at once or by preemption: no object shows which."
     if outcome.placed_at_once:
-        return jobs.not_needed(name)
+        return f"{name} needs no preemption: it would be placed now."
     if not outcome.rounds:
         disabled = _disabled(simulation, outcome)
         if disabled is not None:
-            return jobs.disabled(name, disabled)
+            return _preemption_is_off(name, disabled)
         last = outcome.last.reason if outcome.last is not None else None
         reason = "plan-not-executable" if outcome.plan_fails else last
         in_vain = outcome.last is not None and bool(outcome.last.in_vain)
-        return jobs.no_victims(name, reason, _refusing_quota(outcome), in_vain=in_vain)
+        return _no_victims(name, reason, _refusing_quota(outcome), in_vain=in_vain)
     return _effect(name, outcome)
+
+
+def _preemption_is_off(name: str, plugin: str) -> str:
+    """Return that nobody is preempted as this plugin is not enabled; as enablePreemption is off where none is named."""
+    why = f"plugin {plugin} is not enabled at postFilter" if plugin else "enablePreemption is off"
+    return f"{name} would preempt no pods: {why}."
+
+
+_REASONS: Mapping[ReasonCode | CauseCode, str] = {
+    "policy-never": "its preemption policy is Never",
+    "terminating-victim": _WAITS,
+    "no-victims": "no node has lower-priority pods that may be preempted",
+    "not-helpful": "it would not fit even without all lower-priority pods",
+    "no-pending-pods": _NO_PENDING_PODS,
+    "plan-not-executable": "slots are enough, but the plan made of them cannot be carried out",
+}
+
+
+def _no_victims(name: str, reason: ReasonCode | CauseCode | None, quota: str, *, in_vain: bool) -> str:
+    """Return why preemption finds no victims; `quota` is one that refuses the subject, empty where none does.
+
+    in_vain: whether it chooses reservations as victims, and nothing else.
+    """
+    why_not = "what it would choose are reservations, which it cannot delete" if in_vain else "it would not help"
+    otherwise = f"quota {quota} refuses it, not the nodes" if quota else why_not
+    why = _REASONS[reason] if reason is not None else otherwise
+    return f"{name} would preempt no pods: {why}."
+
+
+def _cannot_tell(name: str, why: str) -> str:
+    return f"{name}: cannot tell whether preemption helps{f': {why}' if why else ''}."
 
 
 def _effect(name: str, outcome: Outcome) -> str:
     killed = len(outcome.killed)
     if outcome.each is not None and not outcome.runs:
-        return jobs.helps_some(name, killed, *outcome.each)
+        return _helps_some(name, killed, *outcome.each)
     now = len(outcome.rounds[0].victims) if any(one.meanwhile for one in outcome.rounds) else killed
     runs, retried = bool(outcome.runs), _is_retried(outcome)
     if not killed:
-        return jobs.waits_for(name, sum(len(one.gone) for one in outcome.rounds), runs=runs)
-    return jobs.preempts(name, killed, len(outcome.rounds), now=now, runs=runs, retried=retried)
+        return _waits_for(name, sum(len(one.gone) for one in outcome.rounds), runs=runs)
+    return _preempts(name, killed, len(outcome.rounds), now=now, runs=runs, retried=retried)
+
+
+def _preempts(name: str, victims: int, attempts: int, *, now: int, runs: bool, retried: bool) -> str:
+    """Return how many pods are preempted in how many attempts, and whether the subject then runs.
+
+    now: how many of them are in the first attempt, where another follows while they terminate; all of them elsewhere.
+    retried: whether attempts go on and on, so that how many there are is open.
+    """
+    tries = " in repeated attempts" if retried else f" in {attempts} attempts" if attempts > 1 else ""
+    now_only = f", {now} now and more while these terminate," if now != victims else ""
+    end = "then run" if runs else "still not run"
+    return f"{name} would preempt {count(victims, 'pod')}{tries}{now_only} and {end}."
+
+
+def _waits_for(name: str, dying: int, *, runs: bool) -> str:
+    """Return that so many pods which terminate already make the room, and whether the subject then runs."""
+    room = "1 pod that terminates already makes" if dying == 1 else f"{dying} pods that terminate already make"
+    return f"{name} would preempt no pods: {room} room, and it would {'then run' if runs else 'still not run'}."
+
+
+def _helps_some(name: str, victims: int, helped: int, pods: int) -> str:
+    """Return how many pods are preempted, and how many of a gang that ran before then run."""
+    run = "runs" if helped == 1 else "run"
+    killed = f"would preempt {count(victims, 'pod')}"
+    return f"{name} {killed}, and {helped} of its {count(pods, 'pending pod')} then {run}: each preempts on its own."
 
 
 def _disabled(simulation: Simulation, outcome: Outcome) -> str | None:
@@ -536,7 +654,17 @@ def _why_open(outcomes: tuple[Outcome, ...]) -> str:
     if any(outcome.runs is not None for outcome in outcomes):
         return ""
     first = outcomes[0]
-    return jobs.race(preempts=bool(first.rounds)) if first.plan_fails else jobs.not_followed(len(first.rounds))
+    return (
+        _race(preempts=bool(first.rounds))
+        if first.plan_fails
+        else f"it takes more than {count(len(first.rounds), 'attempt')}, and no more are computed"
+    )
+
+
+def _race(*, preempts: bool) -> str:
+    """Return that what comes of a plan is a race, perhaps of one made after pods were preempted."""
+    then = "with the room that it makes " if preempts else ""
+    return f"{then}slots are enough, but the plan made of them cannot be carried out, and what comes of it is a race"
 
 
 def _refusing_quota(outcome: Outcome) -> str:

@@ -1,6 +1,6 @@
 """The quotas of a cluster: what each may use and uses, who lends, what is held back, and what is wrong with them."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import structs
@@ -16,8 +16,7 @@ from kubectl_koord.model import objects, values
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.capacity import HeldBack, QuotaPod, QuotaRow, QuotaTreeReport, Share
-from kubectl_koord.wording import facts
-from kubectl_koord.wording.words import could_not_be_read
+from kubectl_koord.wording.words import could_not_be_read, count, main_amounts
 
 _Shares: TypeAlias = tuple[tuple[Share, ...], tuple[Share, ...]]
 _NONE: Mapping[str, _Shares] = {}
@@ -57,13 +56,13 @@ def quotas(
     )
     unread = coverage.unread(snapshot, "quotas")
     if coverage.unread(snapshot, "quota-names"):
-        return structs.replace(report, message=facts.unknown(could_not_be_read(unread)))
+        return structs.replace(report, message=f"Cannot show quotas: {could_not_be_read(unread).rstrip('.')}.")
     wanted = _wanted(tree, snapshot, name, namespace)
     if unread:
         return structs.replace(
             report,
             quotas=tuple(_row(quota, depth, tree) for quota, depth in _in_order(tree, wanted)),
-            message=facts.amounts_unknown(could_not_be_read(unread)),
+            message=f"Cannot tell what quotas use and may use: {could_not_be_read(unread).rstrip('.')}.",
             findings=holding.of_quotas(tree),
         )
     view = of(snapshot)
@@ -88,13 +87,55 @@ def quotas(
 
 
 def _of_many(tree: QuotaTree, held: tuple[HeldBack, ...], wanted: frozenset[str]) -> str:
-    return facts.headline(held, len(wanted - BUILT_IN)) if tree.written else facts.NO_QUOTAS
+    return (
+        _headline(held, len(wanted - BUILT_IN))
+        if tree.written
+        else "No ElasticQuota exists: no pod is limited by a quota."
+    )
+
+
+_NOTHING_HELD_BACK = "No quota holds back any pod."
+
+
+def _headline(held: Sequence[HeldBack], quotas: int) -> str:
+    """Return how many quotas hold back how much of how many gangs and pods, of so many quotas."""
+    if not held:
+        return f"{_NOTHING_HELD_BACK[:-1]} ({count(quotas, 'quota')})."
+    gangs = {hold.gang for one in held for hold in one.gangs if not hold.lone_pod}
+    pods = {pod for one in held for hold in one.gangs for pod in hold.pods}
+    whose = f"{count(len(gangs), 'gang')} ({count(len(pods), 'pod')})" if gangs else count(len(pods), "pod")
+    much = _held_together(held)
+    return f"{count(len(held), 'quota')} {_holds(len(held))} back {much + ' of ' if much else ''}{whose}."
+
+
+def _held_together(held: Sequence[HeldBack]) -> str:
+    """Return what quotas hold back together: `48 GPU`; nothing where nobody asks for anything."""
+    total: dict[str, int] = {}
+    for one in held:
+        for resource, written in one.requests.items():
+            total[resource] = total.get(resource, 0) + values.amount(resource, values.parse(written))
+    return main_amounts(total)
+
+
+def _holds(number: int) -> str:
+    return "holds" if number == 1 else "hold"
 
 
 def _of_one(tree: QuotaTree, name: str, own: tuple[QuotaPod, ...], held: tuple[HeldBack, ...]) -> str:
     pending = sum(not pod.node for pod in own)
     refused = sum(len(hold.pods) for one in held for hold in one.gangs)
-    return facts.of_quota(name, [one for one in _above(tree, name) if one != ROOT], len(own), pending, refused)
+    return _of_quota(name, [one for one in _above(tree, name) if one != ROOT], len(own), pending, refused)
+
+
+def _of_quota(name: str, chain: Sequence[str], pods: int, pending: int, held_back: int) -> str:
+    """Return how many pods one quota has, how many of them are pending and refused; and the quotas above it."""
+    waiting = f", {pending} of them pending" if pending else ""
+    refused = f"; it holds back {held_back or 'none'} of these" if pending else ""
+    return f"Quota {name}{_below(chain)} has {count(pods, 'pod')}{waiting}{refused}."
+
+
+def _below(chain: Sequence[str]) -> str:
+    return f" (below {' < '.join(chain)})" if chain else ""
 
 
 def _shares(state: QuotaState) -> Mapping[str, _Shares]:

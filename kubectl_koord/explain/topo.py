@@ -26,11 +26,9 @@ from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, OutsideNo
 from kubectl_koord.reports.common import DomainName, Notice, Verdict
 from kubectl_koord.simulation.simulation import cluster_of, open_outcomes, simulate
 from kubectl_koord.simulation.submitted import Shape, ShapeRoom, room
-from kubectl_koord.wording import facts
-from kubectl_koord.wording.facts import refused_by_nodes
-from kubectl_koord.wording.jobs import place_taken
-from kubectl_koord.wording.refusals import lacking, obstacle, refusal_sentence
-from kubectl_koord.wording.words import could_not_be_read
+from kubectl_koord.wording.facts import lost_nodes, node_state, place_taken, several_parents
+from kubectl_koord.wording.refusals import MANAGER_OFF, fault_clause, lacking, obstacle, refusal_sentence
+from kubectl_koord.wording.words import could_not_be_read, count, listed
 
 _ABSENT = "kind-not-in-input"
 
@@ -72,7 +70,7 @@ def _refused(tree: Tree | NoTree, found: ShapeRoom | None) -> Iterator[Notice]:
         return
     refused = [Refused(reason, 1) for name, reason in found.refused.items() if name in tree.leaf]
     if refused:
-        yield Notice("shape-refused", refused_by_nodes(refused))
+        yield Notice("shape-refused", f"nodes with enough free take none: {lost_nodes(refused)}.")
 
 
 def _counted(report: TopologyReport, tree: Tree, counts: Mapping[str, int], members: int) -> TopologyReport:
@@ -117,7 +115,7 @@ def topo(
     outcome: Outcome | None = None
     outside: tuple[OutsideNode, ...] = ()
     if isinstance(tree, NoTree) and not tree_unread:
-        warnings.append(Notice(tree.fault.code, facts.no_tree(tree.fault)))
+        warnings.append(Notice(tree.fault.code, f"{fault_clause(tree.fault)}."))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
         outcome = _outcome(snapshot, subject) if not tree_unread else None
         if subject is not None and outcome is not None:
@@ -179,7 +177,11 @@ def _why_uncounted(snapshot: Snapshot, subject: Subject, unread: tuple[Gap, ...]
     if refusal is not None:
         return refusal_sentence(refusal)
     has_run = isinstance(subject, GangSubject) and subject.group.is_satisfied()
-    return facts.RAN_BEFORE if has_run else facts.NO_TOPOLOGY_SPEC
+    return (
+        "it ran before, so the scheduler places each of its pods alone."
+        if has_run
+        else "it has no topology spec, so the scheduler looks at nodes alone."
+    )
 
 
 def _goes_first(snapshot: Snapshot, subject: Subject) -> Iterator[Notice]:
@@ -323,7 +325,7 @@ def _node_rows(tree: Tree, view: View, figures: _Figures, outcome: Outcome | Non
                 parent=parent,
                 free=main.free[index],
                 total=main.total[index],
-                state=facts.node_state(unschedulable=node.unschedulable, ready=node.ready),
+                state=node_state(unschedulable=node.unschedulable, ready=node.ready),
                 offer_slots=slots,
                 reason=refusal,
                 withheld=main.withheld[index],
@@ -364,16 +366,34 @@ def _summed(occupants: Iterable[Occupant]) -> Mapping[str, int]:
     return found
 
 
+_NO_MANAGER = f"{MANAGER_OFF}: gangs with a topology spec are never placed."
+
+
 def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
     if not snapshot.config.manages_topology:
-        yield Notice("topology-manager-off", facts.NO_MANAGER)
+        yield Notice("topology-manager-off", _NO_MANAGER)
     for merged in tree.merged:
-        yield Notice("merged-domains", facts.merged(merged.layer, merged.name, merged.parents))
+        yield Notice("merged-domains", several_parents(merged.layer, merged.name, merged.parents))
     if tree.outside:
-        yield Notice("outside-nodes", facts.outside(len(tree.outside)))
+        yield Notice("outside-nodes", _outside(len(tree.outside)))
     virtual = [domain.name for domain in tree.domains if domain.virtual]
     if virtual:
-        yield Notice("virtual-domains", facts.virtual(virtual))
+        yield Notice("virtual-domains", _virtual(virtual))
     stale = stale_status(snapshot, tree)
     if stale is not None:
         yield Notice(stale.code, stale.message)
+
+
+def _virtual(domains: Sequence[str]) -> str:
+    """Return which nodes are domains of their own, as they lack the label of the lowest layer."""
+    verb = "lacks" if len(domains) == 1 else "lack"
+    return (
+        f"{count(len(domains), 'node')} {verb} the label of the lowest layer: each is a domain of its own"
+        f" ({listed(domains)})."
+    )
+
+
+def _outside(nodes: int) -> str:
+    """Return how many nodes are outside the tree."""
+    verb = "is" if nodes == 1 else "are"
+    return f"{count(nodes, 'node')} {verb} outside the tree: gangs with a topology spec are never placed there."

@@ -12,7 +12,7 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values import memoised
 from kubectl_koord.reports.jobs import Cause, VolcanoCondition, VolcanoGang, WhyReport
 from kubectl_koord.simulation import subjects
-from kubectl_koord.wording import jobs
+from kubectl_koord.wording.facts import newest_condition, volcano_phase, volcano_state
 
 _GROUP = "scheduling.volcano.sh"
 
@@ -59,7 +59,7 @@ def _is_owner(owner: str, kind: str, name: str) -> bool:
 
 def why(snapshot: Snapshot, gang: VolcanoGang) -> WhyReport:
     """Return what Volcano wrote about a gang: whether it will be placed is unknown while it waits."""
-    message = jobs.decides(gang)
+    message = _decides(gang)
     return WhyReport(
         verdict="unknown" if gang.is_waiting else "yes",
         basis=coverage.basis(snapshot),
@@ -81,6 +81,11 @@ def why(snapshot: Snapshot, gang: VolcanoGang) -> WhyReport:
     )
 
 
+def _decides(gang: VolcanoGang) -> str:
+    how_far = f"{volcano_phase(gang)}, queue {gang.queue}"
+    return f"Volcano schedules it ({how_far}); no decision is computed for another scheduler"
+
+
 def again(snapshot: Snapshot, key: str) -> VolcanoGang | None:
     """Return the gang of this name (`namespace/name`) as it is now, None where it is there no more."""
     group = snapshot.volcano.groups.get(key)
@@ -95,10 +100,10 @@ def unread(snapshot: Snapshot, key: str) -> tuple[Gap, ...]:
 def changes(before: VolcanoGang, after: VolcanoGang) -> Iterator[str]:
     """Yield what has changed for those who wait for a gang: phase, queue and pods, and what Volcano says last."""
     if _compared(before) != _compared(after):
-        yield jobs.volcano_state(after)
+        yield volcano_state(after)
     if before.queue_state != after.queue_state:
-        yield jobs.queue_changed(after)
-    if after.is_waiting and jobs.last_said(before) != (said := jobs.last_said(after)) and said:
+        yield f"queue {after.queue} is {after.queue_state or 'without a state'}"
+    if after.is_waiting and newest_condition(before) != (said := newest_condition(after)) and said:
         yield said
 
 

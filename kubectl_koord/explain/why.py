@@ -37,6 +37,7 @@ from kubectl_koord.model.unevaluated import (
 )
 from kubectl_koord.model.values import Resources
 from kubectl_koord.remedies import next_steps, ways_out
+from kubectl_koord.remedies.next_steps import LateCode
 from kubectl_koord.reports.common import CauseCode, Notice, Verdict
 from kubectl_koord.reports.jobs import Cause, Lack, PlanFailure, WhyAlternative, WhyReport
 from kubectl_koord.simulation.simulation import (
@@ -49,13 +50,31 @@ from kubectl_koord.simulation.simulation import (
     simulate,
 )
 from kubectl_koord.simulation.what_if import wanting_room_alone
-from kubectl_koord.wording import jobs as sentences
 from kubectl_koord.wording import refusals
-from kubectl_koord.wording.facts import DEPENDS_ON_LANDING, once_placed
-from kubectl_koord.wording.jobs import not_offered, others_went
-from kubectl_koord.wording.refusals import lacking, not_allocated, obstacles
-from kubectl_koord.wording.remedies import TOUCH_TO_COUNT, template_of
-from kubectl_koord.wording.words import could_not_be_read, depends_on, not_followed, overdue_clause, requests
+from kubectl_koord.wording.facts import (
+    SCHEDULER_FORGOT,
+    SCHEDULER_REMEMBERS,
+    counted_after,
+    lost_nodes,
+    multiples,
+    once_placed,
+    place_may_be_taken,
+    place_taken,
+    same_place,
+    template_of,
+)
+from kubectl_koord.wording.refusals import lacking, not_allocated, obstacle, obstacles
+from kubectl_koord.wording.words import (
+    could_not_be_read,
+    count,
+    depends_on,
+    layer_noun,
+    listed,
+    not_followed,
+    overdue_clause,
+    requests,
+    requests_of_each,
+)
 
 _MOST_PLANS = 8
 """Of so many plans that fail in the empty cluster each leaves a node out."""
@@ -99,7 +118,7 @@ def _refused(first: Attempt) -> Cause | None:
     seat = first.failed_seat
     refusal, pod = (first.prefilter, first.trigger.key) if seat is None else (seat.reason, seat.pod)
     if isinstance(refusal, PodRefusal):
-        return Cause(refusal.code, sentences.no_node_asked(pod, lacking(refusal)), (pod,))
+        return Cause(refusal.code, f"no node is looked at for {pod}: {lacking(refusal)}.", (pod,))
     unasked = first.over_quota or first.prefilter
     if unasked is not None:
         return admission.cause(unasked)
@@ -114,8 +133,21 @@ def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
         return None
     lack = lacking(seat.reason)
     repeated = rules_of(simulation.snapshot.config).races_over_plans
-    message = sentences.plan_fails(seat.pod, seat.node, lack, _planned(first.plan), repeated=repeated)
+    message = _plan_fails(seat.pod, seat.node, lack, _planned(first.plan), repeated=repeated)
     return PlanFailure("plan-not-executable", message, (seat.pod,), (Lack(seat.pod, seat.node, lack),))
+
+
+def _plan_fails(pod: str, node: str, lack: str, room: tuple[str, int, int], *, repeated: bool) -> str:
+    """Return that slots are enough, and a member finds its planned node lacking something, and what follows.
+
+    room: the domain of the plan, its slots, and how many are wanted.
+    """
+    domain, slots, wanted = room
+    follows = "the scheduler keeps trying, and may bind some pods only" if repeated else "every attempt ends so"
+    counted = f"by count {domain or 'the cluster'} has room ({count(slots, 'slot')} for {count(wanted, 'pod')})"
+    return (
+        f"{counted}, but {'it' if node == domain else node} does not take {pod} beside the others ({lack}); {follows}."
+    )
 
 
 def _planned(plan: PlacementPlan) -> tuple[str, int, int]:
@@ -133,8 +165,15 @@ def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
     if not lost:
         return None
     if first.aborted:
-        return about_pods("claims-unallocated", sentences.given_up(first.trigger.key, first.aborted), claiming)
+        return about_pods("claims-unallocated", _given_up(first.trigger.key, first.aborted), claiming)
     return about_pods("claims-unallocated", not_allocated(lost, len(simulation.view.names())), claiming)
+
+
+def _given_up(pod: str, aborted: Mapping[str, Reason]) -> str:
+    """Return over which nodes the scheduler gives up every attempt at a pod, though another node may take it."""
+    name, reason = next(iter(aborted.items()))
+    others = f" and {count(len(aborted) - 1, 'more node')}" if len(aborted) > 1 else ""
+    return f"the scheduler gives up every attempt at {pod} over {name}{others}: {obstacle(reason)}."
 
 
 def _unoffered(simulation: Simulation, first: Attempt) -> Cause | None:
@@ -156,12 +195,20 @@ def _without_room(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
     plan = first.plan
     empty = labels.empty_layer(simulation.snapshot, plan) if plan is not None else None
     if empty is not None:
-        message = sentences.no_node_in_layer(empty.layer, len(empty.nodes), empty.lacking, empty.instead)
+        message = _no_node_in_layer(empty.layer, len(empty.nodes), empty.lacking, empty.instead)
         return about_pods("no-node-in-layer", message, simulation.subject.pending)
     is_indivisible = plan is not None and _is_indivisible(simulation, plan)
     if not is_indivisible and _never_fits(simulation):
         return _too_large(simulation, first)
     return _short_of_slots(simulation, first, plan) if plan is not None else _short_of_nodes(simulation, first)
+
+
+def _no_node_in_layer(layer: str, nodes: int, lacking: Sequence[str], instead: Sequence[str]) -> str:
+    """Return that no node is in a layer, which labels they lack, and which they have that may be meant."""
+    lack = "lacks" if nodes == 1 else "lack"
+    label = f"the label {listed(lacking, 'or')}" if lacking else "a label, as the layer names none"
+    have = f", and {'has' if nodes == 1 else 'have'} {listed(instead)}, which no layer names" if instead else ""
+    return f"no node is in any {layer_noun(layer)}: {count(nodes, 'node')} {lack} {label}{have}."
 
 
 def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
@@ -218,8 +265,19 @@ def _too_large(simulation: Simulation, first: Attempt) -> Cause:
     never = never_tried(simulation.subject, simulation.snapshot) if not is_planned else ()  # a plan has a slot for each
     layer = simulation.must_gather if is_planned else ""
     tried = [pod for pod in pods if pod.key not in never]
-    message = sentences.never_fits(len(tried), _requested(tried), layer)
+    message = _fits_in_no_empty_domain(len(tried), _requested(tried), layer)
     return about_pods("never-fits", _beside_tree(message, simulation, first), pods)
+
+
+def _fits_in_no_empty_domain(pods: int, each: Sequence[Resources], layer: str) -> str:
+    """Return that pods fit in no empty domain of a layer; where the layer is empty, not in the empty cluster."""
+    fit = "does not fit" if pods == 1 else "do not fit"
+    who = f"its {count(pods, 'pod')} ({requests_of_each(each)})"
+    return f"{who} {fit} even in an empty {_place(layer)}; waiting does not help."
+
+
+def _place(layer: str) -> str:
+    return layer_noun(layer) if layer else "cluster"
 
 
 def _beside_tree(message: str, simulation: Simulation, first: Attempt) -> str:
@@ -227,22 +285,47 @@ def _beside_tree(message: str, simulation: Simulation, first: Attempt) -> str:
     found = labels.room(first, simulation.snapshot)
     if found is None:
         return message
-    told = sentences.beside_tree(
-        found.nodes, found.lacking, found.pods, simulation.must_gather, are_alone=found.are_alone
-    )
+    told = _room_outside_tree(found.nodes, found.lacking, found.pods, simulation.must_gather, are_alone=found.are_alone)
     return f"{message} {told}"
+
+
+def _room_outside_tree(nodes: Sequence[str], lacking: Sequence[str], pods: int, layer: str, *, are_alone: bool) -> str:
+    """Return which nodes outside the tree would take how many pods, and what they lack: a sentence of its own.
+
+    `are_alone` is whether each of them is a domain of its own instead.
+    """
+    one = len(nodes) == 1
+    who = f"node {nodes[0]} would" if one else f"{count(len(nodes), 'node')} ({_first(nodes)}) would"
+    place = f"in no {layer_noun(layer)}" if layer else "outside the topology tree"
+    if are_alone:
+        place = f"a {layer_noun(layer)} of its own" if one else f"{layer_noun(layer)}s of their own"
+    lack = f"{'it lacks' if one else 'they lack'} the label {listed(lacking, 'or')}"
+    return f"{who[0].upper()}{who[1:]} take {pods}, but {'is' if one else 'are'} {place}: {lack}."
+
+
+_FEW = 4
+
+
+def _first(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= _FEW else f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
 
 
 def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause | Unsaid:
     pods = simulation.subject.pending
     if first.failed_seat is not None:
         failing = first.failed_seat.pod
-        return Cause("insufficient-slots", sentences.planned_node_refuses(failing), (failing,))
+        return Cause(
+            "insufficient-slots", f"every attempt fails: {failing} does not fit on its planned node.", (failing,)
+        )
     best, raw = plan.best
     if _is_indivisible(simulation, plan):
-        message = sentences.indivisible(len(pods), simulation.multiples, raw)
+        message = _indivisible(len(pods), simulation.multiples, raw)
         return about_pods("multiple-mismatch", message, pods)
     return Unsaid("insufficient-slots", partial(_too_few_slots, simulation, first, best, raw))
+
+
+def _indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
+    return f"its {count(pods, 'pod')} cannot be split by {multiples(numbers)} (room for {room})."
 
 
 def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) -> Cause:
@@ -250,17 +333,43 @@ def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) 
     apart = admission.exclusions(simulation, first)
     excluded = () if apart else evidence.other_than_room(first)
     why = _apart(apart) if raw else _scattered(first.trigger, first.rejections)
-    message = sentences.too_few_slots(len(pods), simulation.must_gather, best, raw, excluded, why)
+    message = _slots_lack(len(pods), simulation.must_gather, best, raw, excluded, why)
     return about_pods("insufficient-slots", _beside_tree(message, simulation, first), pods)
+
+
+def _slots_lack(pods: int, layer: str, best: int, raw: int, excluded: Collection[Refused], why: str = "") -> str:
+    """Return how many pods the best domain has room for.
+
+    Args:
+        pods: how many there are.
+        layer: the layer of the domains; empty where there is but the cluster.
+        best: the slots of the best one.
+        raw: the slots of the best one before rounding to a podCountMultiple.
+        excluded: why nodes are excluded for other reasons than want of room.
+        why: what room alone does not tell, such as that members exclude each other.
+
+    """
+    rounded = f" ({raw} without podCountMultiple)" if raw >= pods else ""
+    end = f"; excluded nodes: {lost_nodes(excluded)}" if excluded and layer else ""
+    its = "its pod" if pods == 1 else f"its {pods} pods" if raw else f"even one of its {pods} pods"
+    if not layer and raw:
+        return f"the cluster has room for {best} of {its}{rounded}{_because(why)}."
+    best_has = f"; the best has {best}{rounded}" if raw else ""
+    where = f"no {layer_noun(layer)} has" if layer else "the cluster has no"
+    return f"{where} room for {its}{best_has}{_because(why)}{end}."
+
+
+def _because(why: str) -> str:
+    return f": {why}" if why else ""
 
 
 def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
     subject = simulation.subject
     if first.failed_seat is not None:
         seat = first.failed_seat
-        return Cause("no-feasible-node", sentences.not_reserved(seat.pod, seat.node, lacking(seat.reason)), (seat.pod,))
+        return Cause("no-feasible-node", _not_reserved(seat.pod, seat.node, lacking(seat.reason)), (seat.pod,))
     if first.aborted:
-        message = sentences.given_up(first.trigger.key, first.aborted)
+        message = _given_up(first.trigger.key, first.aborted)
         return Cause("no-feasible-node", message, (first.trigger.key,))
     refused = _fits_nowhere(simulation, first)
     if refused is not None:
@@ -270,9 +379,27 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
     number = len(subject.pending)
     why = _apart(admission.exclusions(simulation, first))
     if isinstance(subject, GangSubject) and subject.group.is_satisfied():
-        return about_pods("insufficient-capacity", sentences.some_fit(placed, number, each, why), first.left)
+        return about_pods("insufficient-capacity", _some_fit(placed, number, each, why), first.left)
     minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
-    return about_pods("insufficient-capacity", sentences.too_few_fit(placed, number, minimum, each, why), first.left)
+    return about_pods("insufficient-capacity", _too_few_fit(placed, number, minimum, each, why), first.left)
+
+
+def _too_few_fit(placed: int, pods: int, minimum: int, each: Sequence[Resources], why: str = "") -> str:
+    """Return how many fit of the pods of which a minimum must be bound together, and why not more, likewise."""
+    fit = f"{_fit(placed)} at the same time, {minimum} must"
+    return f"only {placed} of its {pods} pods {fit} ({requests_of_each(each)} each){_because(why)}."
+
+
+def _fit(pods: int) -> str:
+    return "fits" if pods == 1 else "fit"
+
+
+def _some_fit(placed: int, pods: int, each: Sequence[Resources], why: str = "") -> str:
+    return f"{placed} of its {pods} pending pods {_fit(placed)} ({requests_of_each(each)} each){_because(why)}."
+
+
+def _not_reserved(pod: str, node: str, lack: str) -> str:
+    return f"{pod} passes all filters on {node}, and cannot be bound there: {lack}; no other node is tried."
 
 
 def _apart(refused: Sequence[Refused]) -> str:
@@ -288,8 +415,17 @@ def _no_node_fits(simulation: Simulation, first: Attempt, refused: PendingPod) -
     name = "" if isinstance(simulation.subject, PodSubject) else refused.key
     asked = evidence.asked(simulation, refused, first)
     scattered = _scattered(refused, asked.refusals)
-    message = sentences.no_node_fits(name, refused.requirements.requests, asked.reasons, scattered)
+    message = _no_node_takes(name, refused.requirements.requests, asked.reasons, scattered)
     return Cause("no-feasible-node", message, (refused.key,))
+
+
+def _no_node_takes(pod: str, each: Resources, refused: Iterable[Refused], scattered: str = "") -> str:
+    """Return why no node fits a pod; `pod` is empty where the answer is about this pod alone.
+
+    scattered: that enough is free, and where, empty where that is not so.
+    """
+    but = f"{scattered}; " if scattered else ""
+    return f"no node fits {pod or 'it'} ({requests(each)}): {but}{lost_nodes(refused)}."
 
 
 def _requested(pods: Iterable[PendingPod]) -> tuple[Resources, ...]:
@@ -342,8 +478,8 @@ def case_of_booking(outcome: Outcome) -> str:
     """Return which node must score best for an outcome, where a pod cannot be bound on some; empty otherwise."""
     first = outcome.first
     if first.failed_seat is not None and first.fails_at_reserve:
-        return sentences.node_scores_best(first.failed_seat.node, first.failed_seat.pod)
-    return sentences.other_node_scores_best(sorted(first.unbookable)) if first.unbookable else ""
+        return f"{first.failed_seat.node} scores best for {first.failed_seat.pod}"
+    return f"another node than {listed(sorted(first.unbookable), 'or')} scores best" if first.unbookable else ""
 
 
 def _when(outcome: Outcome) -> str:
@@ -351,14 +487,25 @@ def _when(outcome: Outcome) -> str:
     if case := case_of_booking(outcome):
         return case
     if first.late:
-        return sentences.tried_late(first.late)
-    return sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests)
+        return f"the scheduler tries {listed(first.late)} only after enough others"
+    return _tried_first(outcome.trigger.key, outcome.trigger.requirements.requests)
+
+
+def _tried_first(pod: str, each: Resources) -> str:
+    return f"the scheduler tries {pod} first ({requests(each)})"
 
 
 def when(case: Case, outcome_when: str) -> str:
     """Return a case of the subject's own with where those went that are tried before it."""
     own = outcome_when if len(case.outcomes) > 1 else ""
-    return others_went(case.went, case.later, own) if case.went or case.later else outcome_when
+    return _others_went(case.went, case.later, own) if case.went or case.later else outcome_when
+
+
+def _others_went(went: Sequence[tuple[str, Sequence[str]]], later: Sequence[str], case: str) -> str:
+    """Return where jobs go that are tried first, which are tried later, and a case of the subject's own if any."""
+    each = [f"{job} takes {listed(nodes)}" if nodes else f"{job} finds no place" for job, nodes in went]
+    each += [f"it is tried before {listed(later)}"] if later else []
+    return f"{', '.join(each)}{f', and {case}' if case else ''}"
 
 
 def _alternative(case: Case, outcome: Outcome) -> WhyAlternative:
@@ -493,10 +640,16 @@ def of_pods(simulation: Simulation) -> Iterator[Notice]:
     """Yield what is not expected of what the pods ask for, and of where they may be placed."""
     asked = any(SHARED in dict(pod.requirements.requests) for pod in simulation.subject.pending)
     if asked and not any(dict(node.allocatable).get(SHARED) for node in simulation.snapshot.nodes.values()):
-        yield Notice("gpu-shared-not-offered", not_offered(SHARED))
+        yield Notice("gpu-shared-not-offered", _not_offered(SHARED))
     home = coverage.home_of(simulation.subject, simulation.tree)
     if home is not None and not simulation.has_topology:
         yield from _outside(simulation, home)
+
+
+def _not_offered(resource: str) -> str:
+    """Return that no node offers what Koordinator's webhook makes pods request that ask for parts of GPUs."""
+    gate = "koord-manager publishes it only with feature gate EnableSyncGPUSharedResource"
+    return f"no node offers {resource}, which pods request that ask for parts of GPUs: {gate}."
 
 
 def _outside(simulation: Simulation, home: coverage.Home) -> Iterator[Notice]:
@@ -506,10 +659,20 @@ def _outside(simulation: Simulation, home: coverage.Home) -> Iterator[Notice]:
         outside = nodes - home.nodes
         if outside:
             certain = outside == nodes
-            yield Notice(
-                "replacement-leaves-domain", sentences.leaves_domain(pod.key, home.layer, home.name, certain=certain)
-            )
+            yield Notice("replacement-leaves-domain", _leaves_domain(pod.key, home.layer, home.name, certain=certain))
             return
+
+
+def _leaves_domain(pod: str, layer: str, domain: str, *, certain: bool) -> str:
+    """Return that a pod made anew is, or may be, placed outside the domain in which the rest of its gang is."""
+    noun = layer_noun(layer)
+    kind = "" if domain.startswith(noun) else f"{noun} "
+    stay = f"its gang must stay together in one {noun} (MustGather {layer}), and is in {kind}{domain}"
+    if certain:
+        return (
+            f"{stay}, where no node takes {pod}: it would be placed outside, as a gang that ran is no longer planned."
+        )
+    return f"{stay}: {pod} may be placed outside, as a gang that ran is no longer planned."
 
 
 def _policy_never(simulation: Simulation) -> Iterator[Notice]:
@@ -524,34 +687,54 @@ def _policy_never(simulation: Simulation) -> Iterator[Notice]:
     found = tuple(islice(every_outcome(lifted), _MOST_OUTCOMES))
     if all(outcome.rounds and outcome.runs for outcome in found):
         killed = sorted(victim.key for victim in found[0].killed)
-        yield Notice("policy-never", sentences.would_preempt(killed, template_of(next_steps.owners_of(pods))))
+        yield Notice("policy-never", _would_preempt(killed, template_of(next_steps.owners_of(pods))))
+
+
+def _would_preempt(pods: Sequence[str], where: str) -> str:
+    return (
+        f"it could preempt {count(len(pods), 'pod')} ({listed(pods)}) and then run, but for its preemptionPolicy Never."
+        f" Name a PriorityClass with preemptionPolicy PreemptLowerPriority in {where}, recreate its pods."
+    )
 
 
 def of_jobs_ahead(simulation: Simulation) -> Iterator[Notice]:
     """Yield who goes first and takes room, where slots or nodes are shown, and of whom it was not looked at."""
     left = contention.left_by_jobs_ahead(simulation)
     if left is not None and simulation.has_topology:
-        yield Notice("contended", sentences.counted_after(left.names, certain=left.is_known))
+        yield Notice("contended", counted_after(left.names, certain=left.is_known))
     yield from of_unasked_jobs(simulation)
 
 
 def of_equals(found: Equals) -> Iterator[Notice]:
     """Yield who has the same priority and may as well go first, where what is shown is without it."""
     if found.taking:
-        yield Notice("contended", sentences.shown_before([one.key for one in found.taking]))
+        yield Notice("contended", _shown_before([one.key for one in found.taking]))
+
+
+def _shown_before(jobs: Sequence[str]) -> str:
+    """Return that what is shown is as where jobs of the same priority are tried later."""
+    has, it = ("has", "it") if len(jobs) == 1 else ("have", "them")
+    return f"{listed(jobs)} {has} the same priority: what is shown is as where this one is tried before {it}."
 
 
 def of_unasked_jobs(simulation: Simulation) -> Iterator[Notice]:
     """Yield who goes first and may preempt, where it was not looked at whom."""
     unasked = contention.jobs_ahead(simulation).unasked
     if unasked:
-        yield Notice("contended", sentences.may_preempt_first(unasked, equal=False))
+        yield Notice("contended", _may_preempt_first(unasked, equal=False))
+
+
+def _may_preempt_first(jobs: Sequence[str], *, equal: bool) -> str:
+    """Return that jobs of higher or equal priority may preempt, which was left out as they are many, or nodes are."""
+    has, holds = ("has", "it holds") if len(jobs) == 1 else ("have", "they hold")
+    what = "the same priority" if equal else "higher priority"
+    return f"{listed(jobs)} {has} {what} and may preempt: which nodes {holds} then was not looked at."
 
 
 def of_unasked_equals(found: Equals) -> Iterator[Notice]:
     """Yield who of equal priority may preempt, where it was not looked at whom."""
     if found.unasked:
-        yield Notice("contended", sentences.may_preempt_first([one.key for one in found.unasked], equal=True))
+        yield Notice("contended", _may_preempt_first([one.key for one in found.unasked], equal=True))
 
 
 def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
@@ -562,7 +745,13 @@ def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
     told = {*contention.jobs_ahead(simulation).unasked, *(left.names if left is not None else ())}
     before = [other.key for other in contention.higher_priority_jobs(simulation) if other.key not in told]
     if before:
-        yield Notice("contended", sentences.goes_first(before))
+        yield Notice("contended", _goes_first(before))
+
+
+def _goes_first(jobs: Sequence[str]) -> str:
+    """Return that jobs of higher priority may take what becomes free."""
+    verb = "has" if len(jobs) == 1 else "have"
+    return f"{listed(jobs)} {verb} higher priority and may take freed resources first."
 
 
 _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
@@ -638,7 +827,7 @@ def decided(simulation: Simulation, beside: Collection[str] = ()) -> Decided:
     left = contention.left_by_jobs_ahead(simulation)
     verdict = _verdict(outcomes, unevaluated)
     if verdict == "yes" and left is not None and not left.leaves_room:
-        message = sentences.place_taken(left.names, certain=left.certain)
+        message = place_taken(left.names, certain=left.certain)
         taken = about_pods(
             "insufficient-slots" if simulation.has_topology else "insufficient-capacity", message, subject.pending
         )
@@ -647,7 +836,7 @@ def decided(simulation: Simulation, beside: Collection[str] = ()) -> Decided:
     if equals.taking:
         left = contention.left_by_others(simulation, equals.taking)
         if not left.leaves_room:
-            taken_first = Cause("contended", sentences.same_place(left.in_the_way))
+            taken_first = Cause("contended", same_place(left.in_the_way))
             return Decided("unknown", taken_first, left.cases, unevaluated, equals=equals)
     cases = left.cases if left is not None else alone
     if left is not None and left.is_known:
@@ -669,7 +858,7 @@ def _placed(
     """Return what is decided about a subject that is placed, whichever of the jobs that were read go first."""
     unread = contention.unread_higher_priority_jobs(simulation)
     if unread:
-        unseen = Cause("not-readable", sentences.place_may_be_taken(unread))
+        unseen = Cause("not-readable", place_may_be_taken(unread))
         return Decided("unknown", unseen, cases, unevaluated, is_unseen=True)
     of_scheduler = coverage.of_scheduler(simulation.snapshot)
     if of_scheduler:
@@ -688,7 +877,21 @@ def depends_on_memory(group: GangGroup, snapshot: Snapshot) -> bool:
 def on_memory(group: GangGroup) -> str:
     """Return that the answer depends on what the scheduler remembers of a group."""
     pending = len(group.pending)
-    return sentences.depends_on_memory(next_steps.late_code(group), pending, pending + group.bound)
+    return _depends_on_memory(next_steps.late_code(group), pending, pending + group.bound)
+
+
+_LATE: Mapping[LateCode, tuple[str, str]] = {
+    "replacement-waits": ("was recreated", "were recreated"),
+    "surplus-pods": ("came after the gang ran", "came after the gang ran"),
+    "satisfied-by-earlier-pods": ("is new, and the gang ran before", "are new, and the gang ran before"),
+}
+
+
+def _depends_on_memory(code: LateCode, pods: int, of: int) -> str:
+    """Return that members which came late start as long as the scheduler remembers that the gang ran."""
+    were = _LATE[code][pods != 1]
+    start = "it starts" if pods == 1 else "they start"
+    return f"{pods} of its {count(of, 'pod')} {were}: {start}, unless koord-scheduler was restarted since."
 
 
 def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdict:
@@ -723,18 +926,36 @@ def _cause(cases: Sequence[Case], unevaluated: _Unevaluated, verdict: Verdict) -
         return why_not(simulation, racing.first)
     if verdict == "unknown" and any(outcome.first.fails_at_reserve for outcome in outcomes):
         failing = {name: reason for outcome in outcomes for name, reason in outcome.first.unbookable.items()}
-        return Cause("several-outcomes", sentences.depends_on_node(failing))
+        return Cause("several-outcomes", _depends_on_node(failing))
     if verdict == "unknown":
         return Cause("several-outcomes", _what_decides(cases))
     return why_not(simulation, outcomes[0].first)
 
 
+def _depends_on_node(unbookable: Mapping[str, Reason]) -> str:
+    """Return that the answer depends on the node that scores best, naming those that cannot be reserved."""
+    names = sorted(unbookable)
+    verb = "passes" if len(names) == 1 else "pass"
+    return (
+        f"it depends on which node scores best: {listed(names)} {verb} all filters, and it cannot be bound there"
+        f" ({obstacle(unbookable[names[0]])}); no other node is tried, and no pod is preempted."
+    )
+
+
 def _what_decides(cases: Sequence[Case]) -> str:
     """Return on what it depends which of the outcomes comes."""
     if len(cases) > 1 and all(len({outcome.placed_at_once for outcome in case.outcomes}) == 1 for case in cases):
-        return sentences.depends_on_others([key for key, _ in cases[0].went])
+        return _depends_on_others([key for key, _ in cases[0].went])
     is_landing_open = len({outcome.landing for case in cases for outcome in case.outcomes}) > 1
-    return DEPENDS_ON_LANDING if is_landing_open else sentences.DEPENDS_ON_FIRST_POD
+    return (
+        "it depends on where the scheduler places pending reservations; no object shows this."
+        if is_landing_open
+        else "it depends on which pod the scheduler tries first; no object shows this."
+    )
+
+
+def _depends_on_others(jobs: Sequence[str]) -> str:
+    return f"it depends on where {listed(jobs)} {'goes' if len(jobs) == 1 else 'go'} first; no object shows this."
 
 
 def _waiting_for_victims(simulation: Simulation) -> Cause | None:
@@ -743,8 +964,14 @@ def _waiting_for_victims(simulation: Simulation) -> Cause | None:
     if not leaving:
         return None
     names = sorted(victim.key for victim in leaving)
-    message = sentences.waits_for_victims(names, overdue_clause(leaving, simulation.snapshot.moment))
+    message = _waits_for_victims(names, overdue_clause(leaving, simulation.snapshot.moment))
     return Cause("waiting-for-preemption", message, tuple(names))
+
+
+def _waits_for_victims(pods: Sequence[str], overdue: str) -> str:
+    """Return which preempted pods must terminate first, and which of them are late, if any."""
+    late = f"; {overdue}" if overdue else ""
+    return f"it waits for {count(len(pods), 'preempted pod')} to terminate: {listed(pods)}{late}."
 
 
 def why(
@@ -798,10 +1025,10 @@ def why(
             also=also,
             unblock=proven,
             next_steps=steps,
-            no_way_out="" if proven or brief else sentences.CAUSE_COMES_FIRST,
+            no_way_out="" if proven or brief else "fix the cause first; whether that is enough is unknown.",
         )
     if blind:
-        without_slots = (Notice("slots-not-shown", sentences.slots_not_counted(blind)),)
+        without_slots = (Notice("slots-not-shown", f"slots cannot be counted: {could_not_be_read(blind)}"),)
         seen = (*warnings, *(without_slots if simulation.has_topology else ()))
         return report_of(simulation, seen, verdict="unknown", cause=not_readable(blind))
     return _tried(simulation, warnings, decided(simulation, beside), brief=brief)
@@ -870,7 +1097,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
 def _ways_out(simulation: Simulation, failed: Outcome, cause: Cause | None) -> ways_out.Found:
     subject = simulation.subject
     if isinstance(subject, GangSubject) and depends_on_memory(subject.group, simulation.snapshot):
-        return ways_out.Found((), sentences.ANY_CHANGE_DEPENDS_ON_MEMORY)
+        return ways_out.Found((), "the result of any change depends on what the scheduler remembers about the gang.")
     code = cause.code if cause is not None else None
     waits = code == "waiting-for-preemption"
     return ways_out.proven(simulation, failed, never_fits=code == "never-fits", waits=waits)
@@ -891,9 +1118,12 @@ def _quota(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Iterat
         yield refused
 
 
+_TOUCH_TO_COUNT = "Still pending after a minute? Touch the PodGroup, so that the scheduler counts the bound pods again"
+
+
 def _replacement(simulation: Simulation, group: GangGroup, found: Decided, warnings: tuple[Notice, ...]) -> WhyReport:
     code, pods = next_steps.late_code(group), simulation.subject.pending
-    waits = about_pods(code, sentences.forgotten(group.minimum), pods)
+    waits = about_pods(code, _forgotten(group.minimum), pods)
     return report_of(
         simulation,
         warnings,
@@ -901,11 +1131,15 @@ def _replacement(simulation: Simulation, group: GangGroup, found: Decided, warni
         cause=found.cause,
         attempts=(found.outcomes[0].first,),
         alternatives=(
-            WhyAlternative(sentences.SCHEDULER_REMEMBERS, "yes"),
-            WhyAlternative(sentences.SCHEDULER_FORGOT, "no", cause=waits),
+            WhyAlternative(SCHEDULER_REMEMBERS, "yes"),
+            WhyAlternative(SCHEDULER_FORGOT, "no", cause=waits),
         ),
-        next_steps=(next_steps.touch(simulation, TOUCH_TO_COUNT),),
+        next_steps=(next_steps.touch(simulation, _TOUCH_TO_COUNT),),
     )
+
+
+def _forgotten(minimum: int) -> str:
+    return f"it waits for {count(minimum, 'new pod')}, which never {'comes' if minimum == 1 else 'come'}."
 
 
 def _behind_jobs_ahead(

@@ -1,12 +1,13 @@
 """Ways out on the side of the cluster: waiting, cordons, taints, labels, reservations, claims, more nodes."""
 
 import contextlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count as numbers
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from msgspec import Struct, structs
 
@@ -22,16 +23,19 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.state import View
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, Domain, Tree
+from kubectl_koord.model import values
 from kubectl_koord.model.objects import Layer
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.reservations import ByLabel, Reservation
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import Taint
 from kubectl_koord.remedies import next_steps
-from kubectl_koord.remedies.search import Search, Shortage, SlotCount, attempt_of, in_domain, jobs_of
+from kubectl_koord.remedies.search import Change, Search, Shortage, SlotCount, attempt_of, in_domain, jobs_of
 from kubectl_koord.reports.common import (
     AddNode,
+    BrokenGang,
     Edit,
+    FreedPod,
     LabelNode,
     LayerKeys,
     MendNode,
@@ -48,10 +52,30 @@ from kubectl_koord.reports.common import (
 )
 from kubectl_koord.simulation.simulation import every_outcome, largest
 from kubectl_koord.simulation.what_if import NOT_READY, changed, deleted, terminating_on
-from kubectl_koord.wording import remedies
-from kubectl_koord.wording.facts import preemption_effects
-from kubectl_koord.wording.remedies import Change
-from kubectl_koord.wording.words import overdue, overdue_clause
+from kubectl_koord.wording.facts import (
+    FINALIZERS,
+    broken_gangs,
+    delete,
+    describe,
+    edit_scheduler_config,
+    in_turn,
+    name_and_namespace,
+    place_clause,
+    pods_by_budget,
+    reservation_owner,
+    template_of,
+)
+from kubectl_koord.wording.words import (
+    amounts,
+    asked_for,
+    count,
+    listed,
+    overdue,
+    overdue_clause,
+    paste,
+    ranked,
+    resource_name,
+)
 
 _Lacking: TypeAlias = VolumesUnbound | ClaimsUnallocated
 _MOST_CLAIMS = 16
@@ -67,7 +91,62 @@ def supplying(search: Search) -> Iterator[WayOut]:
     lacking = search.kept("claims", lambda: _lacking(search))
     if lacking:
         every = lacking.values()
-        yield WayOut("supply-claims", remedies.supply(every), remedies.see(every), (_supplied(lacking),))
+        yield WayOut(
+            "supply-claims",
+            supply_message(every),
+            in_turn(filter(None, map(supply_command, every))),
+            (_supplied(lacking),),
+        )
+
+
+def supply_command(one: VolumesUnbound | ClaimsUnallocated) -> str:
+    """Return the command that shows the claim, or deletes one that is in the way; empty where it does not exist."""
+    if isinstance(one, ClaimsUnallocated):
+        return describe("resourceclaim", one.claim)
+    if one.fault == "not-owner":
+        return delete("pvc", one.claim)
+    return "" if one.fault in {"claim-missing", "ephemeral-missing"} else describe("pvc", one.claim)
+
+
+def supply_message(lacking: Iterable[VolumesUnbound | ClaimsUnallocated]) -> str:
+    """Return what is to be done about claims that no node can serve."""
+    told = listed([_volume(one) if isinstance(one, VolumesUnbound) else _devices(one) for one in lacking])
+    return f"{told[0].upper()}{told[1:]}, so that any node can serve it"
+
+
+def _devices(one: ClaimsUnallocated) -> str:
+    match one.fault:
+        case "no-class":
+            return f"create DeviceClass {one.about} for resource claim {one.claim}"
+        case "in-use":
+            return f"end a pod that uses resource claim {one.claim}"
+        case "being-allocated":
+            return f"wait until resource claim {one.claim} is allocated"
+        case _:
+            assert_never(one.fault)
+
+
+def _volume(one: VolumesUnbound) -> str:  # noqa: PLR0911 -- one match over a closed union
+    claim, about = one.claim, one.about
+    match one.fault:
+        case "claim-missing":
+            return f"create volume claim {claim}"
+        case "being-deleted":
+            return f"create volume claim {claim} anew, once it is gone"
+        case "not-bound" if about:
+            return f"find out why StorageClass {about} binds no volume to volume claim {claim}"
+        case "not-bound":
+            return f"create the StorageClass of volume claim {claim}, or a volume for it"
+        case "binding":
+            return f"find out why volume {about} is not bound to volume claim {claim}"
+        case "lost" | "volume-missing":
+            return f"create volume {about} anew for volume claim {claim}"
+        case "ephemeral-missing":
+            return f"find out why volume claim {claim} is not made for pod {one.pod}"
+        case "not-owner":
+            return f"delete volume claim {claim}, so that it is made for pod {one.pod}"
+        case _:
+            assert_never(one.fault)
 
 
 def _supplied(lacking: Mapping[str, _Lacking]) -> SupplyClaims:
@@ -120,9 +199,22 @@ def wait_for_terminating(search: Search) -> Iterator[WayOut]:
     edits = deleted(terminating)
     if terminating and search.works(edits, "wait"):
         moment = search.simulation.snapshot.moment
-        message = remedies.wait_for_terminating(len(terminating), overdue_clause(terminating, moment))
-        command = "".join(remedies.see_finalizers_of_terminating(pod.key) for pod in overdue(terminating, moment)[:1])
+        message = _wait_for_terminating(len(terminating), overdue_clause(terminating, moment))
+        command = "".join(_see_finalizers_of_terminating(pod.key) for pod in overdue(terminating, moment)[:1])
         yield WayOut("wait-for-terminating", message, command, edits)
+
+
+def _wait_for_terminating(pods: int, overdue: str) -> str:
+    """Return that terminating pods make room enough, and which of them are late, if any."""
+    verb = "frees" if pods == 1 else "free"
+    late = f"; {overdue}" if overdue else ""
+    return f"Wait: {count(pods, 'terminating pod')} {verb} enough room{late}"
+
+
+def _see_finalizers_of_terminating(pod: str) -> str:
+    """Return the same as a way out has it."""
+    name, option, namespace = name_and_namespace(pod)
+    return paste("kubectl", "get", "pod", option, namespace, name, "-o", f"jsonpath={FINALIZERS}")
 
 
 def leaving(view: View) -> list[RunningPod]:
@@ -159,12 +251,49 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
     if not search.works(edits, "preemption"):
         return
     is_gang = isinstance(simulation.subject, GangSubject)
-    message = remedies.wait_for_preemption(outcome.killed, outcome.rounds[-1].domain, is_gang=is_gang)
+    message = preemption_message(outcome.killed, outcome.rounds[-1].domain, is_gang=is_gang)
     freed = disruption.freed(simulation.snapshot, outcome.killed)
     broken = disruption.broken_gangs(simulation.snapshot, outcome.killed)
-    message += preemption_effects(freed, broken)
-    shown = remedies.preempt(simulation.subject.key, lone_pod=not is_gang)
+    message += _preemption_effects(freed, broken)
+    shown = _preempt(simulation.subject.key, lone_pod=not is_gang)
     yield WayOut("wait-for-preemption", message, shown, edits, freed, broken)
+
+
+def preemption_message(victims: Sequence[RunningPod], domain: Domain | None, *, is_gang: bool) -> str:
+    """Return which pods the scheduler itself preempts, and where it then places the subject."""
+    pods = _victims(victims) or "pods that are already terminating"
+    where = f" in {domain.name}" if domain is not None and domain.name else ""
+    return f"Wait: the scheduler will preempt {pods} and place {'the gang' if is_gang else 'it'}{where}"
+
+
+def _victims(pods: Sequence[RunningPod]) -> str:
+    """Return whom preemption ends: a few pods by name, of more the jobs that they are of, those of DaemonSets apart."""
+    if len(pods) <= _MOST_NAMED:
+        return listed([pod.key for pod in pods])
+    daemons = [pod for pod in pods if pod.requirements.of_daemon_set]
+    jobs = dict.fromkeys(_job_of(pod) for pod in pods if not pod.requirements.of_daemon_set)
+    named = [*jobs][:_MOST_NAMED]
+    more = [f"{len(jobs) - len(named)} more"] if len(jobs) > len(named) else []
+    of_jobs = f"{count(len(pods) - len(daemons), 'pod')} of {count(len(jobs), 'job')} ({listed([*named, *more])})"
+    of_daemons = f"{count(len(daemons), 'DaemonSet pod')}, which {'comes' if len(daemons) == 1 else 'come'} back,"
+    return listed([*([of_jobs] if jobs else []), *([of_daemons] if daemons else [])])
+
+
+def _job_of(pod: RunningPod) -> str:
+    return pod.gang or (f"{pod.namespace}/{pod.owner}" if pod.owner else pod.key)
+
+
+def _preempt(key: str, *, lone_pod: bool) -> str:
+    """Return the call of this program that shows what preemption would do for a gang, or for a lone pod."""
+    name, *namespace = name_and_namespace(key)
+    return paste("kubectl", "koord", "preempt", asked_for(name, lone_pod=lone_pod), *namespace, "--dry-run")
+
+
+def _preemption_effects(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> str:
+    """Return what preempting these pods does to others, to follow a sentence: the scheduler ignores budgets."""
+    names = [name for name, covered in pods_by_budget(pods).items() if not all(pod.evictable for pod in covered)]
+    ignored = f"; it ignores budget {listed(names)}" if names else ""
+    return ignored + "".join(f"; {clause}" for clause in broken_gangs(broken))
 
 
 def uncordon(search: Search) -> Iterator[WayOut]:
@@ -202,7 +331,14 @@ def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
     """Return the way out that uncordons these nodes; `alone` are nodes of which one is enough."""
     names = sorted(edit.node for edit in edits if isinstance(edit, Uncordon))
     others = [name for name in alone if name not in names]
-    return WayOut("uncordon", remedies.uncordon(names, others), remedies.uncordon_command(names), tuple(edits))
+    return WayOut("uncordon", _uncordon(names, others), paste("kubectl", "uncordon", *names), tuple(edits))
+
+
+def _uncordon(nodes: Sequence[str], others: Sequence[str]) -> str:
+    """Return which nodes to uncordon; where it is one, which others would do as well."""
+    instead = f" (or {listed(others)})" if others else ""
+    which = nodes[0] if len(nodes) == 1 else f"all of {listed(nodes)}"
+    return f"Uncordon {which}{instead}"
 
 
 def mend_nodes(search: Search) -> Iterator[WayOut]:
@@ -215,9 +351,17 @@ def mend_nodes(search: Search) -> Iterator[WayOut]:
     chosen = alone[:1] or (few if search.works([MendNode(name) for name in few]) else [])
     if chosen:
         stuck = [pod.key for name in chosen for pod in terminating_on(search.view, name)]
-        message = remedies.mend_nodes(chosen, alone[1:], stuck[:_MOST_NAMED])
+        message = _mend_nodes(chosen, alone[1:], stuck[:_MOST_NAMED])
         edits = tuple(MendNode(name) for name in chosen)
-        yield WayOut("mend-node", message, remedies.describe_nodes(chosen), edits)
+        yield WayOut("mend-node", message, paste("kubectl", "describe", "node", *chosen), edits)
+
+
+def _mend_nodes(nodes: Sequence[str], others: Sequence[str], stuck: Sequence[str]) -> str:
+    """Return which nodes to bring back, which others would do, and the pods that cannot end there until then."""
+    instead = f" (or {listed(others)})" if others else ""
+    verb = "is" if len(nodes) == 1 else "are"
+    held = f"; {listed(stuck)} cannot end before" if stuck else ""
+    return f"Bring back {listed(nodes)}{instead}, which {verb} not ready{held}"
 
 
 def _is_dead(view: View, name: str) -> bool:
@@ -260,9 +404,15 @@ def _raising_for_all(search: Search) -> Iterator[WayOut]:
     for resource, least in configured.items():
         found[resource] = _WHOLE - largest(_WHOLE - least, partial(holds, resource))
     changes = [(one, now, found[one]) for one, now in sorted(configured.items()) if found[one] > now]
-    command = remedies.edit_scheduler_config(config.home)
+    command = edit_scheduler_config(config.home)
     edits = tuple(_thresholds(name, found) for name in names)
-    yield WayOut("raise-threshold", remedies.raise_thresholds_of_all(changes), command, edits)
+    yield WayOut("raise-threshold", _raise_thresholds_of_all(changes), command, edits)
+
+
+def _raise_thresholds_of_all(changes: Sequence[tuple[str, int, int]]) -> str:
+    """Return which thresholds of load to raise for all nodes: by resource, percent now, percent then."""
+    named = [f"{resource_name(resource)} from {now} to {then}" for resource, now, then in changes]
+    return f"Raise usageThresholds of {listed(named)} in LoadAwareSchedulingArgs, and restart koord-scheduler"
 
 
 def _unmeasured(view: View, names: frozenset[str]) -> View:
@@ -301,9 +451,26 @@ def _raising(search: Search, edits: Sequence[SetThresholds]) -> WayOut:
         if limits[resource] > now
     ]
     has_others = any(_has_others(search.view, node) for node in found)
-    command = "" if has_others else remedies.in_turn(remedies.set_thresholds(*item) for item in sorted(found.items()))
+    command = "" if has_others else in_turn(_set_thresholds(*item) for item in sorted(found.items()))
     after = tuple(_thresholds(*item) for item in found.items())
-    return WayOut("raise-threshold", remedies.raise_thresholds(changes), command, after)
+    return WayOut("raise-threshold", _raise_thresholds(changes), command, after)
+
+
+def _raise_thresholds(changes: Sequence[tuple[str, str, int, int]]) -> str:
+    """Return which thresholds of load to raise: by node, resource, percent now, percent then."""
+    named = [
+        f"of node {node} for {resource_name(resource)} from {now} to {then} %" for node, resource, now, then in changes
+    ]
+    return f"Raise the load threshold {listed(named)} (or usageThresholds in LoadAwareSchedulingArgs, for all nodes)"
+
+
+_USAGE_THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
+
+
+def _set_thresholds(node: str, percent: Mapping[str, int]) -> str:
+    """Return what gives a node thresholds of load of its own."""
+    value = json.dumps({"usageThresholds": dict(percent)}, separators=(",", ":"))
+    return paste("kubectl", "annotate", "node", node, f"{_USAGE_THRESHOLDS}={value}", "--overwrite")
 
 
 def _is_spared(holds: Callable[[str, str, int], bool], node: str, resource: str, spare: int) -> bool:
@@ -330,7 +497,14 @@ def tolerating(search: Search) -> Iterator[WayOut]:
         edits = (Tolerate(search.pods, taint.key, taint.value, taint.effect),)
         command = _toleration(search, taint)
         owners = None if command else next_steps.owners_of(search.members)
-        yield WayOut("tolerate", remedies.tolerate(taint, nodes, owners), command, edits)
+        yield WayOut("tolerate", _tolerate(taint, nodes, owners), command, edits)
+
+
+def _tolerate(taint: Taint, nodes: int, owners: Sequence[str] | None) -> str:
+    """Return which taint to tolerate; `owners` of the pods where no command does it."""
+    value = f"={taint.value}" if taint.value else ""
+    where = "" if owners is None else f": add it to spec.tolerations in {template_of(owners)}"
+    return f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')}){where}"
 
 
 def _taints(search: Search) -> list[tuple[Taint, int]]:
@@ -347,9 +521,16 @@ def _toleration(search: Search, taint: Taint) -> str:
     if len(search.pods) > _MOST_PODS_NAMED:
         return ""
     members = sorted(search.members, key=lambda pod: pod.key)
-    return remedies.in_turn(
-        remedies.tolerate_command(pod.key, taint, is_first=not pod.requirements.tolerations) for pod in members
-    )
+    return in_turn(_tolerate_command(pod.key, taint, is_first=not pod.requirements.tolerations) for pod in members)
+
+
+def _tolerate_command(pod: str, taint: Taint, *, is_first: bool) -> str:
+    """Return what adds a toleration to a pod, whether it has others, which must stay, or none."""
+    toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+    first = {"op": "add", "path": "/spec/tolerations", "value": [toleration]}
+    another = {"op": "add", "path": "/spec/tolerations/-", "value": toleration}
+    patch = json.dumps([first if is_first else another])
+    return paste("kubectl", "patch", "pod", *name_and_namespace(pod), "--type", "json", "-p", patch)
 
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
@@ -374,7 +555,9 @@ def _grown(search: Search, short: Shortage, numbers: Iterable[tuple[str, int]]) 
     for like, number in numbers:
         edits = _added(search.simulation.view, like, number)
         if search.works(edits):
-            yield WayOut("add-nodes", remedies.add_nodes(number, like, short.named), edits=edits)
+            yield WayOut(
+                "add-nodes", f"Add {count(number, 'node')} like {like}{place_clause(short.named)}", edits=edits
+            )
 
 
 def _growing(slot_count: SlotCount) -> Iterator[Shortage]:
@@ -535,14 +718,38 @@ def _labelling(places: Sequence[_Place]) -> WayOut:
         by_labels.setdefault(one.labels, []).append(one.node)
     groups = [(nodes, [f"{label.key}={label.value}" for label in labels]) for labels, nodes in by_labels.items()]
     edits = tuple(LabelNode(one.node, one.labels) for one in places)
-    message = remedies.label_nodes(groups, told=all(one.told for one in places))
+    message = _label_nodes(groups, told=all(one.told for one in places))
     told = all(one.told for one in places)
     return WayOut(
         "label-nodes" if told else "place-nodes",
         message,
-        remedies.in_turn(remedies.label(*group) for group in groups),
+        in_turn(_label(*group) for group in groups),
         edits,
     )
+
+
+def _label_nodes(groups: Sequence[tuple[Sequence[str], Sequence[str]]], *, told: bool) -> str:
+    """Return which nodes to give which labels; unless other labels of theirs tell these, only if they are there."""
+    each = [f"{_several(nodes)} {listed(labels)}" for nodes, labels in groups]
+    proviso = "" if told else ", if that is where it stands in the network"
+    if not told and sum(len(nodes) for nodes, _ in groups) > 1:
+        proviso = ", if that is where they stand in the network"
+    return f"Label {'; '.join(each)}{proviso}"
+
+
+_FEW_NODES = 6
+
+
+def _several(nodes: Sequence[str]) -> str:
+    return (
+        listed(nodes)
+        if len(nodes) <= _FEW_NODES
+        else f"{', '.join(nodes[:_FEW_NODES])} and {len(nodes) - _FEW_NODES} more"
+    )
+
+
+def _label(nodes: Sequence[str], labels: Sequence[str]) -> str:
+    return paste("kubectl", "label", "node", *nodes, *labels)
 
 
 def name_labels(search: Search) -> Iterator[WayOut]:
@@ -557,9 +764,25 @@ def name_labels(search: Search) -> Iterator[WayOut]:
         edit = SetLayers(tuple(LayerKeys(layer.name, layer.label_keys) for layer in layers))
         if keys and search.works((edit,)):
             named = [(layer.name, layer.label_keys) for layer in layers if layer.name != NODE_LAYER]
-            command = remedies.SEE_PROPOSED_TOPOLOGY if told else remedies.see_named_topology(named)
-            yield WayOut("other-layers", remedies.other_layers(named, told=told), command, (edit,))
+            command = "kubectl koord topo init --diff" if told else _see_named_topology(named)
+            yield WayOut("other-layers", _other_layers(named, told=told), command, (edit,))
             return
+
+
+def _other_layers(layers: Iterable[tuple[str, Sequence[str]]], *, told: bool) -> str:
+    """Return which labels the topology is to name; to see the change comes before it is applied.
+
+    `told` is whether a provider sets these labels: others may mean something else.
+    """
+    named = listed([f"{keys[0]} for {layer}" for layer, keys in layers])
+    proviso = "" if told else ", if they tell where nodes stand in the network"
+    return f"Let the ClusterNetworkTopology name the labels that nodes have: {named}{proviso} (see it, then --apply)"
+
+
+def _see_named_topology(layers: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """Return what shows the topology of layers with these keys, from the top."""
+    named = [word for layer, keys in layers for word in ("--layer", f"{layer}={','.join(keys)}")]
+    return paste("kubectl", "koord", "topo", "init", *named, "--diff")
 
 
 def _is_empty(search: Search) -> bool:
@@ -605,8 +828,29 @@ def release(search: Search) -> Iterator[WayOut]:
         names = sorted(edit.reservation for edit in edits if isinstance(edit, ReleaseReservation))
         waiting = _waiting(search, [held[name] for name in names])
         released = tuple(_released(search, held[name], waiting[name]) for name in names)
-        message, command = remedies.reservations_release(released), remedies.release(names)
+        message, command = _reservations_release(released), paste("kubectl", "delete", "reservation", *names)
         yield WayOut("release-reservation", message, command, edits, released=released)
+
+
+def _reservations_release(released: Sequence[ReleasedReservation]) -> str:
+    """Return which Reservations to delete, and what that costs."""
+    named = [f"{one.reservation} on {one.node} ({_cost(one)})" for one in released]
+    noun = "reservation" if len(named) == 1 else f"{len(named)} reservations:"
+    owners = sorted({owner for one in released for owner in one.owners})
+    drawing = [pod for one in released for pod in one.drawing]
+    waiting = sorted({pod for one in released for pod in one.waiting})
+    for_whom = f"for {listed(owners, 'or')}" if owners else "for nobody"
+    running = (
+        f"; {count(len(drawing), 'pod')} on it {'keeps' if len(drawing) == 1 else 'keep'} running" if drawing else ""
+    )
+    lose = f"; {listed(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for this room" if waiting else ""
+    return f"Delete {noun} {listed(named)}, {for_whom}{running}{lose}"
+
+
+def _cost(one: ReleasedReservation) -> str:
+    unused = tuple((name, values.amount(name, values.parse(amount))) for name, amount in one.unused.items())
+    left = f"{amounts(ranked(unused))} unused" if unused else "all used"
+    return f"{left}, {f'expires at {one.expires}' if one.expires else 'never expires'}"
 
 
 def _held(view: View) -> Mapping[str, Reservation]:
@@ -635,12 +879,16 @@ def _released(search: Search, reservation: Reservation, waiting: tuple[str, ...]
     return ReleasedReservation(
         reservation=reservation.name,
         node=reservation.node,
-        owners=tuple(map(remedies.owner, reservation.owners)),
-        unused=remedies.spelled(left),
+        owners=tuple(map(reservation_owner, reservation.owners)),
+        unused=_spelled(left),
         expires=reservation.expires or None,
         drawing=tuple(sorted(drawing)),
         waiting=waiting,
     )
+
+
+def _spelled(left: Mapping[str, int]) -> dict[str, str]:
+    return {resource: values.spell(resource, amount) for resource, amount in sorted(left.items())}
 
 
 def _waiting(search: Search, reservations: Sequence[Reservation]) -> Mapping[str, tuple[str, ...]]:

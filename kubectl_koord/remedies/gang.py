@@ -23,7 +23,8 @@ from kubectl_koord.remedies.search import Search, placed_members
 from kubectl_koord.reports.common import ActionCode, DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
 from kubectl_koord.simulation.simulation import Simulation, largest, largest_from_above
 from kubectl_koord.simulation.what_if import asked, asking
-from kubectl_koord.wording import remedies
+from kubectl_koord.wording.facts import annotate_pod_group, at_pods, in_fields, in_turn, patch_pod_group, template_of
+from kubectl_koord.wording.words import amount_of, count, resource_name
 
 _MEBI = 1 << 20
 _LEAST_SHARE = 10  # a pod that asks for a tenth of what it needs is not helped
@@ -50,9 +51,17 @@ def other_layers(search: Search) -> Iterator[WayOut]:
         return
     for layer in reversed(tree.layers[: tree.layers.index(must)]):
         edits = _with_rules(simulation, _gathered_on(must, layer))
-        yield _changing_spec(simulation, "gather-wider", partial(remedies.gather_on, layer), edits)
+        yield _changing_spec(simulation, "gather-wider", partial(_gather_on, layer), edits)
     edits = _with_rules(simulation, _preferring)
-    yield _changing_spec(simulation, "prefer-gather", remedies.prefer_gather, edits)
+    yield _changing_spec(simulation, "prefer-gather", _prefer_gather, edits)
+
+
+def _prefer_gather(owners: Sequence[str] | None) -> str:
+    return f"Use PreferGather instead of MustGather{at_pods(owners)}"
+
+
+def _gather_on(layer: str, owners: Sequence[str] | None) -> str:
+    return f"Gather on {layer} instead{at_pods(owners)}"
 
 
 def _changing_spec(
@@ -93,8 +102,12 @@ def smaller_multiple(search: Search) -> Iterator[WayOut]:
 def lower_multiple(simulation: Simulation, layer: str, multiple: int, number: int) -> WayOut:
     """Return to lower a multiple, whether it is enough or not."""
     edits = _with_rules(simulation, _multiplied(layer, number))
-    message = partial(remedies.lower_multiple, layer, multiple, number)
+    message = partial(_lower_multiple, layer, multiple, number)
     return _changing_spec(simulation, "smaller-multiple", message, edits)
+
+
+def _lower_multiple(layer: str, multiple: int, number: int, owners: Sequence[str] | None) -> str:
+    return f"Lower podCountMultiple of {layer} from {multiple} to {number}{at_pods(owners)}"
 
 
 def _multiplied(layer: str, number: int) -> _Change:
@@ -126,7 +139,7 @@ def annotate(edits: Sequence[SetTopology]) -> str:
     """Return what to paste; empty where pods define a gang: what they say is read when they are created."""
     if any(edit.defined_by != "PodGroup" for edit in edits):
         return ""
-    return remedies.in_turn(remedies.annotate(edit.gang, _options(edit)) for edit in edits)
+    return in_turn(annotate_pod_group(edit.gang, _options(edit)) for edit in edits)
 
 
 def _options(edit: SetTopology) -> list[str]:
@@ -189,20 +202,42 @@ def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
     fields = [_minimum(gang, minimum) for minimum in minimums]
     if gone:
         fields += next_steps.dropped(gone)
-        return WayOut("fewer-pods", remedies.run_with(number, len(gang.pending), fields), edits=edits)
-    message = remedies.start_with(number, len(gang.pending), fields)
+        return WayOut("fewer-pods", _run_with(number, len(gang.pending), fields), edits=edits)
+    message = _start_with(number, len(gang.pending), fields)
     command = _lowered(gang, *minimums) if gang.defined_by == "PodGroup" else ""
     return WayOut("fewer-pods", message, command, edits)
 
 
+def _start_with(pods: int, instead_of: int, how: Sequence[str]) -> str:
+    """Return to start with fewer pods while the others wait, and which fields say so."""
+    start = f"Start with {count(pods, 'pod')}{in_fields(how)}; the others start when there is room"
+    return start + _share_of_pods(pods, instead_of)
+
+
+def _share_of_pods(pods: int, instead_of: int) -> str:
+    """Return what it means to run with less than half of the pods, to follow a sentence; else nothing."""
+    if pods * 2 >= instead_of:
+        return ""
+    few = f"that is {_percent(pods, instead_of)} of its pods"
+    return f"; {few}: the job takes longer accordingly, if it can run with so few at all"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{part * 100 // whole} %"
+
+
+def _run_with(pods: int, instead_of: int, how: Sequence[str]) -> str:
+    return f"Run with {count(pods, 'pod')} instead of {instead_of}{in_fields(how)}{_share_of_pods(pods, instead_of)}"
+
+
 def _minimum(gang: Gang, minimum: int) -> str:
     if gang.defined_by == "PodGroup":
-        return remedies.minimum_of_pod_group(minimum)
-    return remedies.minimum_of_pods(minimum, next_steps.owners_of(gang.pending))
+        return f"minMember {minimum}"
+    return f"min-available {minimum} in {template_of(next_steps.owners_of(gang.pending))}"
 
 
 def _lowered(gang: Gang, minimum: int) -> str:
-    return remedies.patch_pod_group(gang.key, json.dumps({"spec": {"minMember": minimum}}))
+    return patch_pod_group(gang.key, json.dumps({"spec": {"minMember": minimum}}))
 
 
 def smaller_request(search: Search) -> Iterator[WayOut]:
@@ -238,8 +273,19 @@ def _smaller(search: Search, resource: str, *, is_short: bool, limits: bool) -> 
     find = _largest_request if is_short else _largest_estimated
     found = find(search, resource, now, limits=limits)
     if found * _LEAST_SHARE >= now:
-        message = remedies.smaller_request(resource, found, now, limits=limits)
+        message = _smaller_request(resource, found, now, limits=limits)
         yield WayOut("smaller-request", message, edits=(_capped(search, resource, found, limits=limits),))
+
+
+def _smaller_request(resource: str, amount: int, before: int, *, limits: bool) -> str:
+    """Return to request less of a resource, and to limit pods to as much where their `limits` count."""
+    less, more = f"{amount_of(resource, amount)} {resource_name(resource)}", amount_of(resource, before)
+    little = f"; that is {_percent(amount, before)} of it: only for a program that can do with so little"
+    little = little if amount * 2 < before else ""
+    if limits:
+        fields = "resources.limits and requests in the pod template"
+        return f"Limit each pod to {less} instead of {more} ({fields}){little}"
+    return f"Request {less} per pod instead of {more} (resources.requests in the pod template){little}"
 
 
 def _capped(search: Search, resource: str, most: int, *, limits: bool) -> SetRequest:

@@ -1,23 +1,26 @@
 """What to do next where no way out is computed: causes before an attempt, retries, surplus pods."""
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
 from itertools import islice
+from typing import Literal, TypeAlias, assert_never
 
 from kubectl_koord.diagnosis import coverage, obstacles
 from kubectl_koord.diagnosis.scheduler_says import members_bring_it_back
 from kubectl_koord.engine.admission import knows_profiles
 from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.blockers import has_bound
-from kubectl_koord.engine.filters.resource_claims import unready_claim
+from kubectl_koord.engine.filters.resource_claims import UnreadyClaim, unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup, GangSubject, PodSubject, never_tried
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.messages import admission
-from kubectl_koord.messages.admission import refused
+from kubectl_koord.messages.admission import Insecure, Missing, Refused, Webhook, refused
 from kubectl_koord.model import values
+from kubectl_koord.model.installation import TREE_MANAGER, Home
 from kubectl_koord.model.pods import SCHEDULER_LABEL, PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import between, later
@@ -35,8 +38,25 @@ from kubectl_koord.reports.common import (
 from kubectl_koord.reports.jobs import Cause
 from kubectl_koord.simulation.simulation import Simulation, all_place, next_attempt
 from kubectl_koord.simulation.what_if import changed
-from kubectl_koord.wording import jobs, remedies
-from kubectl_koord.wording.remedies import DEVICE_PLUGIN, KOORDLET, drop_surplus
+from kubectl_koord.wording.facts import (
+    DEVICE_PLUGIN,
+    FINALIZERS,
+    KOORDLET,
+    and_recreate,
+    annotate_pod_group,
+    at_pods,
+    delete,
+    describe,
+    edit_scheduler_config,
+    in_fields,
+    in_turn,
+    name_and_namespace,
+    patch_pod_group,
+    template_of,
+)
+from kubectl_koord.wording.words import count, few, listed, paste
+
+LateCode: TypeAlias = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
 
 _MOST_NAMES = 2
 _KOORD = "koordinator.sh/"
@@ -55,14 +75,28 @@ def annotate(members: Sequence[Gang], *options: str) -> str:
     """Return what to paste: every gang of a group must change alike; empty for gangs that pods define."""
     if any(gang.defined_by != "PodGroup" for gang in members):
         return ""
-    return remedies.in_turn(remedies.annotate(gang.key, options) for gang in members)
+    return in_turn(annotate_pod_group(gang.key, options) for gang in members)
 
 
 def touch(simulation: Simulation, message: str) -> WayOut:
     """Return the step that makes the scheduler count the pods of a gang again: any change of its PodGroup."""
     key, snapshot = simulation.subject.key, simulation.snapshot
-    command = remedies.touch(key, snapshot.moment) if key in snapshot.pod_groups else ""
+    command = _touch(key, snapshot.moment) if key in snapshot.pod_groups else ""
     return WayOut("touch-podgroup", message, command)
+
+
+def _touch(pod_group: str, moment: str) -> str:
+    """Return what changes a PodGroup without an effect of its own."""
+    stamp = moment.replace(":", "")
+    return paste(
+        "kubectl", "annotate", "podgroup", *name_and_namespace(pod_group), f"touched-at={stamp}", "--overwrite"
+    )
+
+
+_WAKE = (
+    "Set minMember above the number of its pods and back, so that the scheduler retries; or delete one of its"
+    " pending pods that its controller makes anew"
+)
 
 
 def wake(simulation: Simulation) -> WayOut | None:
@@ -75,8 +109,14 @@ def wake(simulation: Simulation) -> WayOut | None:
     for gang in subject.gangs.values():
         if gang is not None and gang.pending and gang.minimum and gang.key in snapshot.pod_groups:
             above = max(gang.minimum, gang.children) + 1
-            return WayOut("wake-gang", remedies.WAKE, remedies.wake(gang.key, gang.minimum, above))
+            return WayOut("wake-gang", _WAKE, _wake(gang.key, gang.minimum, above))
     return None
+
+
+def _wake(pod_group: str, minimum: int, above: int) -> str:
+    """Return what sets minMember of a PodGroup above what it has, and back."""
+    patches = (json.dumps({"spec": {"minMember": each}}, separators=(",", ":")) for each in (above, minimum))
+    return in_turn(patch_pod_group(pod_group, patch) for patch in patches)
 
 
 def owners_of(pods: Iterable[PendingPod]) -> list[str]:
@@ -91,8 +131,21 @@ def dropped(pods: Sequence[PendingPod]) -> list[str]:
     """
     owners = Counter(pod.owner for pod in pods if pod.owner)
     fields = ((_SIZE.get(owner.partition("/")[0], "replicas"), owner, less) for owner, less in sorted(owners.items()))
-    left_out = remedies.leave_out_pods(sorted(pod.key for pod in pods if not pod.owner))
-    return [part for part in (remedies.scale_down(fields), left_out) if part]
+    left_out = _leave_out_pods(sorted(pod.key for pod in pods if not pod.owner))
+    return [part for part in (_scale_down(fields), left_out) if part]
+
+
+_NEXT_STEPS_MOST_NAMED = 4
+
+
+def _leave_out_pods(pods: Sequence[str]) -> str:
+    return f"leave out {few(pods, _NEXT_STEPS_MOST_NAMED)}" if pods else ""
+
+
+def _scale_down(fields: Iterable[tuple[str, str, int]]) -> str:
+    """Return which fields to lower: the name of each, its object, by how much; empty for none."""
+    fewer = listed([f"{field} of {owner} by {less}" for field, owner, less in fields])
+    return f"lower {fewer}" if fewer else ""
 
 
 def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
@@ -102,21 +155,39 @@ def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
         return  # it may be that of a profile
     by_label = any(SCHEDULER_LABEL in dict(pod.labels) for pod in pods)
     scheduler = snapshot.config.profiles[0]
-    message = remedies.set_scheduler_name(scheduler, owners_of(pods), len(pods), by_label=by_label)
+    message = _set_scheduler_name(scheduler, owners_of(pods), len(pods), by_label=by_label)
     yield WayOut("set-scheduler-name", message)
 
 
+def _set_scheduler_name(scheduler: str, owners: Sequence[str], pods: int, *, by_label: bool) -> str:
+    """Return which scheduler so many pods must name, and where; a label beats the field."""
+    where = f"in {template_of(owners)}{and_recreate(pods)}"
+    if by_label:
+        return f"Set label {SCHEDULER_LABEL}, which counts in place of schedulerName, to {scheduler} {where}"
+    return f"Set schedulerName {scheduler} {where}"
+
+
 def _scheduler(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("see-scheduler", remedies.SEE_SCHEDULER, remedies.see_scheduler(simulation.snapshot.config.home))
+    yield WayOut(
+        "see-scheduler", "Check why koord-scheduler is not running", _see_scheduler(simulation.snapshot.config.home)
+    )
+
+
+def _see_scheduler(home: Home) -> str:
+    return paste("kubectl", "get", "pods", "-n", home.namespace, "-l", "koord-app=koord-scheduler")
 
 
 def _finalizers(_simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("see-finalizers", remedies.SEE_FINALIZERS, remedies.see_finalizers(cause.pods[0]))
+    yield WayOut(
+        "see-finalizers",
+        "Check which controller must remove the finalizers",
+        f"{paste('kubectl', 'get', 'pod', *name_and_namespace(cause.pods[0]))} -o jsonpath='{FINALIZERS}'",
+    )
 
 
 def _ungate(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     gates = sorted({gate for pod in simulation.subject.pending for gate in pod.gates})
-    yield WayOut("ungate", remedies.ungate(gates))
+    yield WayOut("ungate", f"Check the controller that must remove scheduling gate {listed(gates)}")
 
 
 def _pod_group(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
@@ -125,13 +196,44 @@ def _pod_group(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iter
 
 def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, with_pods: bool = False) -> WayOut:
     """Return the step that creates a PodGroup; `groups` are the ids of its gang group, none where it stands alone."""
-    message = remedies.create_pod_group_step(key, minimum, with_pods=with_pods)
-    command = remedies.create_pod_group(key, minimum, groups)
+    message = _create_pod_group_step(key, minimum, with_pods=with_pods)
+    command = _create_pod_group(key, minimum, groups)
     return WayOut("create-podgroup", message, command, (CreatePodGroup(key, minimum, groups),))
 
 
+def _create_pod_group_step(key: str, minimum: int, *, with_pods: bool) -> str:
+    """Return which PodGroup to create, and whether its pods, too."""
+    namespace, _, name = key.partition("/")
+    pods = ", and create its pods" if with_pods else ""
+    return f"Create PodGroup {name} in namespace {namespace} with spec.minMember {minimum} or less{pods}"
+
+
+_GROUPS = "gang.scheduling.koordinator.sh/groups"
+
+
+def _create_pod_group(key: str, minimum: int, groups: Sequence[str]) -> str:
+    """Return what creates a PodGroup; empty for names that a shell would not take as they are."""
+    namespace, _, name = key.partition("/")
+    # Of the backslashes before a quote printf takes one away, and YAML the other.
+    ids = ",".join(f'\\\\"{each}\\\\"' for each in groups)
+    annotations = f', annotations: {{{_GROUPS}: "[{ids}]"}}' if groups else ""
+    manifest = (
+        f"apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {{name: {name},"
+        f" namespace: {namespace}{annotations}}}\\nspec: {{minMember: {minimum}}}\\n"
+    )
+    names = "".join((name, namespace, *groups))
+    harmless = shlex.quote(names) == names and "%" not in names
+    return f"printf '{manifest}' | kubectl apply -f -" if harmless else ""
+
+
+_SET_MIN_AVAILABLE = (
+    "Recreate the pods with a whole number in annotation gang.scheduling.koordinator.sh/min-available"
+    " (or label pod-group.scheduling.sigs.k8s.io/min-available)"
+)
+
+
 def _min_available(_simulation: Simulation, _group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("set-min-available", remedies.SET_MIN_AVAILABLE)
+    yield WayOut("set-min-available", _SET_MIN_AVAILABLE)
 
 
 def admitted(namespace: str, said: str, owner: str, missing: int) -> WayOut:
@@ -140,26 +242,75 @@ def admitted(namespace: str, said: str, owner: str, missing: int) -> WayOut:
     `owner` is what creates them, `Kind/name`, empty for pods that were applied.
     """
     of = [owner] if owner else []
-    after = remedies.made_then(owner, missing)
+    after = _made_then(owner, missing)
     match refused(said):
         case admission.Exceeded(quota, short) if short and (amounts := _amounts(short, missing)):
             hard = {name: wanted for name, _, wanted in amounts}
-            message = remedies.raise_resource_quota(quota, amounts) + after
-            return WayOut("raise-resource-quota", message, remedies.patch_resource_quota(f"{namespace}/{quota}", hard))
+            message = _raise_resource_quota(quota, amounts) + after
+            return WayOut("raise-resource-quota", message, _patch_resource_quota(f"{namespace}/{quota}", hard))
         case admission.Missing("ServiceAccount", name):
-            message = remedies.next_steps_create_service_account(name, namespace) + after
-            return WayOut("admit-pods", message, remedies.create_service_account(f"{namespace}/{name}"))
+            message = f"Create ServiceAccount {name} in namespace {namespace}" + after
+            return WayOut(
+                "admit-pods",
+                message,
+                paste("kubectl", "create", "serviceaccount", *name_and_namespace(f"{namespace}/{name}")),
+            )
         case admission.OutOfRange():
-            command = remedies.describe_all("limitranges", namespace)
-            return WayOut("admit-pods", remedies.keep_to_range(of), command)
+            command = paste("kubectl", "describe", "limitranges", "-n", namespace)
+            return WayOut(
+                "admit-pods",
+                f"Keep to the LimitRange of the namespace in {template_of(of)}, or change the LimitRange",
+                command,
+            )
         case admission.Exceeded(quota) | admission.Unspecified(quota) as why:
             what = why.what if isinstance(why, admission.Unspecified) else ""
-            command = remedies.describe("resourcequota", f"{namespace}/{quota}")
-            return WayOut("admit-pods", remedies.keep_to_quota(quota, what, of), command)
+            command = describe("resourcequota", f"{namespace}/{quota}")
+            return WayOut("admit-pods", _keep_to_quota(quota, what, of), command)
         case why:
             kind, _, name = owner.partition("/")
-            command = remedies.describe(kind.lower(), f"{namespace}/{name}") if owner else ""
-            return WayOut("admit-pods", remedies.let_be_made(why, of, namespace) + after, command)
+            command = describe(kind.lower(), f"{namespace}/{name}") if owner else ""
+            return WayOut("admit-pods", _let_be_made(why, of, namespace) + after, command)
+
+
+def _let_be_made(why: Refused | None, owners: Sequence[str], namespace: str) -> str:
+    """Return what else lets the API server make pods that it refused."""
+    match why:
+        case Insecure(level):
+            return (
+                f"Keep to PodSecurity {level} in {template_of(owners)}, or relax label"
+                f" pod-security.kubernetes.io/enforce of namespace {namespace}"
+            )
+        case Missing(kind, name):
+            return f"Create {kind} {name}, or name another one in {template_of(owners)}"
+        case Webhook(name, answers=True):
+            return f"Do what admission webhook {name} asks for in {template_of(owners)}, or ask who runs it"
+        case Webhook(name):
+            return f"Bring back the service of admission webhook {name}, which does not answer"
+        case _:
+            return f"Correct what the API server refuses in {template_of(owners)}"
+
+
+def _keep_to_quota(quota: str, what: str, owners: Sequence[str]) -> str:
+    """Return to write what a ResourceQuota counts, or to ask for less of what it allows (`what` is empty)."""
+    if not what:
+        return f"Request less in {template_of(owners)}, or raise what ResourceQuota {quota} allows"
+    return f"Write {what} in {template_of(owners)}, as ResourceQuota {quota} counts it, or let a LimitRange fill it in"
+
+
+def _raise_resource_quota(quota: str, amounts: Sequence[tuple[str, str, str]]) -> str:
+    """Return which amounts of a ResourceQuota to raise: of each its name, what it is, and what it must be."""
+    told = listed([f"{name} from {limited} to {wanted}" for name, limited, wanted in amounts])
+    return f"Raise {told} in ResourceQuota {quota}, or free as much of it"
+
+
+def _made_then(owner: str, missing: int) -> str:
+    return f"; {owner} then makes {count(missing, 'more pod')}" if owner else "; then create the pods again"
+
+
+def _patch_resource_quota(key: str, hard: Mapping[str, str]) -> str:
+    """Return what sets amounts of a ResourceQuota."""
+    patch = json.dumps({"spec": {"hard": hard}}, separators=(",", ":"))
+    return paste("kubectl", "patch", "resourcequota", *name_and_namespace(key), "--type", "merge", "-p", patch)
 
 
 def _amounts(short: Iterable[tuple[str, str, str, str]], missing: int) -> list[tuple[str, str, str]]:
@@ -184,14 +335,14 @@ def _pods_or_minimum(simulation: Simulation, gang: Gang) -> Iterator[WayOut]:
     minimum = gang.minimum or 0
     event = coverage.last_said((gang,), simulation.snapshot)
     if event is None:
-        yield WayOut("add-pods", remedies.add_pods(minimum - alive))
+        yield WayOut("add-pods", f"Create {count(minimum - alive, 'missing pod')}: check the controller of the job")
     else:
         yield admitted(event.namespace, event.note, f"{event.kind}/{event.name}", minimum - alive)
     if gang.defined_by == "PodGroup" and alive:
         patch = json.dumps({"spec": {"minMember": alive}}, separators=(",", ":"))
         edits = (SetMinimum(gang.key, gang.defined_by, alive),)
-        command = remedies.patch_pod_group(gang.key, patch)
-        yield WayOut("lower-minimum", remedies.lower_minimum(alive), command, edits)
+        command = patch_pod_group(gang.key, patch)
+        yield WayOut("lower-minimum", f"Lower minMember to {alive}", command, edits)
 
 
 def _member(simulation: Simulation, group: GangGroup, cause: Cause) -> Iterator[WayOut]:
@@ -216,7 +367,9 @@ def _member(simulation: Simulation, group: GangGroup, cause: Cause) -> Iterator[
 def _spelled_out(gang: Gang) -> Iterator[WayOut]:
     home = gang.key.partition("/")[0]
     wanted = [key if "/" in key else f"{home}/{key}" for key in gang.group]
-    yield WayOut("fix-groups", remedies.SPELL_OUT_GROUPS, _with_groups([gang], wanted))
+    yield WayOut(
+        "fix-groups", "Write every id in the groups annotation as NAMESPACE/NAME", _with_groups([gang], wanted)
+    )
 
 
 def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
@@ -226,16 +379,27 @@ def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
     """
     kept = sorted({*(key for key in group.own.group if key not in missing), group.own.key})
     gangs = [gang for gang in dict.fromkeys((group.own, *group.members)) if gang.group != tuple(kept)]
-    message = remedies.leave_out(list(missing), [gang.key for gang in gangs], kept)
+    message = _leave_out(list(missing), [gang.key for gang in gangs], kept)
     return WayOut("fix-groups", message, _with_groups(gangs, kept))
+
+
+def _leave_out(missing: Sequence[str], gangs: Sequence[str], kept: Sequence[str]) -> str:
+    return (
+        f"Remove {listed(missing)} from the groups annotation of {listed(gangs)} (new list: {', '.join(kept)});"
+        " recreate the job if it stays pending"
+    )
 
 
 def _same_groups(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     wanted = sorted({*group.own.group, group.own.key})
     every = dict.fromkeys((group.own, *group.members))
     differing = [gang for gang in every if set(gang.group) != set(wanted)]
-    message = remedies.same_groups([gang.key for gang in differing])
+    message = _set_same_groups([gang.key for gang in differing])
     yield WayOut("fix-groups", message, _with_groups(differing, wanted))
+
+
+def _set_same_groups(gangs: Sequence[str]) -> str:
+    return f"Set the same groups annotation on {listed(gangs)}; recreate the job if it stays pending"
 
 
 def _with_groups(gangs: Sequence[Gang], groups: Sequence[str]) -> str:
@@ -245,24 +409,45 @@ def _with_groups(gangs: Sequence[Gang], groups: Sequence[str]) -> str:
 
 def _match_policy(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     command = annotate(group.members, "--match-policy", "waiting-and-running")
-    yield WayOut("set-match-policy", remedies.SET_MATCH_POLICY, command)
+    yield WayOut("set-match-policy", "Set match policy waiting-and-running, so that bound pods count", command)
+
+
+_START_TOPOLOGY_MANAGER = f"Start koord-scheduler with {TREE_MANAGER}=true"
 
 
 def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     if isinstance(simulation.tree, Tree):
         config = simulation.snapshot.config
         if not config.manages_topology:
-            command = remedies.edit_scheduler(config.home)
-            yield WayOut("start-topology-manager", remedies.START_TOPOLOGY_MANAGER, command)
+            command = paste("kubectl", "edit", "deployment", config.home.scheduler, "-n", config.home.namespace)
+            yield WayOut("start-topology-manager", _START_TOPOLOGY_MANAGER, command)
         if not config.aware_of_topology:
-            command = remedies.edit_scheduler_config(config.home)
-            yield WayOut("set-topology-aware", remedies.SET_TOPOLOGY_AWARE, command)
+            command = edit_scheduler_config(config.home)
+            yield WayOut(
+                "set-topology-aware",
+                "Set awareNetworkTopology: true in the CoschedulingArgs and restart koord-scheduler",
+                command,
+            )
         return
-    yield WayOut("create-topology", remedies.name_topology(list(simulation.snapshot.topologies)))
+    yield WayOut("create-topology", _name_topology(list(simulation.snapshot.topologies)))
+
+
+def _name_topology(others: Sequence[str]) -> str:
+    """Return to have a topology with the name that the scheduler reads; `others` have another name."""
+    if others:
+        return f"Recreate {listed(others)} with the name default"
+    return "Create a ClusterNetworkTopology named default"
+
+
+_EDIT_TOPOLOGY = paste("kubectl", "edit", "clusternetworktopology", "default")
 
 
 def _layers(_simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("fix-layers", remedies.FIX_LAYERS, remedies.EDIT_TOPOLOGY)
+    yield WayOut(
+        "fix-layers",
+        "Fix parentTopologyLayer: every entry must be on one chain from NodeTopologyLayer to the top",
+        _EDIT_TOPOLOGY,
+    )
 
 
 def _nearest_layer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
@@ -280,7 +465,13 @@ def _gathering(simulation: Simulation, layer: str, *, is_closest: bool) -> WayOu
     spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
     edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in gangs)
     owners = None if command else owners_of(simulation.subject.pending)
-    return WayOut("use-layer", remedies.use_layer(layer, owners, is_closest=is_closest), command, edits)
+    return WayOut("use-layer", _use_layer(layer, owners, is_closest=is_closest), command, edits)
+
+
+def _use_layer(layer: str, owners: Sequence[str] | None, *, is_closest: bool) -> str:
+    """Return which layer to gather on, and why that one; `owners` of the pods where no command does it."""
+    why = "the layer with the closest name" if is_closest else "which has room for all its pods"
+    return f"Gather on {layer}, {why}{at_pods(owners)}"
 
 
 def _places(simulation: Simulation, way: WayOut) -> bool:
@@ -292,7 +483,29 @@ def _claims(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     found = (unready_claim(pod, snapshot) for pod in simulation.subject.pending)
     for claim in dict.fromkeys(one for one in found if one is not None):
         edits = () if claim.fault == "not-made" else (SupplyClaims(resource_claims=(claim.name,)),)
-        yield WayOut("supply-claims", remedies.make_ready(claim), remedies.show_unready(claim), edits)
+        yield WayOut("supply-claims", claim_message(claim), claim_command(claim), edits)
+
+
+def claim_command(claim: UnreadyClaim) -> str:
+    """Return what shows such a claim, or deletes one that is in the way; empty for one that is not there."""
+    if claim.fault == "not-owner":
+        return delete("resourceclaim", claim.name)
+    return describe("resourceclaim", claim.name) if claim.fault == "being-deleted" else ""
+
+
+def claim_message(claim: UnreadyClaim) -> str:
+    """Return what is to be done about a resource claim without which a pod is not tried."""
+    match claim.fault:
+        case "not-made":
+            return f"Find out why resource claim {claim.name} is not made from its template"
+        case "missing":
+            return f"Create resource claim {claim.name}"
+        case "being-deleted":
+            return f"Create resource claim {claim.name} anew, once it is gone"
+        case "not-owner":
+            return f"Delete resource claim {claim.name}, so that it is made for the pod"
+        case _:
+            assert_never(claim.fault)
 
 
 def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
@@ -302,12 +515,22 @@ def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
         return
     owners = owners_of(simulation.subject.pending)
     for name in found.similar[:_MOST_NAMES]:
-        yield WayOut("other-resource", remedies.request_instead(name, found.resource, owners))
+        yield WayOut(
+            "other-resource", f"Request {name} in place of {found.resource} in {template_of(owners)}, if that was meant"
+        )
     should = [*found.with_none, *found.listed, *(name for name, _ in found.labelled), *found.unlisted]
     idle = [*found.idle, *should]
     if idle:
         what = KOORDLET if found.unlisted or found.resource.startswith(_KOORD) else DEVICE_PLUGIN
-        yield WayOut("start-publisher", remedies.see_publisher(what, idle[0]), remedies.pods_on(idle[0]))
+        yield WayOut("start-publisher", _see_publisher(what, idle[0]), _pods_on(idle[0]))
+
+
+def _see_publisher(what: str, node: str) -> str:
+    return f"Check why {what} does not publish them on {node}: whether its pod is there, and what it logs"
+
+
+def _pods_on(node: str) -> str:
+    return paste("kubectl", "get", "pods", "-A", "-o", "wide", "--field-selector", f"spec.nodeName={node}")
 
 
 _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
@@ -351,8 +574,22 @@ def waits(simulation: Simulation) -> Cause | None:
     if not refused:
         return None
     by_members = members_bring_it_back(simulation)
-    message = jobs.not_retried(_latest(simulation), by_members=by_members, has_topology=simulation.has_topology)
+    message = _not_retried(_latest(simulation), by_members=by_members, has_topology=simulation.has_topology)
     return Cause("waiting-for-retry", message, tuple(refused))
+
+
+def _not_retried(latest: str, *, by_members: bool, has_topology: bool) -> str:
+    """Return when the scheduler will try again a subject that would be placed now: by this time, where it is known.
+
+    by_members: whether its own members mostly bring it back, without any change.
+    """
+    wakes = "freed room need not wake it" if has_topology else "not every change wakes it"
+    again = "mostly it is tried again within seconds, and" if by_members else f"{wakes}, and it is tried again"
+    by = f", here by {latest}" if latest else ""
+    return (
+        f"it would be placed now, but the scheduler has not retried yet: {again} at the latest"
+        f" 5 min 30 s after its last attempt{by}."
+    )
 
 
 def _latest(simulation: Simulation) -> str:
@@ -372,6 +609,13 @@ def steps(simulation: Simulation) -> tuple[WayOut, ...]:
     return () if wakes is None else (wakes,)
 
 
+_STUCK_REPRESENTATIVE = (
+    "the scheduler has not reported anything about it. Koordinator 1.7 tries a gang group through one"
+    " representative pod and never replaces it after a failed gang check: delete the oldest pod, or restart"
+    " the scheduler."
+)
+
+
 def retry_notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
     """Warn of a group that 1.7 may never try again, and does not report (koordinator#2773)."""
     subject, is_affected = simulation.subject, simulation.snapshot.config.version == "1.7"
@@ -380,7 +624,7 @@ def retry_notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
     if len(subject.pending) > 1 and all(
         pod.condition is None and _is_old(simulation, pod.created) for pod in subject.pending
     ):
-        yield Notice("stuck-representative", jobs.STUCK_REPRESENTATIVE)
+        yield Notice("stuck-representative", _STUCK_REPRESENTATIVE)
 
 
 def _is_old(simulation: Simulation, created: str) -> bool:
@@ -410,8 +654,12 @@ def without(simulation: Simulation) -> tuple[WayOut, ...]:
     edits = tuple(DeletePod(pod.key) for pod in surplus)
     if not all_place(next_attempt(changed(simulation, edits))):
         return ()
-    message = drop_surplus(len(staying), len(surplus), dropped(surplus))
+    message = _drop_surplus(len(staying), len(surplus), dropped(surplus))
     return (WayOut("drop-surplus", message, edits=edits),)
+
+
+def _drop_surplus(minimum: int, surplus: int, how: Sequence[str]) -> str:
+    return f"Scale the job down to its minimum of {minimum}: it fits without {count(surplus, 'pod')}{in_fields(how)}"
 
 
 def wanted(simulation: Simulation) -> Iterator[Cause]:
@@ -419,7 +667,17 @@ def wanted(simulation: Simulation) -> Iterator[Cause]:
     for way in without(simulation):
         gone = tuple(edit.pod for edit in way.edits if isinstance(edit, DeletePod))
         pods = len(simulation.subject.pending)
-        yield Cause("surplus-pods", jobs.wanted_beyond(pods - len(gone), pods), gone)
+        yield Cause("surplus-pods", _wanted_beyond(pods - len(gone), pods), gone)
+
+
+def _wanted_beyond(enough: int, pods: int) -> str:
+    return f"{enough} of its {pods} pods would fit and be enough, but the scheduler wants room for all at once."
+
+
+_FORGOTTEN_IF_STILL_PENDING = (
+    "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits for as many new pods"
+    " as the minimum: touch the PodGroup."
+)
 
 
 def surplus_notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
@@ -430,9 +688,18 @@ def surplus_notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice
     group = subject.group
     at_once = max(1, sum(needed(group).values()))
     if not group.is_satisfied() and group.minimum > 0 and at_once < len(group.pending):
-        yield Notice("surplus-pods", jobs.some_bound_later(at_once, group.pending))
+        yield Notice("surplus-pods", _some_bound_later(at_once, group.pending))
     elif may_be_forgotten(group, simulation.snapshot):
-        yield Notice("replacement-waits", jobs.FORGOTTEN_IF_STILL_PENDING)
+        yield Notice("replacement-waits", _FORGOTTEN_IF_STILL_PENDING)
+
+
+def _some_bound_later(minimum: int, pods: Collection[object]) -> str:
+    """Return that of these pods only the minimum is certain to be bound at once."""
+    are = "is" if minimum == 1 else "are"
+    return (
+        f"only {minimum} of its {len(pods)} pods {are} certain to be bound at once: the round ends"
+        " when the minimum is met, and the others follow some minutes later."
+    )
 
 
 def may_be_forgotten(group: GangGroup, snapshot: Snapshot) -> bool:
@@ -447,7 +714,7 @@ def may_be_forgotten(group: GangGroup, snapshot: Snapshot) -> bool:
     return any(len(gang.pending) < forgotten[gang.key] for gang in group.members)
 
 
-def late_code(group: GangGroup) -> jobs.LateCode:
+def late_code(group: GangGroup) -> LateCode:
     """Return what the pending members of a satisfied group are: of a new run, beyond the minimum, or replacements."""
     if not any(gang.running for gang in group.members):
         return "satisfied-by-earlier-pods"

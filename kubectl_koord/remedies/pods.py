@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial, reduce
 from itertools import accumulate, chain, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.filters import placed
 from kubectl_koord.engine.queue import priority
+from kubectl_koord.engine.tree import Domain
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.running_pods import (
@@ -18,6 +19,7 @@ from kubectl_koord.remedies.running_pods import (
     CountLimit,
     FreedPods,
     PodCosts,
+    RemovedPod,
     cost_sum,
     described,
     eviction,
@@ -31,12 +33,8 @@ from kubectl_koord.remedies.running_pods import (
 from kubectl_koord.remedies.search import Search, Shortage, SlotCount
 from kubectl_koord.reports.common import DeletePod, Edit, FreedPod, MovePod, WayOut
 from kubectl_koord.simulation.what_if import deleted, recreated
-from kubectl_koord.wording import remedies
-from kubectl_koord.wording.facts import eviction_effects
-
-if TYPE_CHECKING:
-    from kubectl_koord.engine.tree import Domain
-
+from kubectl_koord.wording.facts import eviction_effects, in_turn, place_clause
+from kubectl_koord.wording.words import count, listed, paste, verb
 
 _MOST_MOVED = 3
 _MOST_COUNTED, _COUNTED_A_STEP, _NODES_A_STEP = 6_000, 10, 32
@@ -60,13 +58,21 @@ def move_one(search: Search) -> Iterator[WayOut]:
         edits: tuple[Edit, ...] = (MovePod(pod.key, pod.node, to),)
         if to and search.works(edits):
             freed, broken = harmed(search, [pod])
-            message = remedies.move(described(search, pod), to, short.named, pod.owner)
+            message = _move(described(search, pod), to, short.named, pod.owner)
             message += eviction_effects(freed, broken)
             command = _command(search, pod, freed[0], {pod.node, *assignments} - {to})
             yield WayOut("move-pod", message, command, edits, freed, broken)
             moved += 1
         if moved == _MOST_MOVED:
             return
+
+
+def _move(pod: RemovedPod, to: str, domain: Domain | None, owner: str) -> str:
+    """Return to move a pod, where that makes room, and who creates it anew; the owner is empty for nobody."""
+    there = place_clause(domain)
+    room = f"; this makes enough room{there}" if there else ""
+    anew = f"; {owner} recreates it" if owner else " (no controller recreates it)"
+    return f"Move {pod.key} ({pod.has}) from {pod.node} to {to}, where it fits{room}{anew}"
 
 
 def _command(search: Search, running: RunningPod, pod: FreedPod, nodes: Iterable[str]) -> str:
@@ -82,9 +88,29 @@ def _command(search: Search, running: RunningPod, pod: FreedPod, nodes: Iterable
     has_name = running.owner.startswith("StatefulSet/")
     if evict and kept_free:
         successor = "" if has_name else ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
-        evict = remedies.move_command(pod.pod, evict, kept_free, successor) if has_name or successor else ""
+        evict = _move_command(pod.pod, evict, kept_free, successor) if has_name or successor else ""
     wakes = next_steps.wake(search.simulation) if evict and search.simulation.has_topology else None
-    return remedies.in_turn(filter(None, (evict, wakes.command if wakes else "")))
+    return in_turn(filter(None, (evict, wakes.command if wakes else "")))
+
+
+_UNTIL_GONE = "10m"
+
+
+_TRIES = 9
+
+
+def _move_command(pod: str, evict: str, kept_free: Sequence[str], successor: str) -> str:
+    """Return what evicts a pod, and keeps its successor from the nodes that are to stay free until it has another.
+
+    They are uncordoned again whatever becomes of it. `successor` selects it by labels; empty for one of the same name.
+    """
+    namespace, _, name = pod.partition("/")
+    gone = paste("kubectl", "wait", "--for=delete", f"pod/{name}", "-n", namespace, f"--timeout={_UNTIL_GONE}")
+    which = ("pod", "-l", successor) if successor else (f"pod/{name}",)
+    bound = paste("kubectl", "wait", "--for=condition=PodScheduled", *which, "-n", namespace, "--timeout=1m")
+    waits = f"for try in {' '.join(map(str, range(1, _TRIES + 1)))}; do {bound} && break; sleep 2; done"
+    cordon, uncordon = (paste("kubectl", verb, *kept_free) for verb in ("cordon", "uncordon"))
+    return f"{in_turn((cordon, evict, gone, waits))}; {uncordon}"
 
 
 def _blocking(search: Search) -> Iterator[tuple[RunningPod, Shortage]]:
@@ -151,13 +177,13 @@ def free_lower(search: Search) -> Iterator[WayOut]:
 def free_any(search: Search) -> Iterator[WayOut]:
     """Yield the same for pods of any priority, where those of lower are too few."""
     if not search.once("free-lower", _freed_lower):
-        yield from _freed(search, partial(removable, search), _MOST_FREED_AT_ANY_PRIORITY, remedies.POD)
+        yield from _freed(search, partial(removable, search), _MOST_FREED_AT_ANY_PRIORITY, "pod")
 
 
 def _freed_lower(search: Search) -> tuple[WayOut, ...]:
     if search.passes_over_room:
         return ()
-    return tuple(_freed(search, partial(lower_priority, search), _MOST_FREED, remedies.LOWER_PRIORITY_POD))
+    return tuple(_freed(search, partial(lower_priority, search), _MOST_FREED, "lower-priority pod"))
 
 
 class _Plan(Struct, frozen=True):
@@ -285,11 +311,28 @@ def _proven(search: Search, plan: _Plan, most: int) -> tuple[RunningPod, ...]:
 def _free(search: Search, short: Shortage, pods: Sequence[RunningPod], kind: str) -> WayOut:
     ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     freed, broken = harmed(search, pods)
-    message = remedies.evict([described(search, pod) for pod in ranked], kind, short.named)
-    message += remedies.not_below([pod.priority for pod in pods], priority(search.simulation.subject))
+    message = _evict([described(search, pod) for pod in ranked], kind, short.named)
+    message += _not_below([pod.priority for pod in pods], priority(search.simulation.subject))
     message += _recreated(search, pods) + eviction_effects(freed, broken)
     command = eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
     return WayOut("free-pods", message, command, deleted(pods), freed, broken)
+
+
+def _not_below(priorities: Sequence[int], own: int) -> str:
+    """Return, to follow a sentence, how many of some pods have a higher priority than one's own, or the same."""
+    higher, same = (sum(one > own for one in priorities), sum(one == own for one in priorities))
+    number, than = (higher, "a higher priority than") if higher else (same, "the same priority as")
+    if not number:
+        return ""
+    all_of_them = "it has" if number == 1 else "they have"
+    who = all_of_them if number == len(priorities) else f"{number} of them {verb(number, 'has', 'have')}"
+    return f"; {who} {than} this job ({own}): a last resort"
+
+
+def _evict(pods: Sequence[RemovedPod], kind: str, domain: Domain | None) -> str:
+    """Return which pods to evict, and where; None for the whole cluster."""
+    names = listed([f"{pod.key} on {pod.node} ({pod.has}, priority {pod.priority})" for pod in pods])
+    return f"Evict {count(len(pods), kind)}{place_clause(domain)}: {names}"
 
 
 def _recreated(search: Search, pods: Sequence[RunningPod]) -> str:
@@ -300,4 +343,17 @@ def _recreated(search: Search, pods: Sequence[RunningPod]) -> str:
     costs, sleeps = PodCosts(search.simulation), search.simulation.has_topology
     taking_the_place = {pod.owner for pod in pods if pod.owner and (sleeps or costs.comes_back(pod))}
     others = {pod.owner for pod in pods if pod.owner} - taking_the_place
-    return remedies.recreated(len(pods), sorted(others), sorted(taking_the_place))
+    return _created_anew(len(pods), sorted(others), sorted(taking_the_place))
+
+
+def _created_anew(pods: int, owners: Sequence[str], taking_the_place: Sequence[str]) -> str:
+    """Return who creates evicted pods anew, to follow a sentence; last those whose pods would take the place again."""
+    anew = "it" if pods == 1 else "pods"
+    return _recreate(owners, anew) + _recreate(taking_the_place, anew, ": scale {} down")
+
+
+def _recreate(owners: Sequence[str], anew: str, then: str = "") -> str:
+    if not owners:
+        return ""
+    verb, them = ("recreates", "it") if len(owners) == 1 else ("recreate", "them")
+    return f"; {listed(owners)} {verb} {anew}{then.format(them)}"

@@ -24,10 +24,8 @@ from kubectl_koord.remedies.running_pods import PodCosts, eviction, harmed
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.reports.common import SetQuota, UseQuota, WayOut
 from kubectl_koord.simulation.what_if import counting_in, deleted
-from kubectl_koord.wording import remedies
-from kubectl_koord.wording.facts import eviction_effects
-from kubectl_koord.wording.remedies import recreate, template_of
-from kubectl_koord.wording.words import amounts, amounts_of, count, listed, resource_name
+from kubectl_koord.wording.facts import and_recreate, eviction_effects, in_turn, name_and_namespace, template_of
+from kubectl_koord.wording.words import amounts, amounts_of, count, listed, paste, resource_name
 
 Field: TypeAlias = Literal["min", "max"]
 _Place: TypeAlias = tuple[str, Field, str]
@@ -256,7 +254,7 @@ def other_quota_text(name: str, others: Sequence[str], owners: Sequence[str], po
     The label counts from when a pod is created.
     """
     instead = f" (or {listed(others, 'or')})" if others else ""
-    return f"Run in quota {name}{instead}: set label {NAME_LABEL} in {template_of(owners)}{recreate(pods)}"
+    return f"Run in quota {name}{instead}: set label {NAME_LABEL} in {template_of(owners)}{and_recreate(pods)}"
 
 
 def wait_for_revoking_text(quotas: Sequence[str], pods: Sequence[str], number: int, after: str) -> str:
@@ -313,7 +311,10 @@ def raising(search: Search) -> Iterator[WayOut]:
     search.judged("raise-quota")
     if found:
         changes = [(one.edit, one.before) for one in found]
-        command = remedies.in_turn(remedies.patch_quota(key, patch) for key, patch in RaisedLimit.patches(found))
+        command = in_turn(
+            paste("kubectl", "patch", "elasticquota", *name_and_namespace(key), "--type", "merge", "-p", patch)
+            for key, patch in RaisedLimit.patches(found)
+        )
         yield WayOut("raise-quota", raise_quota_text(changes), command, tuple(one.edit for one in found))
 
 

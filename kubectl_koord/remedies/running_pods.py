@@ -1,5 +1,6 @@
 """What people lose by a way out, as an order, and which running pods may be touched."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum, auto
@@ -17,9 +18,10 @@ from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.preemption import NO_RESERVATIONS, victims_by_node
 from kubectl_koord.engine.queue import priority
 from kubectl_koord.engine.reasons import ClaimInUse, Insufficient, PreFilterRefusal, Reason, TooManyPods
-from kubectl_koord.model import values
-from kubectl_koord.model.hardware import NOTHING
+from kubectl_koord.model import objects, values
+from kubectl_koord.model.hardware import NOTHING, Allocations, DeviceAllocation
 from kubectl_koord.model.pods import RunningPod, claim_names
+from kubectl_koord.model.values import Resources
 from kubectl_koord.remedies.search import Search, SlotCount
 from kubectl_koord.reports.common import (
     ActionCode,
@@ -33,8 +35,54 @@ from kubectl_koord.reports.common import (
 )
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.simulation.what_if import asked
-from kubectl_koord.wording import remedies
-from kubectl_koord.wording.remedies import RemovedPod
+from kubectl_koord.wording.words import listed, paste, requests
+
+
+class RemovedPod(Struct, frozen=True):
+    """A running pod that makes room: `needed` is what it requests of what is short.
+
+    `held` are the cards, CPUs and zones that it holds where these are what is short, `claim` the one that it uses.
+    """
+
+    key: str
+    node: str
+    priority: int
+    needed: Resources
+    held: Allocations = NOTHING
+    claim: str = ""
+
+    @property
+    def has(self) -> str:
+        """What it gives back, in words."""
+        if self.claim:
+            return f"claim {self.claim}"
+        cards = _cards(self.held.devices)
+        cpus = self.held.cpus
+        numbered = [f"CPUs {_ranges(cpus.cpus)}"] if cpus is not None and cpus.cpus else []
+        zones = [f"NUMA zone {number}" for number, _ in cpus.zones] if cpus is not None and not cpus.cpus else []
+        return listed([*cards, *numbered, *zones]) or requests(self.needed)
+
+
+def _cards(held: Iterable[DeviceAllocation]) -> list[str]:
+    """Return cards by their numbers, those together of which it has as much: `GPU 0-3`, `25% of GPU 5`."""
+    numbers: dict[str, list[int]] = {}
+    for one in held:
+        share = next((amount for name, amount in one.resources if objects.is_share(name)), objects.CARD)
+        part = f"{share}% of " if share < objects.CARD else ""
+        numbers.setdefault(f"{part}{one.type.upper()}", []).append(one.minor)
+    return [f"{what} {_ranges(sorted(minors))}" for what, minors in numbers.items()]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers as cpusets are written: `0-3,8`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1] = [parts[-1][0], number]
+        else:
+            parts.append([number])
+    return ",".join("-".join(map(str, part)) for part in parts)
+
 
 Cost: TypeAlias = tuple[int, int, int, int, int, int]
 """Pods that are protected, others whose end harms a budget or a gang, pods, those that come back, priority, owned."""
@@ -243,7 +291,39 @@ def harmed(search: Search, pods: Sequence[RunningPod]) -> tuple[tuple[FreedPod, 
 
 def eviction(pods: Sequence[FreedPod]) -> str:
     """Return the command that evicts pods, empty where it should not be run."""
-    return remedies.evict_command([pod.pod for pod in pods]) if disruption.may_be_evicted(pods) else ""
+    return evict_command([pod.pod for pod in pods]) if disruption.may_be_evicted(pods) else ""
+
+
+_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
+
+
+_EVICTION = '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"}}'
+
+
+def evict_command(pods: Sequence[str]) -> str:
+    """Return what evicts pods one by one as their budgets allow, and ends with the first refusal.
+
+    Empty for names that no pod can have: kubectl decodes what is escaped in a path.
+    """
+    names = [pod.partition("/")[::2] for pod in pods]
+    if not all(_NAME.fullmatch(part) for parts in names for part in parts):
+        return ""
+    if len(pods) > 1:
+        return _evict_each(pods)
+    ((namespace, name),) = names
+    body = paste("printf", "%s", _EVICTION % (name, namespace))
+    return f"{body} | {paste('kubectl', 'create', '--raw', _eviction_path(namespace, name), '-f', '-')}"
+
+
+def _eviction_path(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+
+
+def _evict_each(pods: Sequence[str]) -> str:
+    name, namespace = "${pod#*/}", "${pod%/*}"
+    path = _eviction_path(namespace, name)
+    one = f'printf \'{_EVICTION}\' "{name}" "{namespace}" | kubectl create --raw "{path}" -f -'
+    return f"for pod in {paste(*pods)}; do {one} || break; done"
 
 
 def described(search: Search, pod: RunningPod) -> RemovedPod:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
@@ -49,7 +49,30 @@ from kubectl_koord.simulation.simulation import (
     seats,
 )
 from kubectl_koord.simulation.what_if import changed
-from kubectl_koord.wording.remedies import Change
+
+Change: TypeAlias = Literal[
+    "wait",
+    "preemption",
+    "revoking",
+    "label-nodes",
+    "other-layers",
+    "uncordon",
+    "mend-node",
+    "raise-threshold",
+    "tolerate",
+    "topology",
+    "fewer-pods",
+    "smaller-request",
+    "other-quota",
+    "raise-quota",
+    "release-reservation",
+    "supply-claims",
+    "free-pods",
+    "move-pod",
+    "add-nodes",
+    "pairs",
+]
+"""The kinds of changes that a search for ways out tries."""
 
 if TYPE_CHECKING:
     from kubectl_koord.model.values import Resources

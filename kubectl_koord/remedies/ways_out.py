@@ -1,6 +1,6 @@
 """Ways out of being pending: single changes, or pairs where none is enough, each because the engine then says yes."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TypeAlias
@@ -11,12 +11,12 @@ from kubectl_koord.diagnosis import coverage, evidence
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.remedies import cluster, gang, pods, quotas
 from kubectl_koord.remedies.running_pods import Loss, loss
-from kubectl_koord.remedies.search import Search, SearchBudget, is_placed
+from kubectl_koord.remedies.search import Change, Search, SearchBudget, is_placed
 from kubectl_koord.reports.common import Edit, Uncordon, WayOut
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.simulation.what_if import changed, deleted
-from kubectl_koord.wording import remedies
-from kubectl_koord.wording.remedies import Change
+from kubectl_koord.wording.facts import help_depends_on, in_turn
+from kubectl_koord.wording.words import listed
 
 _Family: TypeAlias = Callable[[Search], Iterator[WayOut]]
 _FAMILIES: tuple[_Family, ...] = (
@@ -93,20 +93,82 @@ def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False,
     """
     unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
     if unevaluated:
-        return Found((), remedies.help_depends_on(unevaluated))
+        return Found((), help_depends_on(unevaluated))
     if not simulation.view.names():
-        return Found((), remedies.NO_NODES)
+        return Found((), "there are no nodes.")
     search = Search(simulation, failed, SearchBudget(simulation), never_fits=never_fits)
     ways = (_of_family(search, cluster.wait_for_terminating) if waits else ()) or _found(search)
     if ways:
         return Found(
             tuple(sorted(ways, key=partial(loss, simulation))),
-            not_tried=remedies.not_tried(search.untried - {"pairs"}),
+            not_tried=not_tried(search.untried - {"pairs"}),
         )
     quotas_alone = "raise-quota" not in search.untried and quotas.may_pass(search)
     tried, untried = search.tried - search.untried, search.untried
     counted = search.counted - tried - untried
-    return Found((), remedies.none_found(tried, untried, quotas_alone=quotas_alone, counted=counted))
+    return Found((), none_found(tried, untried, quotas_alone=quotas_alone, counted=counted))
+
+
+def not_tried(untried: Collection[Change]) -> str:
+    """Return which changes the search had no steps left for, in a sentence; empty where there are none."""
+    return f"{_ended(untried)}." if untried else ""
+
+
+def _ended(untried: Collection[Change]) -> str:
+    return f"the search ended before it had fully tried {_named(untried)}" if untried else ""
+
+
+_CHANGES: dict[Change, str] = {
+    "wait": "waiting for terminating pods",
+    "preemption": "waiting for preemption",
+    "revoking": "waiting for the over-use controller",
+    "label-nodes": "labels for nodes outside the tree",
+    "other-layers": "layers of the labels that nodes have",
+    "uncordon": "uncordoning nodes",
+    "mend-node": "nodes that are not ready",
+    "raise-threshold": "higher thresholds of load",
+    "tolerate": "tolerating taints",
+    "topology": "another topology spec",
+    "fewer-pods": "fewer pods",
+    "smaller-request": "smaller requests",
+    "other-quota": "other quotas",
+    "raise-quota": "higher limits of its quotas",
+    "release-reservation": "deleting reservations",
+    "supply-claims": "claims that any node can serve",
+    "free-pods": "evicting pods",
+    "move-pod": "moving pods",
+    "add-nodes": "more nodes like those there are",
+    "pairs": "pairs of changes",
+}
+
+
+def _named(changes: Collection[Change]) -> str:
+    return listed([words for change, words in _CHANGES.items() if change in changes])
+
+
+def none_found(
+    tried: Collection[Change], untried: Collection[Change], *, quotas_alone: bool, counted: Collection[Change] = ()
+) -> str:
+    """Return that nothing is known to let it start, and what was tried.
+
+    Args:
+        tried: the changes that do not.
+        untried: those that may, as the search ended before all of them were tried.
+        quotas_alone: whether the quotas could be made to let it pass, and nodes still have no place for it.
+        counted: the changes of which none was tried, as counting slots tells that they do not help.
+
+    """
+    if not tried and not counted and not untried:
+        return "there is nothing in its way that a change of the cluster or of its pods would remove."
+    pairs = ", alone or in pairs" if "pairs" in tried else ""
+    alone = [change for change in tried if change != "pairs"]
+    parts = (
+        f"none of the changes tried lets it start{pairs}: {_named(alone)}" if alone else "",
+        f"by counting slots, these would not help: {_named(counted)}" if counted else "",
+        "higher limits alone would let it pass its quotas, but nodes have no place for it then" if quotas_alone else "",
+        _ended(untried),
+    )
+    return f"{'; '.join(filter(None, parts))}."
 
 
 def _found(search: Search) -> tuple[WayOut, ...]:
@@ -196,7 +258,7 @@ def _halves(search: Search) -> Iterator[_Half]:
     if terminating:
         yield (
             _rank(cluster.wait_for_terminating),
-            WayOut("wait-for-terminating", remedies.WAIT_FOR_TERMINATING, edits=deleted(terminating)),
+            WayOut("wait-for-terminating", "Wait for the terminating pods", edits=deleted(terminating)),
         )
     if cordoned:
         yield _rank(cluster.uncordon), cluster.uncordoning([Uncordon(node.name) for node in cordoned])
@@ -227,7 +289,7 @@ def _trimmed(search: Search, half: WayOut, way: WayOut) -> WayOut:
 def _joined(one: WayOut, other: WayOut) -> WayOut:
     both = [way.command for way in (one, other)]
     edits: tuple[Edit, ...] = (*one.edits, *other.edits)
-    command = remedies.in_turn(both) if all(both) else ""
-    message = remedies.pair(one.message, other.message)
+    command = in_turn(both) if all(both) else ""
+    message = f"{one.message}, and {other.message[0].lower()}{other.message[1:]}"
     freed, broken = (*one.freed, *other.freed), (*one.broken_gangs, *other.broken_gangs)
     return WayOut("pair", message, command, edits, freed, broken, (*one.released, *other.released))

@@ -6,8 +6,8 @@ from kubectl_koord.render.document import Block, Bullet, Bullets, EmptyLine, Lin
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Basis, Notice, Verdict
 from kubectl_koord.reports.jobs import SchedulerSays
-from kubectl_koord.wording import facts, words
-from kubectl_koord.wording.words import OUTCOMES, more, name_within
+from kubectl_koord.wording import words
+from kubectl_koord.wording.words import OUTCOMES, age_at, count, more, name_within, sentence
 
 _LONG = 300  # the text of a scheduler that is quoted on a screen
 
@@ -41,7 +41,32 @@ def more_line(sentence: str) -> Line:
 
 def scheduler_line(says: SchedulerSays, moment: str, shown: Shown) -> Line:
     """Return what the scheduler wrote on the pods."""
-    return Line(facts.last_said(says, moment, None if shown.lines is None else _LONG), "dim")
+    return Line(_last_said(says, moment, None if shown.lines is None else _LONG), "dim")
+
+
+_HOLDS = {True: "still true", False: "no longer true", None: "may be outdated"}
+
+
+def _last_said(says: SchedulerSays, moment: str, longest: int | None) -> str:
+    """Return what the scheduler wrote on the pods, how old it is, whether it still holds and when it tries again.
+
+    Without an event only the first failure has a time: the message itself may be newer. Of a message that is not
+    understood `longest` characters are quoted, None for all.
+    """
+    age = age_at(says.last_seen or says.since, moment)
+    since = (f"{age} ago" if says.last_seen else f"Within the last {age}") if age else f"Since {says.since}"
+    said = says.reads or f'the scheduler reported ({_HOLDS[says.agrees]}): "{_shortened(says.message, longest)}"'
+    told = f"{since} {said}" if age or says.since else sentence(said)
+    if not says.reads:
+        return told
+    now = f"now {says.now}" if says.now else ""
+    return "; ".join(filter(None, [told, now, says.retry])) + "."
+
+
+def _shortened(message: str, longest: int | None) -> str:
+    if longest is None or len(message) <= longest:
+        return message
+    return f"{message[:longest].rstrip()}... (--all shows the rest)"
 
 
 def raw_lines(says: SchedulerSays, gang: str) -> list[Block]:
@@ -51,6 +76,6 @@ def raw_lines(says: SchedulerSays, gang: str) -> list[Block]:
     lines: list[Block] = [EmptyLine(), Line("Scheduler messages", "bold")]
     for each in says.texts:
         pods = [name_within(gang, pod) for pod in each.pods]
-        lines.append(Line(facts.carried_by(pods), "dim", indent=2))
+        lines.append(Line(f"on {count(len(pods), 'pod')} ({', '.join(pods)}):", "dim", indent=2))
         lines.append(Line(each.message, indent=4, quoted=True))
     return lines

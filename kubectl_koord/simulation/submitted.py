@@ -19,7 +19,6 @@ from kubectl_koord.model.values import QuantityError
 from kubectl_koord.simulation.simulation import Scenario
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.what_if import recreated
-from kubectl_koord.wording import facts
 
 _COUNTED = re.compile(r"(\d{1,9}(?:\.\d{1,2})?)([A-Za-z][\w.-]*)", re.ASCII)
 _SHARES = ("koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio")
@@ -95,7 +94,7 @@ def requested(nodes: Iterable[Node], text: str, *, known: bool = True) -> Mappin
             resolved = _rounded(name, nano)
         for resource, amount in resolved.items():
             if resource in found:
-                raise ShapeError(facts.twice(resource))
+                raise ShapeError(f"{resource} is given twice")
             found[resource] = amount
     return found
 
@@ -105,14 +104,14 @@ def _amount(part: str) -> tuple[str, int]:
     if not (equals and name):
         counted = _COUNTED.fullmatch(part)
         if counted is None:
-            raise ShapeError(facts.unreadable(part))
+            raise ShapeError(f"{part!r} is not of the form 8gpu or NAME=AMOUNT")
         amount, name = counted.groups()
     try:
         nano = values.parse(amount)
     except QuantityError as problem:
-        raise ShapeError(facts.no_quantity(part, str(problem))) from None
+        raise ShapeError(f"{part!r}: {problem}") from None
     if nano <= 0:
-        raise ShapeError(facts.nothing(part))
+        raise ShapeError(f"{part!r} must be more than 0")
     return name, nano
 
 
@@ -123,7 +122,7 @@ def _of_name(names: Counter[str], name: str, nano: int) -> Mapping[str, int]:
 def _rounded(resource: str, nano: int) -> Mapping[str, int]:
     refused = values.refused(resource, nano)
     if refused:
-        raise ShapeError(facts.refused(resource, refused))
+        raise ShapeError(f"the amount of {resource} {refused}")
     return {resource: values.amount(resource, nano)}
 
 
@@ -133,7 +132,7 @@ def _named(names: Counter[str], name: str) -> str:
         return name
     found = [resource for resource in names if resource.rpartition("/")[2].lower() == name.lower()]
     if not found:
-        raise ShapeError(facts.no_such_resource(name), name)
+        raise ShapeError(f"no node has the resource {name!r}", name)
     return max(found, key=lambda resource: (names[resource], resource))
 
 
@@ -142,12 +141,12 @@ def _of_gpus(names: Counter[str], nano: int) -> Iterator[tuple[str, int]]:
     shares = [name for name in _SHARES if name in names]
     if vendors and (nano % values.NANO == 0 or not shares):
         if nano % values.NANO:
-            raise ShapeError(facts.needs_shares(_SHARES[0]))
+            raise ShapeError(f"a part of a GPU needs nodes with {_SHARES[0]}")
         yield max(vendors, key=lambda name: (names[name], name)), nano // values.NANO
     elif shares:
         yield from ((name, values.whole(nano * objects.CARD)) for name in shares)
     else:
-        raise ShapeError(facts.NO_GPUS, objects.GPU)
+        raise ShapeError("no node has GPUs", objects.GPU)
 
 
 def room(cluster: Scenario, shape: Shape) -> ShapeRoom:

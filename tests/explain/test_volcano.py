@@ -14,7 +14,7 @@ from kubectl_koord.render.document import Columns
 from kubectl_koord.render.show import text
 from kubectl_koord.reports import jobs
 from kubectl_koord.simulation import subjects
-from kubectl_koord.wording.jobs import gone
+from kubectl_koord.wording.facts import volcano_gang_gone
 from tests.build import Drawing, cluster, having
 from tests.render.samples import PIPE, TERMINAL
 
@@ -230,7 +230,7 @@ def test_how_a_wait_has_ended_is_told_by_what_volcano_wrote() -> None:
 def test_one_that_is_followed_is_found_again_until_it_is_gone() -> None:
     assert volcano.again(drawn(), "team/bert-1") == gang()
     assert volcano.again(drawn(RUNS), "team/bert-1") is None
-    assert gone("team/bert-1") == "team/bert-1 no longer exists: it has no PodGroup of Volcano"
+    assert volcano_gang_gone("team/bert-1") == "team/bert-1 no longer exists: it has no PodGroup of Volcano"
     assert volcano.unread(drawn(), "team/bert-1") == ()
     (gap,) = volcano.unread(drawn().with_gap("PodGroup.scheduling.volcano.sh"), "team/bert-1")
     assert gap.kind == "PodGroup.scheduling.volcano.sh"

@@ -6,8 +6,9 @@ from kubectl_koord.engine.filters.resource_claims import ClaimFault, UnreadyClai
 from kubectl_koord.engine.reasons import ClaimsUnallocated, VolumeFault, VolumesUnbound
 from kubectl_koord.model.objects import Claim, Storage, StorageClass
 from kubectl_koord.model.resource_claims import DeviceRequest, DynamicResources, PodClaim, ResourceClaim
+from kubectl_koord.remedies.cluster import supply_command, supply_message
+from kubectl_koord.remedies.next_steps import claim_command, claim_message
 from kubectl_koord.reports.common import SetRequest, SupplyClaims, WayOut
-from kubectl_koord.wording import remedies
 from tests.build import Drawing, cluster, why_of
 
 NODES = cluster("s0: b0[n1 n2]").but(storage=Storage(classes={"now": StorageClass("now", "csi")}))
@@ -92,8 +93,8 @@ def test_a_claim_that_is_not_made_yet_is_named_and_nothing_is_proven_of_it() -> 
 )
 def test_what_is_to_be_done_depends_on_what_is_wrong(fault: VolumeFault, message: str, command: str) -> None:
     lacking = (VolumesUnbound("n/p", "n/c", fault, "" if fault == "not-bound" else "pv"),)
-    assert remedies.supply(lacking) == f"{message}, so that any node can serve it"
-    assert remedies.see(lacking) == command
+    assert supply_message(lacking) == f"{message}, so that any node can serve it"
+    assert supply_command(lacking[0]) == command
 
 
 def test_so_it_does_for_resource_claims() -> None:
@@ -102,7 +103,7 @@ def test_so_it_does_for_resource_claims() -> None:
         ("being-allocated", "Wait until resource claim n/c is allocated"),
     ):
         lacking = (ClaimsUnallocated("n/p", "n/c", fault),)  # type: ignore[arg-type]
-        assert remedies.supply(lacking) == f"{message}, so that any node can serve it"
+        assert supply_message(lacking) == f"{message}, so that any node can serve it"
 
 
 @pytest.mark.parametrize(
@@ -122,4 +123,4 @@ def test_so_it_does_for_resource_claims() -> None:
 )
 def test_claims_without_which_pods_are_not_tried(fault: ClaimFault, message: str, command: str) -> None:
     claim = UnreadyClaim("n/c", fault)
-    assert (remedies.make_ready(claim), remedies.show_unready(claim)) == (message, command)
+    assert (claim_message(claim), claim_command(claim)) == (message, command)

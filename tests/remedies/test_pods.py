@@ -15,8 +15,8 @@ from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, PodTerm
 from kubectl_koord.model.values import Toleration
 from kubectl_koord.remedies import pods, running_pods
+from kubectl_koord.remedies.running_pods import RemovedPod
 from kubectl_koord.reports.common import BrokenGang, BudgetHit, DeletePod, MovePod, WayOut
-from kubectl_koord.wording.remedies import RemovedPod
 from tests.build import SPINE, Drawing, card, cluster, cpus, devices, having, holding, rules, why_of
 from tests.build import freed as pod_freed
 

@@ -3,7 +3,7 @@
 from kubectl_koord.model.reservations import OwnerController, OwnerObject, ReservationOwner
 from kubectl_koord.model.values import Requirement, Selector
 from kubectl_koord.reports.common import ReleasedReservation, ReleaseReservation, WayOut
-from kubectl_koord.wording.remedies import owner
+from kubectl_koord.wording.facts import reservation_owner
 from tests.build import Drawing, cluster, having, why_of
 
 NODES = cluster("s0: b0[n1 n2]")
@@ -94,5 +94,5 @@ def test_whom_a_reservation_is_for_in_words() -> None:
         "all pods": ReservationOwner(),
         "pods of Job/a that are pods with app=a": ReservationOwner(None, OwnerController("Job", "a"), having(app="a")),
     }
-    assert {owner(one): one for one in said.values()} == said
-    assert owner(ReservationOwner(OwnerObject(), selector=Selector())) == "all pods"
+    assert {reservation_owner(one): one for one in said.values()} == said
+    assert reservation_owner(ReservationOwner(OwnerObject(), selector=Selector())) == "all pods"

@@ -3,7 +3,9 @@ import shlex
 import pytest
 
 from kubectl_koord.cli.verb_table import VERBS
-from kubectl_koord.wording import remedies, words
+from kubectl_koord.remedies.running_pods import evict_command
+from kubectl_koord.wording import words
+from kubectl_koord.wording.facts import delete
 from kubectl_koord.wording.words import Aim, aimed
 
 PROD = Aim(("--context=my prod", "--as=root"), ("--context=my prod", "--as=root", "--koordinator-version=1.7"))
@@ -35,7 +37,7 @@ def test_each_command_of_a_line_goes_to_the_cluster_that_was_asked(command: str,
 
 
 def test_a_loop_that_evicts_goes_there_too_and_is_otherwise_unchanged() -> None:
-    loop = remedies.evict_command(["a/x", "a/y"])
+    loop = evict_command(["a/x", "a/y"])
     found = aimed(loop, PROD)
     assert found == loop.replace("kubectl create", f"{KUBECTL} create")
     assert aimed(found.replace(f"{KUBECTL} ", "kubectl "), words.HERE) == loop
@@ -43,7 +45,7 @@ def test_a_loop_that_evicts_goes_there_too_and_is_otherwise_unchanged() -> None:
 
 def test_whatever_the_names_are_the_words_of_a_command_stay() -> None:
     name = "x'; kubectl delete node a; echo '"
-    command = remedies.delete("pod", f"a/{name}")
+    command = delete("pod", f"a/{name}")
     assert shlex.split(aimed(command, PROD)) == [
         "kubectl", "--context=my prod", "--as=root", "delete", "pod", name, "-n", "a",
     ]  # fmt: skip

@@ -1,13 +1,16 @@
 """The page of `gangs`: one row for each."""
 
+from collections import Counter
+
 from kubectl_koord.engine.tree import NODE_LAYER
 from kubectl_koord.render.document import USUAL, Block, Column, Columns, Command, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.pages import moves, pending, why
 from kubectl_koord.render.shown import Shown, parted
-from kubectl_koord.reports.jobs import GangRow, GangsReport
-from kubectl_koord.wording import jobs
-from kubectl_koord.wording.words import DETAILS, age_at, beyond_limit, more
+from kubectl_koord.reports.common import Verdict
+from kubectl_koord.reports.jobs import GangRow, GangsReport, Hops
+from kubectl_koord.wording.facts import gang_state, stale_phase
+from kubectl_koord.wording.words import DETAILS, age_at, beyond_limit, command, count, layer_noun, more
 
 _COLUMNS = (
     Column("GANG"),
@@ -33,9 +36,15 @@ _COLUMNS = (
 )
 
 
+_DETAILS = command("why-pending", "GANG")
+
+
+_HOPS = "HOPS: layers between members with neighbouring numbers, on average and at most; 0 is the same node."
+
+
 def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
     """Return the page."""
-    page: list[Block] = [Line(jobs.headline(report), "bold")]
+    page: list[Block] = [Line(_headline(report), "bold")]
     if report.message:
         page.append(Line(pending.incomplete(report.message), VERDICT_STYLE["unknown"]))
     items, rest = parted(report.items[: columns.most], shown.lines)
@@ -45,18 +54,39 @@ def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[
     page += [more_line(more(len(rest)))] if rest else []
     if columns.most is not None and columns.most < len(report.items):
         page.append(more_line(beyond_limit(len(report.items) - columns.most)))
-    page += [Line(jobs.OUTSIDE, "dim")] if any(item.outside for item in items) else []
-    page += [Line(jobs.HOPS, "dim")] if columns.wide and any(item.hops for item in items) else []
+    page += (
+        [Line("OUTSIDE: members that run outside the must-gather domain that most of them are in.", "dim")]
+        if any(item.outside for item in items)
+        else []
+    )
+    page += [Line(_HOPS, "dim")] if columns.wide and any(item.hops for item in items) else []
     page += moves.migrations(tuple(dict.fromkeys(job for item in items for job in item.migrations)), shown)
     page += why.table(report.volcano, shown)
-    page += [EmptyLine(), Command(jobs.DETAILS, label=DETAILS)] if any(item.pending for item in items) else []
+    page += [EmptyLine(), Command(_DETAILS, label=DETAILS)] if any(item.pending for item in items) else []
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
+
+
+_VERDICTS: dict[Verdict, str] = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}
+
+
+def _headline(report: GangsReport) -> str:
+    """Return how many gangs there are, how many of them wait, and how many of those cannot start."""
+    if not report.items:
+        doubt = "" if report.verdict == "yes" else " among the objects that could be read"
+        where = f" in namespace {report.namespace}" if report.namespace else ""
+        return f"There is no {'such ' if report.selected else ''}gang{where}{doubt}."
+    waiting = Counter(item.verdict for item in report.items if item.pending)
+    total = count(len(report.items), "gang")
+    if not waiting:
+        return f"{total}, none with pending pods."
+    parts = [f"{waiting[verdict]} {words}" for verdict, words in _VERDICTS.items() if waiting[verdict]]
+    return f"{total}, {waiting.total()} with pending pods: {', '.join(parts)}."
 
 
 def _row(item: GangRow, report: GangsReport) -> Row:
     cells = (
         item.gang,
-        jobs.state(item),
+        gang_state(item),
         str(item.min_member),
         str(item.pods),
         str(item.bound),
@@ -65,12 +95,12 @@ def _row(item: GangRow, report: GangsReport) -> Row:
         str(len(item.migrations) or ""),
         str(len(item.reservations) or ""),
         item.must_gather,
-        jobs.span(item, NODE_LAYER),
-        jobs.nodes(item, NODE_LAYER),
+        _span(item, NODE_LAYER),
+        _nodes(item, NODE_LAYER),
         str(item.outside) if item.outside else "",
-        jobs.hops(item.hops),
+        _hops(item.hops),
         item.phase,
-        jobs.note(item),
+        stale_phase(item),
         item.mode,
         item.match_policy,
         item.defined_by,
@@ -78,3 +108,15 @@ def _row(item: GangRow, report: GangsReport) -> Row:
     )
     style = VERDICT_STYLE[item.verdict] if item.pending else ""
     return Row(cells, "warn" if not item.pending and (item.stale or item.outside) else style)
+
+
+def _nodes(item: GangRow, node_layer: str) -> str:
+    return str(item.span[node_layer]) if node_layer in item.span else ""
+
+
+def _hops(found: Hops | None) -> str:
+    return f"{found.mean:g}, {found.most}" if found is not None else ""
+
+
+def _span(item: GangRow, node_layer: str) -> str:
+    return ", ".join(count(used, layer_noun(layer)) for layer, used in item.span.items() if layer != node_layer)

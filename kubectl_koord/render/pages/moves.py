@@ -6,8 +6,7 @@ from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, T
 from kubectl_koord.render.lines import more_line
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import GangReservation, Migration
-from kubectl_koord.wording import facts
-from kubectl_koord.wording.words import more
+from kubectl_koord.wording.words import count, listed, more
 
 _MIGRATIONS = (Column("POD"), Column("NODE", goes=2), Column("GANG", goes=1), Column("MIGRATION", flow="wrap"))
 _RESERVATIONS = (Column("RESERVATION"), Column("NODE", goes=1), Column("CONCERNS", flow="wrap"))
@@ -17,18 +16,50 @@ def migrations(every: Sequence[Migration], shown: Shown, *, of_one_gang: bool = 
     """Yield the pods that are being moved, a gap and a title before them; nothing where there are none."""
     rows = [
         Row(
-            (one.pod, one.node or "", "" if of_one_gang else one.gang or "", facts.described(one)),
+            (
+                one.pod,
+                one.node or "",
+                "" if of_one_gang else one.gang or "",
+                f"{_state(one)}, {_goes_to(one)}; PodMigrationJob {one.job}{_replaced(one)}",
+            ),
             "warn" if one.breaks or one.leaves else "",
         )
         for one in every
     ]
-    yield from _titled(facts.MIGRATIONS, _MIGRATIONS, rows, shown)
+    yield from _titled("Pods that are being moved", _MIGRATIONS, rows, shown)
+
+
+def _replaced(one: Migration) -> str:
+    return f", replaced by {one.replacement}" if one.replacement is not None else ""
+
+
+def _goes_to(one: Migration) -> str:
+    if one.to is not None:
+        return f"to {one.to} (Reservation {one.reservation})"
+    if one.reservation is not None:
+        return f"Reservation {one.reservation} is not placed yet"
+    return "to wherever it is placed" if one.mode == "EvictDirectly" else "no Reservation yet"
+
+
+def _state(one: Migration) -> str:
+    phase = "paused" if one.paused else one.phase
+    details = one.reason or one.status
+    return f"{phase} ({details})" if details and details != phase else phase
 
 
 def reservations(every: Sequence[GangReservation], shown: Shown) -> Iterator[Block]:
     """Yield the Reservations that concern a gang, a gap and a title before them; nothing where there are none."""
-    rows = [Row((one.reservation, one.node or facts.NOT_PLACED, facts.concerns(one))) for one in every]
-    yield from _titled(facts.RESERVATIONS, _RESERVATIONS, rows, shown)
+    rows = [Row((one.reservation, one.node or "(not placed)", _concerns(one))) for one in every]
+    yield from _titled("Reservations for its pods", _RESERVATIONS, rows, shown)
+
+
+def _concerns(one: GangReservation) -> str:
+    """Return what a Reservation is to a gang."""
+    parts = [f"used by {listed(one.drawing)}"] if one.drawing else []
+    parts += [f"{count(one.may_draw, 'pending pod')} may use it"] if one.may_draw else []
+    parts += ["counts as a member"] if one.is_member else []
+    parts += [f"made for PodMigrationJob {one.job}"] if one.job is not None else []
+    return "; ".join(parts)
 
 
 def _titled(title: str, columns: tuple[Column, ...], rows: Sequence[Row], shown: Shown) -> Iterator[Block]:

@@ -24,7 +24,7 @@ from kubectl_koord.render.pages import why
 from kubectl_koord.render.shown import Shown, folded, parted
 from kubectl_koord.reports.common import OF_GAP, Notice, Verdict
 from kubectl_koord.reports.jobs import CauseGroup, Contention, PendingGangsReport, WhyReport
-from kubectl_koord.wording import facts
+from kubectl_koord.wording.facts import held_back, more_quotas
 from kubectl_koord.wording.words import DETAILS, age_at, and_more, asked_for, beyond_limit, command, count, more
 
 PENDING_DETAILS = command("why-pending", "GANG")
@@ -131,7 +131,7 @@ def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -
     tail = [
         *why.table(report.volcano, shown),
         *_warned(report.contending, shown, contention, more_contention),
-        *_warned(report.held_back, shown, facts.held, facts.more_quotas),
+        *_warned(report.held_back, shown, held_back, more_quotas),
         *_warnings(report, shown),
         EmptyLine(),
         basis_line(report.basis),

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
+from kubectl_koord.model import values
 from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Style, Table, TreeTable, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity import Eviction, Headroom, QuotaFinding, QuotaPod, QuotaRow, QuotaTreeReport, Share
-from kubectl_koord.wording import facts
-from kubectl_koord.wording.words import and_more, count, listed, more, resource_name, unit
+from kubectl_koord.wording.facts import amounts_as_counted, held_back, more_quotas
+from kubectl_koord.wording.words import amount_of, and_more, count, listed, more, resource_name, unit
 
 FINDINGS = "Findings"
 HEADROOM = "Room for more pods like its first, from its quota upwards"
@@ -94,8 +95,8 @@ def blocks(report: QuotaTreeReport, shown: Shown) -> list[Block]:
     style = VERDICT_STYLE["unknown"] if report.verdict == "unknown" else "bold"
     page: list[Block] = [Line(report.message, style)]
     held, rest = parted(report.held_back, shown.few)
-    page += [Line(facts.held(one), "bad") for one in held]
-    page += [more_line(facts.more_quotas(len(rest)))] if rest else []
+    page += [Line(held_back(one), "bad") for one in held]
+    page += [more_line(more_quotas(len(rest)))] if rest else []
     if report.headroom is not None:
         page += [EmptyLine(), *_headroom(report.headroom)]
     if report.asked or not all(quota.built_in for quota in report.quotas):
@@ -123,8 +124,8 @@ def _headroom(headroom: Headroom) -> Iterator[Block]:
                 (
                     level.quota,
                     resource_name(level.resource) if level.resource else "",
-                    facts.counted(level.resource, level.used) if level.resource else "",
-                    facts.counted(level.resource, level.limit) if level.resource else "",
+                    _counted(level.resource, level.used) if level.resource else "",
+                    _counted(level.resource, level.limit) if level.resource else "",
                     "" if level.members is None else str(level.members),
                     "" if level.checked else NOT_CHECKED,
                 )
@@ -135,13 +136,22 @@ def _headroom(headroom: Headroom) -> Iterator[Block]:
         yield slim(Table(_LEVELS, rows))
 
 
+def _counted(resource: str, written: str) -> str:
+    """Return an amount that is spelled as a quantity as people count it, and anything else as it is."""
+    try:
+        number = values.amount(resource, values.parse(written))
+    except values.QuantityError:
+        return written
+    return amount_of(resource, number, "rounded")
+
+
 def _tree(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
     rows = [quota for quota in report.quotas if not quota.built_in or quota.depth == 0 or quota.used or quota.request]
     first, rest = parted(rows, shown.lines)
     yield Line(counted(report), "dim")
     yield slim(TreeTable(_TREE, tuple(_quota(quota, report) for quota in first)))
     if rest:
-        yield more_line(facts.more_quotas(len(rest)))
+        yield more_line(more_quotas(len(rest)))
 
 
 def _quota(quota: QuotaRow, report: QuotaTreeReport) -> Row:
@@ -181,24 +191,24 @@ def _of_one(quota: QuotaRow) -> Iterator[Row]:
 
 
 def _cell(amounts: Mapping[str, str] | None, resource: str) -> str:
-    return facts.counted(resource, amounts[resource]) if amounts and resource in amounts else ""
+    return _counted(resource, amounts[resource]) if amounts and resource in amounts else ""
 
 
 def _share(shares: tuple[Share, ...], resource: str) -> str:
     found = next((share for share in shares if share.resource == resource), None)
-    return "" if found is None else ("" if found.exact else "<= ") + facts.counted(resource, found.amount)
+    return "" if found is None else ("" if found.exact else "<= ") + _counted(resource, found.amount)
 
 
 def _lending(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
     """Yield who lends to whom, of the resource that is counted, or of every one of the quota that was asked for."""
     said = [
-        facts.lent(quota.name, share)
+        _lent(quota.name, share)
         for quota in report.quotas
         for share in quota.lent
         if (quota.name == report.asked if report.asked else share.resource == report.resource)
     ]
     said += [
-        facts.borrowed(quota.name, share)
+        _borrowed(quota.name, share)
         for quota in report.quotas
         for share in quota.borrowed
         if quota.name == report.asked
@@ -211,6 +221,23 @@ def _lending(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
         yield more_line(more(len(rest)))
 
 
+def _borrowed(quota: str, share: Share) -> str:
+    """Return what a quota uses above its minimum, and from whose minimums that may come."""
+    part = f"up to {_spelled_amount(share.resource, share.of_it)} of it " if share.of_it else ""
+    of = f" ({part}from {listed(share.quotas)})" if share.quotas else ""
+    return f"{quota} uses {_spelled_amount(share.resource, share.amount)} above its minimum{of}."
+
+
+def _spelled_amount(resource: str, written: str) -> str:
+    return f"{amounts_as_counted(resource, [written])[0]} {resource_name(resource)}"
+
+
+def _lent(quota: str, share: Share) -> str:
+    """Return what a quota lends, and who may have it."""
+    limit = "" if share.exact else "up to "
+    return f"{quota} lends {limit}{_spelled_amount(share.resource, share.amount)} to {listed(share.quotas)}."
+
+
 def _pods(pods: tuple[QuotaPod, ...], shown: Shown) -> Iterator[Block]:
     ordered = sorted(pods, key=lambda pod: not pod.lacks)
     first, rest = parted(ordered, shown.rows)
@@ -218,7 +245,7 @@ def _pods(pods: tuple[QuotaPod, ...], shown: Shown) -> Iterator[Block]:
         Row(
             (
                 pod.pod,
-                ", ".join(f"{facts.counted(name, amount)} {unit(name)}" for name, amount in pod.requests.items()),
+                ", ".join(f"{_counted(name, amount)} {unit(name)}" for name, amount in pod.requests.items()),
                 str(pod.priority),
                 pod.node,
                 pod.lacks,

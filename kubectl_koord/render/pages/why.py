@@ -18,6 +18,7 @@ from kubectl_koord.render.lines import (
 from kubectl_koord.render.pages import moves
 from kubectl_koord.render.pages.place import by_node
 from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.capacity import Share
 from kubectl_koord.reports.common import Notice, WayOut
 from kubectl_koord.reports.jobs import (
     Cause,
@@ -30,8 +31,7 @@ from kubectl_koord.reports.jobs import (
     WhyAlternative,
     WhyReport,
 )
-from kubectl_koord.wording import facts as quotas
-from kubectl_koord.wording import jobs
+from kubectl_koord.wording.facts import amounts_as_counted, condition_line, newest_condition
 from kubectl_koord.wording.words import (
     DETAILS,
     NEXT_STEPS,
@@ -45,6 +45,7 @@ from kubectl_koord.wording.words import (
     listed,
     more,
     name_within,
+    resource_name,
     sentence,
     told,
     warning,
@@ -108,7 +109,7 @@ def table(gangs: Sequence[VolcanoGang], shown: Shown) -> Iterator[Block]:
 
 def _row(gang: VolcanoGang) -> Row:
     numbers = map(str, (gang.min_member, len(gang.pending), gang.running))
-    policy, says = preempts(gang), jobs.last_said(gang)
+    policy, says = preempts(gang), newest_condition(gang)
     return Row((gang.gang, gang.phase, queue(gang), *numbers, policy, says))
 
 
@@ -116,7 +117,7 @@ def details(gang: VolcanoGang) -> Iterator[Block]:
     """Yield what is known of a gang, and its conditions, a gap and a title before them."""
     yield from (EmptyLine(), Line(SAYS, "bold"))
     yield from (Line(fact, indent=2) for fact in volcano_facts(gang))
-    yield from (Line(jobs.said(one), indent=2, quoted=True) for one in gang.conditions)
+    yield from (Line(condition_line(one), indent=2, quoted=True) for one in gang.conditions)
 
 
 WAIT = "Wait until it is scheduled; after some minutes look whether koord-scheduler runs (doctor)"
@@ -173,7 +174,7 @@ def remarks(report: WhyReport) -> Iterator[str]:
     if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
         yield f"Affected pods: {', '.join(name_within(report.gang, pod) for pod in cause.pods)}."
     if report.quota_holders:
-        yield quotas.holders(report.quota_holders)
+        yield _holders(report.quota_holders)
     others = [gang for gang in report.gang_group if gang != report.gang]
     if others:
         yield f"It starts only together with {', '.join(others)} (same gang group)."
@@ -181,6 +182,19 @@ def remarks(report: WhyReport) -> Iterator[str]:
         yield other_problems(report.also)
     if report.funnel and report.funnel.lost and not report.domains:
         yield _funnel(report, report.funnel)
+
+
+def _holders(shares: Iterable[Share]) -> str:
+    """Return who uses more than its minimum of what a quota lacks."""
+    by_resource: dict[str, list[Share]] = {}
+    for share in shares:
+        by_resource.setdefault(share.resource, []).append(share)
+    parts: list[str] = []
+    for resource, found in by_resource.items():
+        told = amounts_as_counted(resource, [one.amount for one in found])
+        name = resource_name(resource)
+        parts += [f"{listed(one.quotas)} {amount} {name}" for one, amount in zip(found, told, strict=True)]
+    return f"Used above their minimums: {listed(parts)}."
 
 
 def other_problems(also: Iterable[Cause]) -> str:

@@ -1,6 +1,7 @@
 """What is said where nothing helps, and where the search ended before that was known."""
 
-from kubectl_koord.wording.remedies import none_found, not_tried, wait_for_preemption
+from kubectl_koord.remedies.cluster import preemption_message
+from kubectl_koord.remedies.ways_out import none_found, not_tried
 from tests.build import running
 
 
@@ -47,12 +48,12 @@ def test_of_many_victims_the_jobs_are_named_and_pods_of_daemon_sets_are_told_to_
     owned = [running("t/web-0", on="n", owner="ReplicaSet/web"), running("t/alone", on="n")]
     daemons = [running(f"kube-system/d-{number}", on="n", of_daemon_set=True) for number in range(5)]
     say = "Wait: the scheduler will preempt {} and place it"
-    assert wait_for_preemption(gangs, None, is_gang=False) == say.format("6 pods of 2 jobs (t/b and t/c)")
-    assert wait_for_preemption([*gangs, *owned, *daemons], None, is_gang=False) == say.format(
+    assert preemption_message(gangs, None, is_gang=False) == say.format("6 pods of 2 jobs (t/b and t/c)")
+    assert preemption_message([*gangs, *owned, *daemons], None, is_gang=False) == say.format(
         "8 pods of 4 jobs (t/b, t/c, t/ReplicaSet/web and 1 more) and 5 DaemonSet pods, which come back,"
     )
-    assert wait_for_preemption([*gangs[:3], daemons[0]], None, is_gang=False) == say.format(
+    assert preemption_message([*gangs[:3], daemons[0]], None, is_gang=False) == say.format(
         "3 pods of 1 job (t/b) and 1 DaemonSet pod, which comes back,"
     )
-    assert wait_for_preemption(daemons, None, is_gang=False) == say.format("5 DaemonSet pods, which come back,")
-    assert wait_for_preemption(gangs[:2], None, is_gang=False) == say.format("t/b-0 and t/b-1")
+    assert preemption_message(daemons, None, is_gang=False) == say.format("5 DaemonSet pods, which come back,")
+    assert preemption_message(gangs[:2], None, is_gang=False) == say.format("t/b-0 and t/b-1")
