@@ -45,6 +45,7 @@ from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.unevaluated import NodeSetting
 
 if TYPE_CHECKING:
+    from kubectl_koord.cluster.around import Around
     from kubectl_koord.cluster.recorded import Recording
 
 
@@ -362,7 +363,8 @@ class Collector:
             seen: is counted up, by kind, for who watches the reading.
             traced: whether every pod is also kept as a trace.
 
-        What is set as `when_waiting` is called with each pod that waits, as soon as it is taken.
+        What is set as `when_waiting` is called with each pod that waits, as soon as it is taken. Where `around` is set,
+        files hand it every object besides.
 
         """
         self._pool = pool or PodPool()
@@ -379,6 +381,7 @@ class Collector:
         self.looked_in = ""
         self.when_waiting: Callable[[pods.PendingPod], None] | None = None
         self.recording: Recording | None = None
+        self.around: Around | None = None
         self._stores: dict[str, tuple[Store, ...]] = {
             **{name: (values,) for name, values in self._values.items()},
             kinds.NODE.name: (self.values(kinds.NODE), self._said.annotations, self._said.settings),
@@ -614,6 +617,7 @@ class Collector:
             namespace_only=namespace_only,
             events=tuple(event for _, event in sorted(self.values(kinds.EVENT).items(), key=lambda item: item[0])),
             traces=tuple(one for _, one in sorted(self._traces.items(), key=lambda item: item[0])),
+            jobs=self.around.jobs() if self.around else None,
         )
 
     def scheduler(self) -> Scheduler:

@@ -327,7 +327,7 @@ VOLCANO_GROUP = Kind(
 )  # fmt: skip
 VOLCANO_QUEUE = Kind(
     "Queue.scheduling.volcano.sh", events.VolcanoQueue, _VOLCANO, "queues", bare_name, "volcano",
-    events.queue_state, in_files=False,
+    events.volcano_queue, in_files=False,
 )  # fmt: skip
 LIMIT_RANGE = Kind(
     "LimitRange", nodes.LimitRange, _CORE, "limitranges", pair, "fit", nodes.readable_range, narrows=True

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.objects import descheduler
+from kubectl_koord.cluster.objects import descheduler, jobs
 from kubectl_koord.cluster.source import CRD, TRACED
 from kubectl_koord.model import installation
 from kubectl_koord.model.installation import HOME
@@ -45,6 +45,20 @@ class Right(NamedTuple):
     name: str = ""
 
 
+def _around() -> set[Right]:
+    """Return what is read of one job that the scheduler does not see, or that it does not wait for."""
+    below = (jobs.BY_KIND["batch", "Job"], jobs.BY_KIND["apps", "ReplicaSet"])
+    found = {Right(one.group, one.plural, "get") for one in jobs.OWNERS}
+    found |= {Right(one.group, one.plural, "list") for one in (*below, *jobs.LISTED)}
+    found |= {Right(one.group, one.plural, "get") for one in jobs.NAMED}
+    found |= {Right("apps", "deployments", "list", name) for name in jobs.CONTROLLERS}
+    found |= {
+        Right(_group(kind.api), kind.plural, "get")
+        for kind in (kinds.PRIORITY_CLASS, kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
+    }
+    return found | {Right(_group(kinds.LEASE.api), kinds.LEASE.plural, "get", jobs.MANAGER)}
+
+
 def reading(reads: Collection[str]) -> set[Right]:
     """Return what a command needs in the whole cluster that reads this, whatever its flags; without pods/proxy."""
     found = {_right(name, "list") for one in reads for name in _LISTED.get(one, ())}
@@ -57,6 +71,8 @@ def reading(reads: Collection[str]) -> set[Right]:
         found |= {_right(name, "watch") for name in (*kinds.REQUESTS, kinds.PRIORITY_CLASS.name)}
     if "followed" in reads:
         found |= {right._replace(verb="watch") for right in found if right.verb == "list"}
+    if "around" in reads:
+        found |= _AROUND
     if "namespace" in reads:
         found.add(Right("", "namespaces", "get"))
     return lean(found)
@@ -148,3 +164,6 @@ def _verbs(rights: Iterable[Right]) -> Mapping[tuple[str, str, str], tuple[str, 
     for right in sorted(rights):
         found.setdefault((right.group, right.resource, right.name), []).append(right.verb)
     return {where: tuple(verbs) for where, verbs in found.items()}
+
+
+_AROUND = _around()

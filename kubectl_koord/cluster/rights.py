@@ -50,7 +50,10 @@ def lacking(
 
 
 def _wanted(reads: Mapping[str, Collection[str]]) -> dict[Right, list[str]]:
-    """Return the rights that `doctor` does not use, each with the commands that do."""
+    """Return the rights that `doctor` does not use, each with the commands that do.
+
+    Without what is read around the scheduler: no answer about gangs rests on it, and a layer that lacks it says so.
+    """
     listed = {(kinds.KINDS[name].group, kinds.KINDS[name].plural) for name in kinds.DOCTOR_KINDS}
     found: dict[Right, list[str]] = {}
     for command, some in reads.items():

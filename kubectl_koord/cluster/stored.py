@@ -14,11 +14,13 @@ import msgspec
 from msgspec import structs
 
 from kubectl_koord.cluster import recorded
+from kubectl_koord.cluster.around import BESIDE, TAKEN_TWICE, Around
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError
 from kubectl_koord.cluster.collect import Collector, installation
 from kubectl_koord.cluster.files import by_line, opened, told, unpacked, whole
-from kubectl_koord.cluster.kinds import KINDS, LEASE, WIRE_TYPES
+from kubectl_koord.cluster.kinds import EVENT, KINDS, LEASE, POD, WIRE_TYPES
 from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.cluster.objects.pod_states import ReportedEvent, StatedPod
 from kubectl_koord.cluster.reading import (
     LONGEST_HEAD,
     SLICE,
@@ -47,6 +49,7 @@ _DUMP = "of `kubectl cluster-info dump` read the folder that --output-directory=
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
+_STATED, _REPORTED = msgspec.json.Decoder(StatedPod), msgspec.json.Decoder(ReportedEvent)
 _SHARED = frozenset(kind.object_kind for name, kind in KINDS.items() if name != kind.object_kind)
 """The `kind`s that objects of several API groups have."""
 
@@ -100,6 +103,7 @@ class _File:
         self._list = ListHead()
         self._nameless: list[msgspec.Raw] = []  # items of which the list has not yet said what they are
         self._decoders = {kind: msgspec.json.Decoder(wired) for kind, wired in WIRE_TYPES.items()}
+        self._one_by_one = _SHARED | ((TAKEN_TWICE | BESIDE) if collector.around else set())
 
     def read(self, source: Source, size: int) -> None:
         """Take everything."""
@@ -176,7 +180,7 @@ class _File:
         """
         first = _KIND_FIRST.search(part[:LONGEST_HEAD])
         kind = first[1].decode() if first else ""
-        if kind in WIRE_TYPES and kind not in _SHARED and self._take_alike(kind, part):
+        if kind in WIRE_TYPES and kind not in self._one_by_one and self._take_alike(kind, part):
             return
         items = msgspec.json.decode(bytes(part), type=list[msgspec.Raw])
         self._meter.count(len(items), len(part))
@@ -213,6 +217,7 @@ class _File:
             if kind == recorded.KIND:
                 self._collector.recording = msgspec.json.decode(raw, type=recorded.Recording)
                 return
+            self._take_around(kind, raw)
             if kind in _SHARED:
                 kind = _row(kind, version or msgspec.json.decode(raw, type=_Kind).api_version)
             if kind not in self._decoders:
@@ -230,6 +235,29 @@ class _File:
             what = told(problem, msgspec.json.decode(raw)) if is_told else problem
             raise KoordError(f"error: {self._name}: {_describe(bytes(raw))}: {what}") from None
         self._add_one(kind, written)
+
+    def _take_around(self, kind: str, raw: memoryview) -> None:
+        """Hand an object to what keeps the surroundings of the scheduler, where they are asked for."""
+        around = self._collector.around
+        if around is None:
+            return
+        if kind == POD.name:
+            around.take_pod(_STATED.decode(raw))
+        elif kind == EVENT.name:
+            around.take_event(_REPORTED.decode(raw))
+        elif kind not in WIRE_TYPES or kind in self._one_by_one:
+            around.take(completed(msgspec.json.decode(raw), self._list.kind, self._list.api_version))
+
+    def _take_value_around(self, kind: str, value: dict[str, Any]) -> None:
+        around = self._collector.around
+        if around is None:
+            return
+        if kind == POD.name:
+            around.take_pod(msgspec.convert(value, StatedPod, strict=False))
+        elif kind == EVENT.name:
+            around.take_event(msgspec.convert(value, ReportedEvent, strict=False))
+        elif kind not in WIRE_TYPES or kind in self._one_by_one:
+            around.take(value)
 
     def _take_inner(self, raw: memoryview) -> None:
         """Take the items of a List inside a List, as joined answers of kubectl have them."""
@@ -266,6 +294,7 @@ class _File:
             if kind == recorded.KIND:
                 self._collector.recording = msgspec.convert(value, recorded.Recording)
                 return
+            self._take_value_around(kind, value)
             kind = _row(kind, head.api_version)
             if kind not in WIRE_TYPES:
                 self._take_other(kind, value)
@@ -333,7 +362,7 @@ def _shown(value: Any) -> str:  # noqa: ANN401
 MOMENT_OF_DEMO = "2026-11-01T10:00:00Z"
 
 
-def from_files(
+def from_files(  # noqa: PLR0913 - each names one thing
     names: Iterable[str],
     chosen_version: str,
     seen: dict[str, int] | None = None,
@@ -342,20 +371,26 @@ def from_files(
     traced: bool = False,
     installed: bool = False,
     join: Join | None = None,
+    around: Around | None = None,
 ) -> Snapshot:
     """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
 
     `installed` tells whether how Koordinator is installed is wanted, too.
     `seen` is counted up, by kind, while objects come; `join` is called when all are there. Of a recorded cluster there
-    are the `kinds` that would be read of it live, with the same gaps: the answer is that of its moment.
+    are the `kinds` that would be read of it live, with the same gaps: the answer is that of its moment. `around` takes
+    what lies around the scheduler, which is the snapshot's `jobs` then; of a recorded cluster nothing.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
 
     """
     collector = Collector(seen=seen, traced=traced)
+    collector.around = around
     read(names, collector)
     if collector.recording is not None:
+        if around is not None:
+            around.forget()  # a snapshot has no states of containers: those that are not there did not wait
+            collector.around = None
         return _recorded(collector, collector.recording, kinds, chosen_version, installed=installed, join=join)
     return _whole(collector, now(), "file", chosen_version, installed=installed, join=join)
 

@@ -120,7 +120,7 @@ def _gang(snapshot: Snapshot, group: VolcanoGroup) -> VolcanoGang:
         gang=group.key,
         phase=group.phase,
         queue=group.queue,
-        queue_state=known.get(group.queue),
+        queue_state=known[group.queue].state if group.queue in known else None,
         queue_exists=group.queue in known if is_known else None,
         min_member=group.min_member,
         pending=tuple(pod.key for pod in waiting),

@@ -279,7 +279,10 @@ class VolcanoCondition(Struct, frozen=True, gc=False):
 
 
 class VolcanoGroup(Struct, frozen=True):
-    """One PodGroup of Volcano; the numbers are those of its status, `owner` is `Kind/name`."""
+    """One PodGroup of Volcano; the numbers are those of its status, `owner` is `Kind/name`.
+
+    `min_resources` is what its queue has to have for it to be let in.
+    """
 
     namespace: str
     name: str
@@ -293,6 +296,7 @@ class VolcanoGroup(Struct, frozen=True):
     conditions: tuple[VolcanoCondition, ...] = ()
     owner: str = ""
     created: str = ""
+    min_resources: Mapping[str, int] = {}
 
     @property
     def key(self) -> str:
@@ -300,14 +304,33 @@ class VolcanoGroup(Struct, frozen=True):
         return f"{self.namespace}/{self.name}"
 
 
+class VolcanoQueue(Struct, frozen=True):
+    """A Queue of Volcano: its state (empty where none is told), and what it may have, deserves, is given, and has.
+
+    A resource that is not in `capability` has no limit. `pending`, `inqueue` and `running` count its PodGroups.
+    """
+
+    state: str = ""
+    parent: str = ""
+    weight: int = 0
+    capability: Mapping[str, int] = {}
+    deserved: Mapping[str, int] = {}
+    guarantee: Mapping[str, int] = {}
+    allocated: Mapping[str, int] = {}
+    reclaimable: bool = True
+    pending: int = 0
+    inqueue: int = 0
+    running: int = 0
+
+
 class Volcano(Struct, frozen=True):
-    """What was read of Volcano: PodGroups by `namespace/name`, and the state of each queue, empty where none is told.
+    """What was read of Volcano: PodGroups by `namespace/name`, and its queues by name.
 
     `policies` holds the preemptionPolicy of PriorityClasses by name, as far as those were read.
     """
 
     groups: Mapping[str, VolcanoGroup] = {}
-    queues: Mapping[str, str] = {}
+    queues: Mapping[str, VolcanoQueue] = {}
     policies: Mapping[str, str] = {}
 
 

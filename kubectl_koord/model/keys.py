@@ -12,6 +12,7 @@ LIGHT_POLICY = f"{_POD_GROUP}/match-policy"
 LIGHT_MINIMUM = f"{_POD_GROUP}/min-available"
 FOREIGN_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 FOREIGN_GROUP = "scheduling.k8s.io/group-name"
+QUEUE_SUSPENDS = "scheduling.x-k8s.io/suspend"
 
 GANG_NAME = f"{_GANG}name"
 GANG_GROUPS = f"{_GANG}groups"

@@ -18,6 +18,7 @@ from kubectl_koord.model.installation import (
     Plugins,
     Volcano,
 )
+from kubectl_koord.model.jobs import Jobs
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Storage
 from kubectl_koord.model.pods import (
@@ -112,6 +113,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     Koordinator is installed. `dynamic_resources` is what resource claims are allocated from, read only where a pending
     pod has one; `namespaces` are the labels of namespaces, read only where a term of a pod selects some by them. Where
     nothing but sums of pods was asked for, `running` tells them by node, and `pending` and `finished` are empty.
+    `jobs` is what lies around the scheduler: owners, queues, events and containers; None where nobody asked for it.
     """
 
     moment: str
@@ -141,6 +143,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     events: tuple[Event, ...] = ()
     traces: tuple[PodTrace, ...] = ()
     installation: Installation | None = None
+    jobs: Jobs | None = None
 
     @cached_property
     def node_settings(self) -> Mapping[NodeSetting, Sequence[Node]]:

@@ -9,7 +9,7 @@ from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.explain import every_pending as progress
 from kubectl_koord.explain import volcano
 from kubectl_koord.explain.every_pending import every_pending, gangs
-from kubectl_koord.model.installation import Volcano, VolcanoCondition, VolcanoGroup
+from kubectl_koord.model.installation import Volcano, VolcanoCondition, VolcanoGroup, VolcanoQueue
 from kubectl_koord.render.document import Columns
 from kubectl_koord.render.show import text
 from kubectl_koord.reports import jobs
@@ -28,7 +28,7 @@ def drawn(
     *groups: VolcanoGroup, queues: dict[str, str] | None = None, policies: dict[str, str] | None = None
 ) -> Drawing:
     every = {one.key: one for one in groups or (BERT, RUNS)}
-    known = {"research": "Open"} if queues is None else queues
+    known = {name: VolcanoQueue(state) for name, state in ({"research": "Open"} if queues is None else queues).items()}
     bare = cluster("s0: b0[n1]").but(volcano=Volcano(every, known, {"high": "Never"} if policies is None else policies))
     theirs: dict[str, Any] = {"scheduler": "volcano", "volcano_group": "team/bert-1"}
     bare = bare.with_pod("team/bert-0", never_preempts=True, **theirs).with_pod("team/bert-1", **theirs)

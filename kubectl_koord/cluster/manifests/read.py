@@ -39,7 +39,7 @@ from kubectl_koord.cluster.objects.storage import ClaimSpec, PersistentVolumeCla
 from kubectl_koord.cluster.reading import Rejoined, Source, completed
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import keys
-from kubectl_koord.model.objects import Keys, Template, Workload
+from kubectl_koord.model.objects import Keys, PodGroup, Template, Workload
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import PodSetting, PodUnevaluated
@@ -575,6 +575,38 @@ def _add(collector: Collector, title: str, kind: Kind[Any, Any], written: Any) -
         collector.add(kind.name, written)
     except KoordError as problem:
         raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None
+
+
+def planned(
+    written: Mapping[str, Any], beside: Iterable[Mapping[str, Any]], moment: str
+) -> tuple[tuple[PendingPod, ...], Mapping[str, PodGroup], str]:
+    """Return the pods that a workload of a cluster makes once it is let in, their PodGroups, and why there are none.
+
+    Args:
+        written: the workload, as the cluster has it.
+        beside: what decides about its pods: classes, ranges, runtimes, PodGroups; a class that is not there is open.
+        moment: when the pods are made.
+
+    """
+    namespace = written["metadata"].get("namespace") or "default"
+    title = f"error: {described(written)}"
+    collector = Collector()
+    manifests = Manifests(lambda: namespace)
+    try:
+        for one in beside:
+            head = msgspec.convert(one, Head)
+            kind = OBJECTS.get((head.api_version.rpartition("/")[0], head.kind))
+            if kind is not None:
+                _add(collector, title, kind, msgspec.convert(one, kind.wire_type, strict=False))
+        manifests.take(Document(described(written), 1, as_created(written)))
+        missing = [Gap(name, "missing", "not read") for name in kinds.FIT_KINDS if name not in collector.kinds]
+        manifests.join(collector, moment, missing)
+    except (KoordError, msgspec.ValidationError) as problem:
+        return (), {}, str(problem).partition("; --priority")[0].rpartition(f"{described(written)}: ")[2]
+    snapshot = collector.snapshot(moment=moment, source="")
+    if not snapshot.pending:
+        return (), {}, "no pods are known of it"
+    return snapshot.pending, snapshot.pod_groups, ""
 
 
 _OF_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")

@@ -20,6 +20,7 @@ from kubectl_koord.cluster.objects.fields import (
     namespace,
     owner,
 )
+from kubectl_koord.cluster.objects.pool import Amounts, every_amount
 from kubectl_koord.model import installation, objects, pods
 
 
@@ -74,6 +75,7 @@ class EventSeries(Struct, gc=False, rename="camel"):
     """series of an Event."""
 
     last_observed_time: str | None = None
+    count: Int32 | None = None
 
 
 class Event(Struct, gc=False, rename="camel"):
@@ -263,6 +265,7 @@ class VolcanoPodGroupSpec(Struct, gc=False, rename="camel"):
     """spec of a PodGroup."""
 
     min_member: Int32 | None = None
+    min_resources: Amounts | None = None
     queue: str | None = None
     priority_class_name: str | None = None
 
@@ -285,16 +288,38 @@ class VolcanoPodGroup(Struct, gc=False):
     status: VolcanoPodGroupStatus = field(default_factory=VolcanoPodGroupStatus)
 
 
+class VolcanoGuarantee(Struct, gc=False):
+    """spec.guarantee of a Queue."""
+
+    resource: Amounts | None = None
+
+
+class VolcanoQueueSpec(Struct, gc=False):
+    """spec of a Queue."""
+
+    weight: Int32 | None = None
+    parent: str | None = None
+    capability: Amounts | None = None
+    deserved: Amounts | None = None
+    guarantee: VolcanoGuarantee | None = None
+    reclaimable: bool | None = None
+
+
 class VolcanoQueueStatus(Struct, gc=False):
     """status of a Queue."""
 
     state: str | None = None
+    allocated: Amounts | None = None
+    pending: Int32 | None = None
+    inqueue: Int32 | None = None
+    running: Int32 | None = None
 
 
 class VolcanoQueue(Struct, gc=False):
     """One Queue."""
 
     metadata: Meta
+    spec: VolcanoQueueSpec = field(default_factory=VolcanoQueueSpec)
     status: VolcanoQueueStatus = field(default_factory=VolcanoQueueStatus)
 
 
@@ -314,6 +339,7 @@ def pod_group(written: VolcanoPodGroup) -> installation.VolcanoGroup:
         conditions=tuple(map(_condition, status.conditions or ())),
         owner=owner(meta),
         created=meta.creation_timestamp or "",
+        min_resources=every_amount(spec.min_resources),
     )
 
 
@@ -323,6 +349,19 @@ def _condition(one: Condition) -> installation.VolcanoCondition:
     )
 
 
-def queue_state(written: VolcanoQueue) -> str:
-    """Return the state of a queue, empty where none is written yet."""
-    return written.status.state or ""
+def volcano_queue(written: VolcanoQueue) -> installation.VolcanoQueue:
+    """Return a queue: what it may have, and has."""
+    spec, status = written.spec, written.status
+    return installation.VolcanoQueue(
+        state=status.state or "",
+        parent=spec.parent or "",
+        weight=spec.weight or 0,
+        capability=every_amount(spec.capability),
+        deserved=every_amount(spec.deserved),
+        guarantee=every_amount(spec.guarantee.resource if spec.guarantee else None),
+        allocated=every_amount(status.allocated),
+        reclaimable=spec.reclaimable is not False,
+        pending=status.pending or 0,
+        inqueue=status.inqueue or 0,
+        running=status.running or 0,
+    )

@@ -85,6 +85,16 @@ def resources(nano: Nano) -> Resources:
     return tuple((resource, number) for resource, number in rounded if number)
 
 
+def every_amount(written: Amounts | None) -> dict[str, int]:
+    """Return rounded amounts by resource; those that are zero are there, too: of a limit that is not none at all.
+
+    Raises:
+        QuantityError: as `amounts`.
+
+    """
+    return {resource: values.amount(resource, value) for resource, value in sorted(amounts(written).items())}
+
+
 def measured(written: Amounts | None) -> Resources:
     """Return measured amounts, without a cache: hardly two texts are equal.
 

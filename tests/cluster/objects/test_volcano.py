@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_koord.cluster import stored
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.model.installation import Volcano, VolcanoCondition, VolcanoGroup
+from kubectl_koord.model.installation import Volcano, VolcanoCondition, VolcanoGroup, VolcanoQueue
 from kubectl_koord.model.snapshot import Snapshot
 
 VOLCANO = "scheduling.volcano.sh/v1beta1"
@@ -36,7 +36,7 @@ def test_podgroups_of_each_scheduler_are_told_apart_by_their_api_group(yaml: boo
         yaml=yaml,
     )
     assert [*found.pod_groups] == ["default/bare", "default/ours"]
-    assert found.volcano == Volcano({"default/theirs": VolcanoGroup("default", "theirs")}, {"q": ""})
+    assert found.volcano == Volcano({"default/theirs": VolcanoGroup("default", "theirs")}, {"q": VolcanoQueue()})
 
 
 def test_all_that_is_read_of_a_podgroup_and_its_queue() -> None:
@@ -91,6 +91,6 @@ def test_all_that_is_read_of_a_podgroup_and_its_queue() -> None:
                 created="2026-11-20T08:00:00Z",
             )
         },
-        {"q": "Open"},
+        {"q": VolcanoQueue("Open")},
         {"high": "Never", "low": ""},
     )

@@ -1,0 +1,403 @@
+"""One job, read: its own objects by name, its pods by label, its queue; and the pods that it will make."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from msgspec import structs
+
+from kubectl_koord.cluster.api.transport import Transport, failure, gap_of
+from kubectl_koord.cluster.around import Around
+from kubectl_koord.cluster.bounds import BOUNDS
+from kubectl_koord.cluster.manifests.read import planned
+from kubectl_koord.cluster.objects import jobs as written_jobs
+from kubectl_koord.cluster.objects.jobs import (
+    BY_KIND,
+    CHECK,
+    CLUSTER_QUEUE,
+    COHORT,
+    LOCAL_QUEUE,
+    MANAGER,
+    OWNERS,
+    QUEUE,
+    UNIT,
+    WORKLOAD,
+    OwnerKind,
+    QueueKind,
+    at,
+    text,
+)
+from kubectl_koord.cluster.objects.pod_states import ReportedEvent, StatedPod
+from kubectl_koord.errors import KoordError
+from kubectl_koord.model.jobs import ClusterQueue, Jobs, Owner
+from kubectl_koord.model.reservations import OwnerReference
+from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.simulation import owners
+
+_OK, _NOT_FOUND = 200, 404
+_MOST_COHORTS = 20
+_MOST_GROUPS = 60
+_KUEUE_GATE = "kueue.x-k8s.io/"
+_ALWAYS = ("", "apps", "batch")
+"""API groups that every cluster serves."""
+
+
+def of_job(
+    snapshot: Snapshot,
+    around: Around,
+    transport: Transport | None,
+    name: str,
+    namespace: str,
+    pods: Collection[str] = (),
+) -> Snapshot:
+    """Return a snapshot whose `jobs` are about the one job, or pods, that a name means; as it was where it means none.
+
+    Args:
+        snapshot: the cluster.
+        around: what was taken of the files that the snapshot is of; of a live cluster it is read now.
+        transport: the way to a live cluster, None where there is none.
+        name: as `why-pending` takes it.
+        namespace: that of names without one.
+        pods: the pods of the gang that it means, as `namespace/name`, none where it means no gang.
+
+    Raises:
+        KoordError: when a live cluster cannot be reached, or answers with nonsense.
+
+    """
+    gaps: tuple[Gap, ...] = ()
+    root: Owner | None = None
+    if transport is not None:
+        reader = _Reader(transport, around)
+        root = reader.read(name, namespace, frozenset(pods))
+        gaps = tuple(gap for kind, gap in sorted(reader.gaps.items()) if snapshot.gap(kind) is None)
+    jobs = around.jobs()
+    found = owners.of_owner(jobs, root) if root else _meant(jobs, name, namespace, pods, is_file=transport is None)
+    if found is None:
+        return snapshot if not gaps else structs.replace(snapshot, gaps=(*snapshot.gaps, *gaps))
+    if found.owners and not found.pods:
+        found = _with_planned(found, around, snapshot.moment)
+    return structs.replace(snapshot, jobs=found, gaps=(*snapshot.gaps, *gaps))
+
+
+def _with_planned(jobs: Jobs, around: Around, moment: str) -> Jobs:
+    """Return a job with the pods that it will make: of the highest owner whose template tells them."""
+    for one in reversed(jobs.owners):
+        written = around.written.get((one.kind, one.key, one.group))
+        if written is not None and (one.group, one.kind) in BY_KIND:
+            pods, groups, why_not = planned(written, around.beside, moment)
+            if pods:
+                return structs.replace(jobs, planned=pods, planned_groups=groups)
+            jobs = structs.replace(jobs, not_planned=why_not)
+    return jobs
+
+
+def _meant(jobs: Jobs, name: str, namespace: str, pods: Collection[str], *, is_file: bool) -> Jobs | None:
+    owner = owners.find(jobs, name, namespace)
+    if owner is None and is_file and not pods:
+        owner = owners.find_anywhere(jobs, name)
+    if owner is not None:
+        return owners.of_owner(jobs, owner)
+    if pods:
+        return owners.of_pods(jobs, f"PodGroup/{min(pods).partition('/')[0]}/{name.rpartition('/')[2]}", pods)
+    pod = owners.find_pod(jobs, name, namespace) or (owners.find_pod_anywhere(jobs, name) if is_file else None)
+    return None if pod is None else owners.of_pods(jobs, f"Pod/{pod.key}", {pod.key})
+
+
+class _Reader:
+    """Reads one job of a live cluster: its own objects by name, its pods by label, and its queue."""
+
+    def __init__(self, transport: Transport, around: Around) -> None:
+        self.around = around
+        self.gaps: dict[str, Gap] = {}
+        self._transport = transport
+        self._groups: list[dict[str, Any]] | None = None
+
+    def read(self, name: str, namespace: str, pods: frozenset[str]) -> Owner | None:
+        """Read all that a name may stand for, until something is there; return the owner that it means."""
+        home = next(iter(pods)).partition("/")[0] if pods else ""
+        root = self._root(name, namespace, is_gang=bool(pods))
+        if root is not None:
+            home = root.namespace
+            self._above(root.namespace, root.owner)
+            self._below(root)
+        elif not pods:
+            for word, where, bare in owners.meanings(name, namespace):
+                if not self.around.pods and word.lower() in {"", "pod", "pods", "po"}:
+                    self._pods(where, f"fieldSelector=metadata.name%3D{quote(bare, safe='')}")
+                    home = where if self.around.pods else home
+        else:
+            self._pods(home, "")
+        if not home:
+            return None
+        if root is None:
+            self._above_pods(pods)
+        self._events(home)
+        if self._is_queued():
+            self._queues(home)
+        if root is not None and not self.around.pods:
+            self._beside()
+            self._controllers()
+        return root
+
+    def _controllers(self) -> None:
+        """Read whether what should make the pods is there."""
+        groups = {one.group for one in self.around.jobs().owners}
+        if groups & {*written_jobs.OF_MANAGER}:
+            lease = self._object("Lease", f"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{MANAGER}")
+            self.around.managers += [] if lease is None else [written_jobs.manager(lease)]
+        for name, theirs in written_jobs.CONTROLLERS.items():
+            if groups & {*theirs}:
+                path = f"/apis/apps/v1/deployments?fieldSelector=metadata.name%3D{name}"
+                for one in written_jobs.objects(self._object("Deployment", path), "items"):
+                    self.around.take({"apiVersion": "apps/v1", "kind": "Deployment", **one})
+
+    def _beside(self) -> None:
+        """Read what the pods are made with that the job will make: PriorityClasses, and the runtime of a TrainJob."""
+        for written in list(self.around.written.values()):
+            for name in sorted(set(_values(written, "priorityClassName"))):
+                self._beside_one("scheduling.k8s.io/v1", "PriorityClass", f"priorityclasses/{quote(name, safe='')}")
+            runtime = at(written, "spec", "runtimeRef")
+            if text(written, "kind") == "TrainJob" and runtime:
+                kind, name = text(runtime, "kind") or "ClusterTrainingRuntime", quote(text(runtime, "name"), safe="")
+                home = quote(text(written, "metadata", "namespace"), safe="")
+                where = f"clustertrainingruntimes/{name}"
+                if kind == "TrainingRuntime":
+                    where = f"namespaces/{home}/trainingruntimes/{name}"
+                self._beside_one(text(written, "apiVersion"), kind, where)
+
+    def _beside_one(self, api_version: str, kind: str, where: str) -> None:
+        found = self._object(kind, f"/apis/{api_version}/{where}")
+        if found is not None:
+            self.around.take({"apiVersion": api_version, "kind": kind, **found})
+
+    def _root(self, name: str, namespace: str, *, is_gang: bool) -> Owner | None:
+        """Return the owner that a name means: of a known kind, of any known kind, else of one that is served."""
+        meant = [*owners.meanings(name, namespace)]
+        for word, where, bare in meant:
+            rows = [row for row in OWNERS if word and owners.is_meant(word, row.group, row.kind)]
+            if found := self._first(rows, where, bare):
+                return found
+        if is_gang or any(_is_pod(word) for word, _, _ in meant):
+            return None
+        for word, where, bare in meant:
+            served = {text(one, "name") for one in self._served()} if not word else set()
+            rows = [row for row in OWNERS if row.group in served or row.group in _ALWAYS]
+            if not word and (found := self._first(rows, where, bare)):
+                return found
+        if any(owners.is_meant(word, row.group, row.kind) for word, _, _ in meant if word for row in OWNERS):
+            return None
+        for word, where, bare in meant:
+            if word and (found := self._first(self._discovered(word), where, bare)):
+                return found
+        return None
+
+    def _first(self, rows: Iterable[OwnerKind], namespace: str, name: str) -> Owner | None:
+        for row in rows:
+            if self._get(row, namespace, name):
+                return written_owner(self.around, row, namespace, name)
+        return None
+
+    def _served(self) -> list[dict[str, Any]]:
+        """Return the API groups."""
+        if self._groups is None:
+            self._groups = written_jobs.objects(self._object("APIGroup", "/apis"), "groups")
+        return self._groups
+
+    def _get(self, row: OwnerKind, namespace: str, name: str) -> bool:
+        for version in row.versions:
+            api = f"/apis/{row.group}/{version}" if row.group else f"/api/{version}"
+            where = f"{api}/namespaces/{quote(namespace, safe='')}/{row.plural}/{quote(name, safe='')}"
+            found = self._object(row.name, where)
+            if found is not None:
+                api_version = f"{row.group}/{version}" if row.group else version
+                self.around.take({"apiVersion": api_version, "kind": row.kind, **found})
+                return True
+            if row.name in self.gaps:
+                return False
+        return False
+
+    def _discovered(self, word: str) -> Iterator[OwnerKind]:
+        """Yield the kinds that the server has for a word which is none of the known ones."""
+        known = {row.group for row in OWNERS}
+        for group in self._served()[:_MOST_GROUPS]:
+            version = text(group, "preferredVersion", "groupVersion")
+            if text(group, "name") in known or not version or text(group, "name").endswith(".k8s.io"):
+                continue
+            for one in written_jobs.objects(self._object("APIResource", f"/apis/{version}"), "resources"):
+                plural = text(one, "name")
+                names = {plural, text(one, "singularName"), text(one, "kind").lower(), *(at(one, "shortNames") or ())}
+                if "/" not in plural and word.lower().partition(".")[0] in names:
+                    yield OwnerKind(text(group, "name"), text(one, "kind"), (version.rpartition("/")[2],), plural)
+
+    def _above(self, namespace: str, reference: OwnerReference | None) -> None:
+        for _ in range(_MOST_COHORTS):
+            if reference is None:
+                return
+            group = written_jobs.group_of(reference.api_version)
+            version = reference.api_version.rpartition("/")[2]
+            known = BY_KIND.get((group, reference.kind))
+            row = known or OwnerKind(group, reference.kind, (version,), f"{reference.kind.lower()}s")
+            if not (version and self._get(row, namespace, reference.name)):
+                return
+            found = written_owner(self.around, row, namespace, reference.name)
+            reference = found.owner if found else None
+
+    def _above_pods(self, pods: Collection[str]) -> None:
+        """Read who made the first of the pods."""
+        for pod in self.around.pods:
+            if (not pods or pod.key in pods) and pod.owner:
+                kind, _, name = pod.owner.partition("/")
+                rows = [row for row in OWNERS if row.kind == kind]
+                found = next((row for row in rows if self._get(row, pod.key.partition("/")[0], name)), None)
+                if found:
+                    owner = written_owner(self.around, found, pod.key.partition("/")[0], name)
+                    self._above(pod.key.partition("/")[0], owner.owner if owner else None)
+                return
+
+    def _below(self, root: Owner) -> None:
+        """Read the pods of an owner, and what makes them for it."""
+        for group, kind, name in _MADE_BY.get(root.kind, _nobody)(root):
+            row = BY_KIND[group, kind]
+            self._get(row, root.namespace, name)
+        selector = root.selector or next((one.selector for one in self.around.jobs().owners if one.selector), "")
+        if root.kind in _LISTED_BELOW:
+            row, label = _LISTED_BELOW[root.kind]
+            self._list_owners(row, root.namespace, f"{label}={root.name}" if label else selector)
+        self._pods(root.namespace, f"labelSelector={quote(selector, safe='')}" if selector else "")
+
+    def _list_owners(self, row: OwnerKind, namespace: str, selector: str) -> None:
+        api = f"/apis/{row.group}/{row.versions[0]}"
+        path = f"{api}/namespaces/{quote(namespace, safe='')}/{row.plural}?labelSelector={quote(selector, safe='')}"
+        for one in written_jobs.objects(self._object(row.name, path), "items"):
+            self.around.take({"apiVersion": f"{row.group}/{row.versions[0]}", "kind": row.kind, **one})
+
+    def _pods(self, namespace: str, query: str) -> None:
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods{f'?{query}' if query else ''}"
+        for one in written_jobs.objects(self._object("Pod", path), "items"):
+            self.around.take_pod(msgspec.convert(one, StatedPod, strict=False))
+
+    def _events(self, namespace: str) -> None:
+        path = f"/apis/events.k8s.io/v1/namespaces/{quote(namespace, safe='')}/events?fieldSelector=type%3DWarning"
+        for one in written_jobs.objects(self._object("Event", path), "items"):
+            self.around.take_event(msgspec.convert(one, ReportedEvent, strict=False))
+
+    def _is_queued(self) -> bool:
+        """Tell whether a queue has a say: the job names one, is suspended, or its pods have a gate of Kueue."""
+        owned = self.around.jobs().owners
+        has_gate = any(gate.startswith(_KUEUE_GATE) for pod in self.around.pods for gate in pod.gates)
+        return has_gate or any(one.suspended or one.queue for one in owned if not one.finished)
+
+    def _queues(self, namespace: str) -> None:
+        self._list(WORKLOAD, namespace)
+        names = {one.queue for one in self.around.of_queue(WORKLOAD).values() if one.queue}
+        names |= {one.queue for one in self.around.jobs().owners if one.queue}
+        if WORKLOAD.name not in self.gaps:
+            for name in sorted(names):
+                self._one(LOCAL_QUEUE, name, namespace)
+            if self.around.of_queue(WORKLOAD) or self.around.of_queue(LOCAL_QUEUE):
+                self._list(CLUSTER_QUEUE, "")  # all of them: what a cohort lends depends on its other queues
+            for local in list(self.around.of_queue(LOCAL_QUEUE).values()):
+                self._checks_and_cohorts(local.cluster_queue)
+        self._list(UNIT, namespace)
+        if UNIT.name not in self.gaps:
+            self._list(QUEUE, "")
+
+    def _checks_and_cohorts(self, name: str) -> None:
+        queue: ClusterQueue | None = self.around.of_queue(CLUSTER_QUEUE).get(name)
+        if queue is None:
+            return
+        for check in queue.checks:
+            self._one(CHECK, check)
+        cohort = queue.cohort
+        for _ in range(_MOST_COHORTS):
+            if not cohort or cohort in self.around.of_queue(COHORT) or not self._one(COHORT, cohort):
+                return
+            cohort = self.around.of_queue(COHORT)[cohort].parent
+
+    def _one(self, row: QueueKind, name: str, namespace: str = "") -> bool:
+        if not name or row.name in self.gaps:
+            return False
+        within = f"/namespaces/{quote(namespace, safe='')}" if row.namespaced else ""
+        for version in row.versions:
+            path = f"/apis/{row.group}/{version}{within}/{row.plural}/{quote(name, safe='')}"
+            found = self._object(row.name, path)
+            if found is not None:
+                self.around.take({"apiVersion": f"{row.group}/{version}", "kind": row.kind, **found})
+                return True
+            if row.name in self.gaps:
+                return False
+        return False
+
+    def _list(self, row: QueueKind, namespace: str) -> None:
+        within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        for version in row.versions:
+            found = self._object(row.name, f"/apis/{row.group}/{version}{within}/{row.plural}")
+            if found is not None:
+                for one in written_jobs.objects(found, "items"):
+                    self.around.take({"apiVersion": f"{row.group}/{version}", "kind": row.kind, **one})
+                return
+
+    def _object(self, kind: str, path: str) -> dict[str, Any] | None:
+        """Return what the server has at a path, None for nothing; a refusal is a gap of the kind.
+
+        Raises:
+            KoordError: when it answers with anything else.
+
+        """
+        body = self._transport.open(path)
+        try:
+            content = body.read(BOUNDS.object_bytes)
+            if body.status == _NOT_FOUND:
+                return None
+            if body.status != _OK:
+                gap = gap_of(kind, body.status, content, path)
+                if gap is None:
+                    raise failure(body.status, content, path)
+                self.gaps.setdefault(kind, gap)
+                return None
+        finally:
+            body.close()
+        try:
+            found: dict[str, Any] = msgspec.json.decode(content, type=dict[str, Any])
+        except msgspec.DecodeError as problem:
+            raise KoordError(f"error: the server's {kind} cannot be read: {problem}") from None
+        return found
+
+
+def written_owner(around: Around, row: OwnerKind, namespace: str, name: str) -> Owner | None:
+    """Return an owner that was taken."""
+    written = around.written.get((row.kind, f"{namespace}/{name}", row.group))
+    return None if written is None else written_jobs.owner(written)
+
+
+def _values(written: Any, field: str) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Yield the strings that a field has, wherever it stands."""
+    inner = written.items() if isinstance(written, dict) else enumerate(written) if isinstance(written, list) else ()
+    for name, value in inner:
+        if name == field and isinstance(value, str) and value:
+            yield value
+        else:
+            yield from _values(value, field)
+
+
+def _is_pod(word: str) -> bool:
+    return word.lower().partition(".")[0] in {"pod", "pods", "po", "podgroup", "podgroups", "pg", "gang"}
+
+
+def _nobody(_: Owner) -> Iterable[tuple[str, str, str]]:
+    return ()
+
+
+_MADE_BY: Mapping[str, Callable[[Owner], Iterable[tuple[str, str, str]]]] = {
+    "TrainJob": lambda owner: [("jobset.x-k8s.io", "JobSet", owner.name)],
+    "RayJob": lambda owner: [("ray.io", "RayCluster", owner.selector.rpartition("=")[2])] if owner.selector else [],
+    "RayService": lambda owner: [("ray.io", "RayCluster", owner.selector.rpartition("=")[2])] if owner.selector else [],
+}
+"""What an owner makes that makes pods itself, and is known by name: group, kind, name."""
+_LISTED_BELOW = {
+    "JobSet": (BY_KIND["batch", "Job"], "jobset.sigs.k8s.io/jobset-name"),
+    "TrainJob": (BY_KIND["batch", "Job"], "jobset.sigs.k8s.io/jobset-name"),
+    "Deployment": (BY_KIND["apps", "ReplicaSet"], ""),
+}
+"""The same of which there are several, with the label that they have; empty: that of the pods."""

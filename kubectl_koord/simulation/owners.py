@@ -1,0 +1,193 @@
+"""Which job a name means among owners of pods, and all that belongs to it: its owners, what it made, pods, events."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
+
+from msgspec import structs
+
+from kubectl_koord.model.jobs import JobEvent, Jobs, Owner, PodState
+from kubectl_koord.model.reservations import OwnerReference
+
+_PODS = {"pod", "pods", "po"}
+_MOST = 20
+"""So many owners above an object, or makers below it, are followed: more are a circle."""
+SHORT: Mapping[str, tuple[str, ...]] = {
+    "CronJob": ("cj",),
+    "Deployment": ("deploy",),
+    "ReplicaSet": ("rs",),
+    "StatefulSet": ("sts",),
+    "DaemonSet": ("ds",),
+    "ReplicationController": ("rc",),
+    "LeaderWorkerSet": ("lws",),
+    "SparkApplication": ("sparkapp",),
+}
+"""Names that kubectl has for kinds."""
+_VOLCANO = ("vcjob", "vj")
+
+
+def meanings(name: str, namespace: str) -> Iterator[tuple[str, str, str]]:
+    """Yield what a name may stand for, the likeliest first: the word for a kind (empty for any), namespace, name."""
+    match name.split("/"):
+        case [bare]:
+            yield "", namespace, bare
+        case [first, bare]:
+            yield first, namespace, bare
+            yield "", first, bare
+        case [first, second, bare]:
+            yield first, second, bare
+            yield second, first, bare
+        case _:
+            return
+
+
+def is_meant(word: str, group: str, kind: str) -> bool:
+    """Tell whether a word means a kind: `job`, `jobs`, `job.batch`, `jobs.v1.batch`, `lws`; an empty one any."""
+    base, _, rest = word.lower().partition(".")
+    plain = kind.lower()
+    short = _VOLCANO if group == "batch.volcano.sh" else SHORT.get(kind, ())
+    is_kind = base in {plain, f"{plain}s", f"{plain}es", *short}
+    return not word or (is_kind and (not rest or rest == group or rest.partition(".")[2] == group))
+
+
+def find(jobs: Jobs, name: str, namespace: str) -> Owner | None:
+    """Return the owner that a name means; of several that which none of the others owns."""
+    for word, home, bare in meanings(name, namespace):
+        found = [one for one in jobs.owners if (one.namespace, one.name) == (home, bare)]
+        found = [one for one in found if is_meant(word, one.group, one.kind)]
+        if found:
+            return _highest(found)
+    return None
+
+
+def find_anywhere(jobs: Jobs, name: str) -> Owner | None:
+    """Return the owner that a name without a namespace means in any of them, None where that is not one."""
+    homes = sorted({one.namespace for one in jobs.owners})
+    found = [one for home in homes if (one := find(jobs, name, home)) is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def find_pod(jobs: Jobs, name: str, namespace: str) -> PodState | None:
+    """Return the pod that a name means."""
+    for word, home, bare in meanings(name, namespace):
+        if word.lower() in {"", *_PODS}:
+            for pod in jobs.pods:
+                if pod.key == f"{home}/{bare}":
+                    return pod
+    return None
+
+
+def find_pod_anywhere(jobs: Jobs, name: str) -> PodState | None:
+    """Return the pod that a name without a namespace means in any of them, None where that is not one."""
+    homes = sorted({_split(pod.key)[0] for pod in jobs.pods})
+    found = [one for home in homes if (one := find_pod(jobs, name, home)) is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _highest(found: list[Owner]) -> Owner:
+    names = {(one.kind, one.name) for one in found}
+    return next((one for one in found if one.owner is None or (one.owner.kind, one.owner.name) not in names), found[0])
+
+
+def of_owner(jobs: Jobs, asked: Owner) -> Jobs:
+    """Return what belongs to one owner, which is asked about."""
+    made = _made(jobs, asked)
+    makers = {(one.kind, one.namespace, one.name) for one in (asked, *made)}
+    chosen = [_selected(one) for one in (asked, *made) if one.selector]
+    pods = tuple(pod for pod in jobs.pods if _of_makers(pod, makers) or any(is_of(pod) for is_of in chosen))
+    return _narrowed(
+        jobs, f"{asked.kind}/{asked.key}", (asked, *_above(jobs, asked.namespace, asked.owner)), made, pods
+    )
+
+
+def of_pods(jobs: Jobs, asked: str, pods: Collection[str]) -> Jobs:
+    """Return what belongs to pods of these names, such as those of a gang; the owner of the first stands for all.
+
+    Args:
+        jobs: all that was read.
+        asked: what is asked about, as `Kind/namespace/name`.
+        pods: the pods.
+
+    """
+    found = tuple(pod for pod in jobs.pods if pod.key in pods)
+    above: tuple[Owner, ...] = ()
+    for pod in found:
+        kind, _, name = pod.owner.partition("/")
+        above = above or (_above(jobs, pod.key.partition("/")[0], OwnerReference(kind, name)) if kind else ())
+    return _narrowed(jobs, asked, above, (), found)
+
+
+def _narrowed(
+    jobs: Jobs, asked: str, owners: tuple[Owner, ...], made: tuple[Owner, ...], pods: tuple[PodState, ...]
+) -> Jobs:
+    about = {(one.kind, one.namespace, one.name) for one in (*owners, *made)}
+    about |= {("Pod", *_split(pod.key)) for pod in pods}
+    about |= {("PersistentVolumeClaim", _split(pod.key)[0], claim) for pod in pods for claim in pod.volumes}
+    home, _, name = asked.partition("/")[2].partition("/")
+    about.add((asked.partition("/")[0], home, name))
+    events = (one for one in jobs.events if (one.kind, one.namespace, one.name) in about)
+    groups = {one.group for one in (*owners, *made)}
+    return structs.replace(
+        jobs,
+        asked=asked,
+        owners=owners,
+        made=made,
+        pods=pods,
+        events=_latest_first(events),
+        controllers=tuple(one for one in jobs.controllers if groups & {*one.groups}),
+    )
+
+
+def _latest_first(events: Iterable[JobEvent]) -> tuple[JobEvent, ...]:
+    return tuple(sorted(events, key=lambda one: one.last, reverse=True))
+
+
+def _split(key: str) -> tuple[str, str]:
+    home, _, name = key.partition("/")
+    return home, name
+
+
+def _above(jobs: Jobs, namespace: str, reference: OwnerReference | None) -> tuple[Owner, ...]:
+    """Return whom a reference names, and that one's owner, and so on, as far as they were read."""
+    by_name: dict[tuple[str, str, str], list[Owner]] = {}
+    for one in jobs.owners:
+        by_name.setdefault((one.kind, one.namespace, one.name), []).append(one)
+    found: list[Owner] = []
+    while reference is not None and len(found) < _MOST:
+        named = by_name.get((reference.kind, namespace, reference.name), [])
+        same = [one for one in named if one.uid and one.uid == reference.uid] or named
+        if not same:
+            break
+        found.append(same[0])
+        reference = same[0].owner
+    return tuple(found)
+
+
+def _made(jobs: Jobs, asked: Owner) -> tuple[Owner, ...]:
+    """Return what an owner made, and what that made, and so on, in name order."""
+    below: dict[tuple[str, str, str], list[Owner]] = {}
+    for one in jobs.owners:
+        if one.owner is not None:
+            below.setdefault((one.owner.kind, one.namespace, one.owner.name), []).append(one)
+    found: list[Owner] = []
+    level = [asked]
+    for _ in range(_MOST):
+        level = list(chain.from_iterable(below.get((one.kind, one.namespace, one.name), ()) for one in level))
+        found += level
+    unique = {(one.kind, one.key): one for one in found if one is not asked}
+    return tuple(one for _, one in sorted(unique.items()))
+
+
+def _of_makers(pod: PodState, makers: set[tuple[str, str, str]]) -> bool:
+    kind, _, name = pod.owner.partition("/")
+    return (kind, _split(pod.key)[0], name) in makers
+
+
+def _selected(owner: Owner) -> Callable[[PodState], bool]:
+    wanted = [part.partition("=") for part in owner.selector.split(",")]
+
+    def is_of(pod: PodState) -> bool:
+        return _split(pod.key)[0] == owner.namespace and all(
+            pod.labels.get(label) == value for label, _, value in wanted
+        )
+
+    return is_of
