@@ -58,7 +58,7 @@ _FLAGS: Mapping[str, Mapping[str, bool]] = {
         "--show-labels": False,
     },
     "label": {"--overwrite": False},
-    "logs": {"--tail": True, "-l": True, "-c": True, "-p": False},
+    "logs": {"--tail": True, "-l": True, "-c": True, "-p": False, "--previous": False},
     "patch": {"--type": True, "-p": True},
     "rollout": {},
     "uncordon": {},

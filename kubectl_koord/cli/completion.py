@@ -55,7 +55,7 @@ _STATIC: Mapping[str, tuple[str, ...]] = {
     "--output": command_line.FORMATS,
     "-o": command_line.FORMATS,
     "--color": command_line.COLOURS,
-    "--until": ("scheduled",),
+    "--until": ("scheduled", "running"),
     "--mode": ("Strict", "NonStrict"),
     "--match-policy": ("only-waiting", "waiting-and-running", "once-satisfied"),
 }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.cluster.around import Around
     from kubectl_koord.cluster.watching import ClusterWatch
     from kubectl_koord.engine.gangs import Subject
     from kubectl_koord.explain.every_pending import ProgressNote
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from kubectl_koord.reports.jobs import PendingGangsReport, VolcanoGang, WhyReport
 
 
-GOALS = ("scheduled",)
+GOALS = ("scheduled", "running")
 SECONDS_BETWEEN_ANSWERS = 1.0
 SHORTEST_LOOK = 5.0
 """Seconds that reading may take although `--timeout` is shorter: without it there is nothing to tell."""
@@ -184,7 +185,7 @@ class _Gang:
 
         if self._options.seconds:
             self._session.live_transport().bound(max(self._options.seconds, SHORTEST_LOOK))
-        one = followed(self._session, _first_snapshot(self._cluster), self._name)
+        one = followed(self._session, _first_snapshot(self._cluster), self._name, self._options.until)
         told = one.why() if self._options.watch else None
         if told is not None:
             self._session.show(told, more_follow=True)
@@ -210,7 +211,8 @@ class _Gang:
 
         unread = one.unread() if self._options.until else ()
         if unread:
-            raise KoordError(f"error: cannot tell whether {one.key} is scheduled: {could_not_be_read(unread)}")
+            goal = self._options.until
+            raise KoordError(f"error: cannot tell whether {one.key} is {goal}: {could_not_be_read(unread)}")
         return bool(self._options.until) and one.is_scheduled()
 
     def _conclude(self, report: "WhyReport", *, reached: bool) -> None:
@@ -312,15 +314,54 @@ class Followed(Protocol):
         """Return the gaps that leave open whether it is scheduled."""
 
 
-def followed(session: "Session", snapshot: "Snapshot", name: str) -> Followed:
+def followed(session: "Session", snapshot: "Snapshot", name: str, until: str = "") -> Followed:
     """Return what a name means.
 
     Raises:
         KoordError: when it means nothing, or more than one thing.
 
     """
-    theirs = of_volcano(session, snapshot, name)
-    return _OfVolcano(snapshot, theirs) if theirs else _OfKoordinator(snapshot, session.subject(snapshot, name))
+    from kubectl_koord.engine.gangs import Subject
+
+    if theirs := of_volcano(session, snapshot, name):
+        return _OfVolcano(snapshot, theirs)
+    found = session.found(snapshot, name)
+    if isinstance(found, Subject) and until != _RUNNING:
+        return _OfKoordinator(snapshot, found)
+    return _OfJob(session, snapshot, name, until)
+
+
+def with_job(
+    session: "Session", snapshot: "Snapshot", around: "Around", name: str
+) -> "tuple[Snapshot, Subject | None]":
+    """Return the snapshot with what was read of the job that a name means, and what the scheduler sees of it.
+
+    A live cluster is asked for more than a gang or pod only where that is not what the name means, or where it is not
+    the scheduler that it waits for.
+
+    Raises:
+        KoordError: with the nearest names, when it means nobody.
+
+    """
+    from kubectl_koord.cluster.one_job import of_job
+    from kubectl_koord.engine.gangs import Subject
+    from kubectl_koord.explain.way import is_for_scheduler, subject_of
+
+    found = session.found(snapshot, name)
+    subject = found if isinstance(found, Subject) else None
+    if subject is not None and session.options.is_live and is_for_scheduler(subject, name):
+        return snapshot, subject
+    home = session.namespace()
+    if not session.options.is_live and not session.connection.namespace and subject is not None:
+        home = subject.key.partition("/")[0]
+    pods = frozenset(pod.key for pod in subject.members) if subject is not None else frozenset()
+    more = of_job(snapshot, around, session.transport, name, home, pods)
+    if more.jobs is None or (not more.jobs.asked and subject is None):
+        return snapshot, session.subject(snapshot, name)
+    return more, subject or subject_of(more)
+
+
+_RUNNING = "running"
 
 
 def of_volcano(session: "Session", snapshot: "Snapshot", name: str) -> "VolcanoGang | None":
@@ -371,6 +412,48 @@ class _OfKoordinator:
         from kubectl_koord.diagnosis import coverage
 
         return coverage.unread_members(self._subject, self._snapshot)
+
+
+class _OfJob:
+    """A job, whatever layer holds it: what lies around the scheduler is read anew for each answer."""
+
+    def __init__(self, session: "Session", snapshot: "Snapshot", name: str, until: str) -> None:
+        from kubectl_koord.cluster.around import Around
+        from kubectl_koord.cluster.one_job import of_job
+        from kubectl_koord.engine.gangs import Subject
+        from kubectl_koord.explain.way import subject_of
+
+        found = session.found(snapshot, name)
+        subject = found if isinstance(found, Subject) else None
+        pods = frozenset(pod.key for pod in subject.members) if subject is not None else frozenset()
+        self._snapshot = of_job(snapshot, Around(), session.transport, name, session.namespace(), pods)
+        jobs = self._snapshot.jobs
+        if subject is None and (jobs is None or not jobs.asked):
+            session.subject(snapshot, name)  # which tells that there is nobody of this name
+        self._subject = subject or subject_of(self._snapshot)
+        self._session, self._name, self._until = session, name, until
+        self.key = jobs.asked.partition("/")[2] if jobs is not None else name
+
+    def again(self, snapshot: "Snapshot") -> "_OfJob":
+        return _OfJob(self._session, snapshot, self._name, self._until)
+
+    def why(self) -> "WhyReport":
+        from kubectl_koord.explain.way import way
+
+        return way(self._snapshot, self._subject)
+
+    def is_scheduled(self) -> bool:
+        from kubectl_koord.explain.every_pending import is_scheduled
+        from kubectl_koord.explain.way import is_running
+
+        if self._until == _RUNNING:
+            return is_running(self._snapshot, self._subject)
+        return self._subject is not None and is_scheduled(self._subject)
+
+    def unread(self) -> "tuple[Gap, ...]":
+        from kubectl_koord.diagnosis import coverage
+
+        return coverage.unread_members(self._subject, self._snapshot) if self._subject is not None else ()
 
 
 class _OfVolcano:

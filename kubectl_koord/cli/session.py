@@ -20,6 +20,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.api.transport import Transport
+    from kubectl_koord.cluster.around import Around
     from kubectl_koord.cluster.source import EarlyLook, Join, StatedInstallation
     from kubectl_koord.cluster.watching import ClusterWatch
     from kubectl_koord.diagnosis.coverage import About
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kubectl_koord.render.show import OutputStyle, TopoOptions
     from kubectl_koord.render.structured import Report
     from kubectl_koord.reports.jobs import GangsReport, PendingGangsReport
+    from kubectl_koord.simulation.subjects import Unknown
     from kubectl_koord.wording.words import Aim
 
 
@@ -196,10 +198,12 @@ class Session:
         join: "Join | None" = None,
         *,
         sums: bool = False,
+        around: "Around | None" = None,
     ) -> "Snapshot":
         """Return the cluster, read now: of a live one only the named kinds; the rest is as `source` says.
 
-        `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
+        `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once,
+        and so is what lies `around` the scheduler.
         """
         from kubectl_koord.cluster import collect_live, source, stored
 
@@ -213,7 +217,13 @@ class Session:
                 installed = source.asks_about_installation(kinds)
                 wanted = (*kinds, *later)
                 return stored.from_files(
-                    self.files(), self.options.version, seen, kinds=wanted, installed=installed, join=join
+                    self.files(),
+                    self.options.version,
+                    seen,
+                    kinds=wanted,
+                    installed=installed,
+                    join=join,
+                    around=around,
                 )
             if self.options.is_page:
                 from kubectl_koord.render import show as show_module  # noqa: F401 - now, while kubectl's proxy starts
@@ -252,6 +262,16 @@ class Session:
 
         return files_of(self.options.snapshots, recursive=self.options.recursive)
 
+    def found(self, snapshot: "Snapshot", name: str) -> "Subject | Unknown":
+        """Return whom a name means: of a file in any namespace, where none was named."""
+        from kubectl_koord.engine.gangs import Subject
+        from kubectl_koord.simulation import subjects
+
+        found = subjects.find(snapshot, name, self.namespace())
+        if not isinstance(found, Subject) and self.transport is None and not self.connection.namespace:
+            return subjects.find_anywhere(snapshot, name) or found
+        return found
+
     def subject(self, snapshot: "Snapshot", name: str) -> "Subject":
         """Return whom a name means.
 
@@ -262,9 +282,7 @@ class Session:
         from kubectl_koord.engine.gangs import Subject
         from kubectl_koord.simulation import subjects
 
-        found = subjects.find(snapshot, name, self.namespace())
-        if not isinstance(found, Subject) and self.transport is None and not self.connection.namespace:
-            found = subjects.find_anywhere(snapshot, name) or found
+        found = self.found(snapshot, name)
         if isinstance(found, Subject):
             return found
         self.require(snapshot, "members", *subjects.homes(name, self.namespace()))

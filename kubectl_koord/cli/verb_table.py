@@ -167,7 +167,7 @@ VERBS: "Mapping[str, Verb]" = {
     "why-pending": Verb(
         "show why gangs are pending, and what to do next",
         module="why_pending",
-        reads=("disruption", "elsewhere", "traces", "watched", "namespace"),
+        reads=("disruption", "elsewhere", "traces", "watched", "namespace", "around"),
         flags={
             "--all-namespaces": False,
             "-A": False,

@@ -20,10 +20,11 @@ from kubectl_koord.engine.gangs import (
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.explain import volcano
 from kubectl_koord.explain.why import why
+from kubectl_koord.layers import running
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import EVERYTHING, Selector
-from kubectl_koord.reports.common import WOULD_START, Verdict
+from kubectl_koord.reports.common import OF_LAYERS, WOULD_START, Verdict
 from kubectl_koord.reports.jobs import (
     GangRow,
     GangsReport,
@@ -341,7 +342,13 @@ def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
             return _ended_scheduled(name, f"scheduled by Volcano ({volcano_state(report.volcano)})")
         return _ended_pending(name, waited, f"{_reason(report)}.", certain=True)
     if reached:
-        return _ended_scheduled(name, _on_nodes(report))
+        return _ended_scheduled(name, _running(report) or _on_nodes(report))
+    return _not_reached(report, name, waited)
+
+
+def _not_reached(report: WhyReport, name: str, waited: str) -> str:
+    if _holds(report):
+        return f"{name} does not run after {waited}: it {_reason(report)}"
     if not report.pending_pods:
         return f"{name} is not scheduled after {waited}: {_too_few(report)}."
     if report.verdict == "yes":
@@ -363,6 +370,13 @@ def _ended_scheduled(name: str, state: str) -> str:
     return f"{name} is {state}."
 
 
+def _running(report: WhyReport) -> str:
+    """Return that the pods of a job run, where the last layer says so."""
+    last = report.layers[-1] if report.layers else None
+    is_last = last is not None and last.state == "passed" and last.layer == running.NAME
+    return f"running: {last.message}" if last is not None and is_last else ""
+
+
 def gone(snapshot: Snapshot, subject: Subject) -> str:
     """Return what is to be said of a subject that is there no more."""
     if isinstance(subject, PodSubject):
@@ -378,6 +392,10 @@ def name_of(report: WhyReport) -> str:
 
 
 def _changes(before: WhyReport, after: WhyReport) -> Iterator[str]:
+    if _holds(before) or _holds(after):
+        if without_ages(_state(before)) != without_ages(_state(after)):
+            yield _state(after)
+        return
     if not after.pending_pods:
         if before.pending_pods or before.bound_pods != after.bound_pods:
             yield _state(after)
@@ -416,8 +434,15 @@ def _compared_reason(report: WhyReport, *, numbers: bool) -> str:
     return reason if numbers else re.sub(r"\d+", "", reason)
 
 
+def _holds(report: WhyReport) -> bool:
+    """Tell whether a layer before or after the scheduler holds a job."""
+    return report.verdict == "no" and report.cause is not None and report.cause.code in OF_LAYERS
+
+
 def _state(report: WhyReport) -> str:
     """Return how a subject stands, without its name."""
+    if _holds(report):
+        return _reason(report)
     if not report.pending_pods:
         return _on_nodes(report) if report.lone_pod or _has_minimum(report) else _too_few(report)
     if report.verdict == "no":

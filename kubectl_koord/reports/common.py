@@ -9,6 +9,12 @@ from kubectl_koord.engine.tree import TreeFaultCode
 from kubectl_koord.model.snapshot import GapCode
 
 CauseCode: TypeAlias = Literal[
+    "owner-suspended",
+    "owner-finished",
+    "owner-deleting",
+    "owner-waits",
+    "queue-holds",
+    "pods-not-created",
     "other-scheduler",
     "not-admitted",
     "mixed-schedulers",
@@ -42,6 +48,8 @@ CauseCode: TypeAlias = Literal[
     "never-fits",
     "waiting-for-preemption",
     "waiting-for-retry",
+    "not-running",
+    "not-ready",
     "would-start",
     "not-readable",
     "not-evaluated",
@@ -49,7 +57,15 @@ CauseCode: TypeAlias = Literal[
     "several-outcomes",
     "not-followed",
 ]
-"""Why a gang is pending, in the order in which the scheduler looks; the last five: why nobody can tell."""
+"""Why a job does not run, in the order of its way: before the scheduler, what that looks at, and after it.
+
+The last five: why nobody can tell."""
+
+OF_LAYERS: frozenset[CauseCode] = frozenset((
+    "owner-suspended", "owner-finished", "owner-deleting", "owner-waits", "queue-holds", "pods-not-created",
+    "not-running", "not-ready",
+))  # fmt: skip
+"""Those of layers before and after the scheduler: their message goes on after the name of the job."""
 
 WOULD_START: CauseCode = "would-start"
 """What lists show of what would be placed, in place of a cause."""
@@ -131,6 +147,13 @@ ReasonCode: TypeAlias = Literal["not-needed"] | Refusal
 """Why `preempt` names no victims; the causes that keep a gang from being tried are reasons, too."""
 
 ActionCode: TypeAlias = Literal[
+    "resume-owner",
+    "recreate-owner",
+    "see-owner",
+    "free-queue",
+    "see-pod",
+    "see-logs",
+    "recreate-pod",
     "touch-podgroup",
     "wake-gang",
     "set-scheduler-name",

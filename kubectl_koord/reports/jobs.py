@@ -179,6 +179,20 @@ class WhyAlternative(Struct, frozen=True, rename="camel"):
     cause: Cause | None = None
 
 
+LayerState: TypeAlias = Literal["passed", "held", "unknown", "not-here", "then"]
+"""Whether a layer let the job through; `then` what would come, were it let through by the one that holds it."""
+
+
+class LayerRow(Struct, frozen=True, rename="camel"):
+    """One layer of a job's way: whether it lets the job through, what was seen, of which object, and since when."""
+
+    layer: str
+    state: LayerState
+    message: str = ""
+    object: str = ""
+    since: str = ""
+
+
 class WhyReport(Struct, frozen=True, rename="camel"):
     """Why one gang (or gang group, or lone pod) is pending, or that it would be placed.
 
@@ -195,6 +209,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     concern any pod of the group. `volcano` is what Volcano wrote, where it schedules the gang. `shapes` are the pending
     pods by what they request, the most first; `requests` is that of one. `also` are those of `also_wrong` that have a
     sentence. `priority` is the highest of the pending pods, None where there are none; `owners` are what creates them.
+    `owner_kind` is that of an owner that was asked about, empty for gangs and pods. `layers` are those of its way, in
+    order, where more than the scheduler was asked.
     """
 
     verdict: Verdict
@@ -234,6 +250,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     also: tuple[Cause, ...] = ()
     priority: int | None = None
     owners: tuple[str, ...] = ()
+    owner_kind: str = ""
+    layers: tuple[LayerRow, ...] = ()
 
 
 class CauseGroup(Struct, frozen=True, rename="camel"):

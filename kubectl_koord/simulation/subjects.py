@@ -20,6 +20,22 @@ _GROUP_KINDS = {"podgroup", "podgroups", "pg", "gang", f"podgroup.{_API_GROUP}",
 _POD_KINDS = {"pod", "pods", "po"}
 _OWNER_KINDS = {"job", "pytorchjob", "statefulset", "deployment", "replicaset"}
 _MORE_OWNERS = {"mpijob", "tfjob", "rayjob", "raycluster", "jobset", "leaderworkerset", "daemonset", "cronjob"}
+_OF_TRAINING = ("pytorchjob", "mpijob", "tfjob", "xgboostjob", "paddlejob", "jaxjob")
+OWNER_LABELS: Mapping[str, tuple[str, ...]] = {
+    "jobset.sigs.k8s.io/jobset-name": ("jobset", "trainjob"),
+    "leaderworkerset.sigs.k8s.io/name": ("leaderworkerset", "lws"),
+    "ray.io/cluster": ("raycluster",),
+    "ray.io/originated-from-cr-name": ("rayjob", "rayservice", "raycluster"),
+    "training.kubeflow.org/job-name": _OF_TRAINING,
+    "batch.kubernetes.io/job-name": ("job",),
+    "volcano.sh/job-name": ("vcjob", "job"),
+    "sparkoperator.k8s.io/app-name": ("sparkapplication",),
+    "release": ("tfjob", "pytorchjob", "mpijob"),
+}
+"""Labels of pods that name what they are for, where their owners do not: who is named above the owner of a pod.
+
+`release` is what the arena of ACK sets. A platform of one's own is a row more.
+"""
 _DEPLOYMENTS = {"deployment", "deployments"}
 _KINDS = _GROUP_KINDS | _POD_KINDS | _OWNER_KINDS
 
@@ -74,6 +90,12 @@ def is_kind(word: str) -> bool:
     """Tell whether a word names a kind of object that a gang, a pod or an owner of pods is, `jobs.batch` included."""
     kind = word.lower().partition(".")[0]
     return bool({kind, kind.removesuffix("s")} & (_KINDS | _MORE_OWNERS))
+
+
+def is_owner_kind(word: str) -> bool:
+    """Tell whether a word names a kind of owners of pods."""
+    kind = word.lower().partition(".")[0]
+    return bool({kind, kind.removesuffix("s")} & (_OWNER_KINDS | _MORE_OWNERS))
 
 
 def pod_group_key(name: str, namespace: str) -> str:
@@ -144,9 +166,20 @@ def _owned(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, kind: 
     if not name:
         return None
     for pod in chain(snapshot.pending, _placed(snapshot)):
-        if pod.namespace == namespace and _is_meant(pod.owner, kind, name):
+        if pod.namespace == namespace and (_is_meant(pod.owner, kind, name) or _is_labelled(pod, kind, name)):
             return _gang(every, pod.gang) if pod.gang else _pod(snapshot, every, pod.key)
     return None
+
+
+def _is_labelled(pod: PendingPod | RunningPod | FinishedPod, kind: str, name: str) -> bool:
+    """Tell whether a label of a pod names an owner of this kind, or of any where none is given."""
+    if isinstance(pod, FinishedPod):
+        return False
+    return any(
+        value == name and (not kind or kind in OWNER_LABELS[label] or kind.removesuffix("s") in OWNER_LABELS[label])
+        for label, value in pod.labels
+        if label in OWNER_LABELS
+    )
 
 
 def _is_meant(owner: str, kind: str, name: str) -> bool:

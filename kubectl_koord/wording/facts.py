@@ -1,5 +1,6 @@
 """Sentences, clauses and commands that several answers share."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.engine.reasons import Refused
@@ -269,6 +270,31 @@ def patch_pod_group(pod_group: str, patch: str) -> str:
 def describe(kind: str, key: str) -> str:
     """Return what shows an object with its events."""
     return paste("kubectl", "describe", kind, *name_and_namespace(key))
+
+
+def describe_named(kind: str, *names: str) -> str:
+    """Return what shows objects that are in no namespace, with their events."""
+    return paste("kubectl", "describe", kind, *names)
+
+
+def patch(kind: str, key: str, change: Mapping[str, object]) -> str:
+    """Return what changes fields of an object."""
+    return paste("kubectl", "patch", kind, *name_and_namespace(key), "--type", "merge", "-p", _compact(change))
+
+
+def patch_named(kind: str, name: str, change: Mapping[str, object]) -> str:
+    """Return what changes fields of an object that is in no namespace."""
+    return paste("kubectl", "patch", kind, name, "--type", "merge", "-p", _compact(change))
+
+
+def _compact(change: Mapping[str, object]) -> str:
+    return json.dumps(change, separators=(",", ":"))
+
+
+def see_logs(pod: str, container: str, *, previous: bool = False) -> str:
+    """Return what shows the log of a container, perhaps of the one before it was started again."""
+    before = ("--previous",) if previous else ()
+    return paste("kubectl", "logs", *name_and_namespace(pod), "-c", container, *before)
 
 
 def delete(kind: str, key: str) -> str:

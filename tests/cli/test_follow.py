@@ -305,7 +305,7 @@ def test_a_signal_while_waiting_ends_it_silently(server: ApiServer, started: Sta
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("job", "--until", "running"), "error: --until 'running' is not one of scheduled"),
+        (("job", "--until", "gone"), "error: --until 'gone' is not one of scheduled, running"),
         (("job", "--timeout", "5m"), "error: --timeout needs --until"),
         (("job", "-w", "--timeout", "5m"), "error: --timeout needs --until"),
         (UNTIL, "error: --until needs a GANG to wait for"),

@@ -75,6 +75,8 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "also",
         "priority",
         "owners",
+        "ownerKind",
+        "layers",
     ]
     assert {"layer", "name", "offerSlots", "short"} <= set(parsed["domains"][0])
     assert list(parsed["cause"]) == ["code", "message", "pods"]

@@ -55,7 +55,7 @@ def test_a_manual_that_is_not_whole_is_refused(content: str, message: str) -> No
 
 def test_each_code_stands_under_one_heading() -> None:
     assert len(CODES) == len(set(CODES))
-    assert CODES[0] == "other-scheduler"
+    assert CODES[0] == "owner-suspended"
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -90,7 +90,7 @@ def test_what_is_like_no_code_brings_none() -> None:
 
 def test_the_list_has_every_code_with_its_title() -> None:
     report = MANUAL.contents()
-    assert report.items[0] == CodeRow("Causes", "other-scheduler", "The pods have another schedulerName")
+    assert report.items[0] == CodeRow("Causes", "owner-suspended", "What creates the pods is suspended")
     assert {row.code for row in report.items} == set(CODES)
     page = text(report, style=OutputStyle(terminal=True, width=80, colour=False, unicode=True)).splitlines()
     assert page[:5] == [
@@ -98,6 +98,6 @@ def test_the_list_has_every_code_with_its_title() -> None:
         "",
         "Causes",
         "  CODE                        MEANING",
-        "  other-scheduler             The pods have another schedulerName",
+        "  owner-suspended             What creates the pods is suspended",
     ]
     assert max(map(len, page)) <= 80

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.cluster.around import Around
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.reports.jobs import PendingGangsReport, WhyReport
 
@@ -37,6 +38,10 @@ Examples:
   kubectl koord why-pending job -o html > job.html
   # Also every change, as it happens
   kubectl koord why-pending job -w
+  # Why a job does not run, whichever layer holds it
+  kubectl koord why-pending jobset/llm
+  # Wait until its pods run and are ready
+  kubectl koord why-pending jobset/llm --until running
   # Wait; exit code 0 scheduled, 1 timed out, 2 failed
   kubectl koord why-pending job --until scheduled --timeout 30m
 """
@@ -49,7 +54,7 @@ def command(
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep running and print changes.")] = False,
     until: Annotated[
         str,
-        typer.Option("--until", metavar="scheduled", help="Wait until the gang is scheduled, then exit with 0."),
+        typer.Option("--until", metavar="GOAL", help="Wait until it is scheduled, or running; then exit with 0."),
     ] = "",
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="30m", help="Stop waiting, and exit with 1 (default: no limit).")
@@ -100,31 +105,39 @@ def command(
 
 def _show(session: "Session", gangs: "Sequence[str]", *, nodes: bool, raw: bool) -> None:
     from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster.around import Around
 
-    snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS), later=(kinds.EVENT.name,))
-    reports = [_report(session, snapshot, gang, nodes=nodes, raw=raw) for gang in gangs]
+    around = Around()
+    wanted = (*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS)
+    snapshot = session.snapshot(wanted, later=(kinds.EVENT.name,), around=around)
+    reports = [_report(session, snapshot, around, gang, nodes=nodes, raw=raw) for gang in gangs]
     session.show_each(reports)
 
 
-def _report(session: "Session", snapshot: "Snapshot", gang: str, *, nodes: bool, raw: bool) -> "WhyReport":
-    from kubectl_koord.cli.follow import of_volcano
+def _report(
+    session: "Session", snapshot: "Snapshot", around: "Around", gang: str, *, nodes: bool, raw: bool
+) -> "WhyReport":
+    from kubectl_koord.cli.follow import of_volcano, with_job
     from kubectl_koord.cluster import source
     from kubectl_koord.cluster.objects.events import OF_CONTROLLERS
     from kubectl_koord.diagnosis import coverage
     from kubectl_koord.diagnosis.scheduler_says import with_texts
     from kubectl_koord.explain import volcano
-    from kubectl_koord.explain.why import why, with_nodes
+    from kubectl_koord.explain.way import way
+    from kubectl_koord.explain.why import with_nodes
 
     if theirs := of_volcano(session, snapshot, gang):
         return volcano.why(snapshot, theirs)
-    subject = session.subject(snapshot, gang)
-    if session.options.is_live and subject.pending:
+    snapshot, subject = with_job(session, snapshot, around, gang)
+    if session.options.is_live and subject is not None and subject.pending:
         homes = {pod.namespace for pod in subject.pending}
         snapshot = source.with_events(snapshot, session.live_transport(), homes, "reason=FailedScheduling")
         if coverage.lacks_pods(subject):
             snapshot = source.with_events(snapshot, session.live_transport(), homes, OF_CONTROLLERS)
     with session.looking_for_ways_out():
-        report = why(snapshot, subject)
+        report = way(snapshot, subject)
+    if subject is None:
+        return report
     report = with_nodes(report, snapshot, subject) if nodes else report
     return with_texts(report, subject.pending) if raw else report
 

@@ -5,7 +5,19 @@ from itertools import compress
 
 from msgspec import structs
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, EmptyLine, Line, Row, Table, slim
+from kubectl_koord.render.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Column,
+    Command,
+    EmptyLine,
+    Line,
+    Row,
+    Style,
+    Table,
+    slim,
+)
 from kubectl_koord.render.lines import (
     VERDICT_STYLE,
     basis_line,
@@ -19,11 +31,13 @@ from kubectl_koord.render.pages import moves
 from kubectl_koord.render.pages.place import by_node
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity import Share
-from kubectl_koord.reports.common import Notice, WayOut
+from kubectl_koord.reports.common import OF_LAYERS, Notice, WayOut
 from kubectl_koord.reports.jobs import (
     Cause,
     FitGang,
     Funnel,
+    LayerRow,
+    LayerState,
     NodeReason,
     PodShape,
     SlotRow,
@@ -120,12 +134,40 @@ def details(gang: VolcanoGang) -> Iterator[Block]:
     yield from (Line(condition_line(one), indent=2, quoted=True) for one in gang.conditions)
 
 
+_STATES: Mapping[LayerState, str] = {"passed": "ok", "held": "HELD", "unknown": "?", "then": "then"}
+_STYLES: Mapping[LayerState, Style] = {"held": "bad", "unknown": "warn", "then": "dim"}
+
+
+def way(rows: Sequence[LayerRow], moment: str) -> Iterator[Block]:
+    """Yield the layers of a job's way, a gap before them; nothing where no more than one of them was asked."""
+    seen = [row for row in rows if row.state != "not-here"]
+    if len(seen) <= 1:
+        return
+    cells = ((_STATES[row.state], row.layer, sentence_of(row, moment)) for row in seen)
+    styled = (Row(cell, _STYLES.get(row.state, "")) for cell, row in zip(cells, seen, strict=True))
+    yield EmptyLine()
+    yield slim(Table((Column("STATE"), Column("LAYER"), Column("WHY", flow="wrap")), tuple(styled)))
+
+
+def sentence_of(row: LayerRow, moment: str) -> str:
+    """Return what was seen of a layer, and since when it holds the job."""
+    age = age_at(row.since, moment) if row.state == "held" else ""
+    return f"{row.message} (for {age})" if age else row.message
+
+
 WAIT = "Wait until it is scheduled; after some minutes look whether koord-scheduler runs (doctor)"
 _FEW_NODES = 3
 
 
 def headline(report: WhyReport) -> str:
     """Return the verdict in one sentence."""
+    if report.verdict == "no" and report.cause and report.cause.code in OF_LAYERS:
+        kind = f" ({report.owner_kind})" if report.owner_kind and not report.lone_pod else ""
+        return f"{'pod ' if report.lone_pod else ''}{report.gang}{kind} {report.cause.message}"
+    return _of_scheduler(report)
+
+
+def _of_scheduler(report: WhyReport) -> str:
     name = f"pod {report.gang}" if report.lone_pod else report.gang
     if report.verdict == "unknown" and report.cause and report.cause.code == "plan-not-executable":
         return f"{name} may or may not start: {reason(report)}"
@@ -339,6 +381,7 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     page += [Line(text, "dim") for text in [about(report)] if text]
     if report.cause:
         page.append(Command(command("explain", report.cause.code), label=DETAILS))
+    page += way(report.layers, report.basis.moment)
     page += details(report.volcano) if report.volcano is not None else ()
     if report.domains:
         page += [EmptyLine(), *slots(report.domains, report.desired_offer_slot, shown, report.warnings)]

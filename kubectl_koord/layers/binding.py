@@ -1,0 +1,320 @@
+"""Bound, not running: what a pod with a node waits for before its containers run."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
+from kubectl_koord.messages import kubelet
+from kubectl_koord.model.jobs import ContainerState, JobEvent, PodState
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.common import WayOut
+from kubectl_koord.simulation.what_if import NOT_READY
+from kubectl_koord.wording import facts
+from kubectl_koord.wording.words import age_at, count, name_within
+
+NAME = "bound, not running"
+READS = ("Pod", "Event", "Node")
+
+_PULL = frozenset(("ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"))
+_OF_IMAGE = _PULL | {"InvalidImageName", "ErrImageNeverPull", "SignatureValidationFailed"}
+_PLAIN = frozenset(("", "ContainerCreating", "PodInitializing"))
+_OF_VOLUMES = ("FailedAttachVolume", "FailedMount", "FailedMapVolume")
+_OF_SANDBOX = ("FailedCreatePodSandBox", "NetworkNotReady")
+_OF_CLAIMS = ("FailedPrepareDynamicResources",)
+_TIMED_OUT = "Unable to attach or mount volumes"
+ENDED_LATER = frozenset(("Evicted", "DeadlineExceeded", "Terminated", "NodeLost", "Preempting"))
+_FINISHED = ("Succeeded", "Failed")
+_SIGNALS = {134: "SIGABRT", 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM"}
+_MOST_STEPS = 3
+_TOO_FEW = re.compile(r"OutOf(.+)")
+_SAID_MOST = 200
+
+
+_PULLS: Mapping[kubelet.Pull, str] = {
+    "missing": "not found",
+    "denied": "access denied",
+    "unreachable": "not reachable",
+    "limited": "rate limit reached",
+    "untrusted": "certificate not trusted",
+}
+
+
+class Fault(Struct, frozen=True):
+    """Why one pod does not run: `what` goes on after its name; those of one `alike` have the same fault.
+
+    `rank` is higher for what says more: a fault before silence. `object` is what decides, where it is not the pod.
+    """
+
+    pod: PodState
+    alike: tuple[str, ...]
+    what: str
+    short: str
+    rank: int
+    step: WayOut
+    object: str = ""
+
+
+def ask(job: Job, snapshot: Snapshot) -> Answer:
+    """Tell whether every pod that has a node has begun to run."""
+    pods = counted(job)
+    if not pods:
+        return NotHere()
+    found = [one for pod in pods if (one := _fault(pod, snapshot)) is not None]
+    if not found:
+        return Passed(f"{count(len(pods), 'pod')} started")
+    first, told, message = said(found, job)
+    return Held(
+        code="not-running",
+        told=f"is placed and does not start: {told}",
+        message=message,
+        object=first.object or f"Pod/{first.pod.key}",
+        since=first.pod.scheduled,
+        pods=tuple(one.pod.key for one in found),
+        steps=steps(found),
+    )
+
+
+def counted(job: Job) -> tuple[PodState, ...]:
+    """Return the pods that count: none that is being deleted, nor one that failed and for which others came."""
+    left = [pod for pod in job.pods if not pod.deleting and (pod.node or pod.phase in _FINISHED)]
+    alive = [pod for pod in left if pod.phase not in _FINISHED]
+    enough = len(alive) + job.pending >= max(job.minimum, 1)
+    return tuple(pod for pod in left if pod.phase != "Failed" or not enough)
+
+
+def said(found: Sequence[Fault], job: Job) -> tuple[Fault, str, str]:
+    """Return the fault that says most, it with how many pods have it and what the others have; and a short form."""
+    groups = _groups(found)
+    first, more = groups[0][0], len(groups[0]) - 1
+    is_pod = job.key == first.pod.key
+    where = f" on {first.pod.node}" if first.pod.node else ""
+    name = f"it{where}" if is_pod else f"{name_within(job.key, first.pod.key)}{where}"
+    alike = f", {more} more alike" if more else ""
+    others = "".join(f"; {count(len(group), 'more pod')} {group[0].short}" for group in groups[1:])
+    of_all = "" if is_pod else f"{len(found)} of {count(len(counted(job)), 'pod')}: "
+    return first, f"{name} {first.what}{alike}{others}.", f"{of_all}{name} {first.short}"
+
+
+def steps(found: Iterable[Fault]) -> tuple[WayOut, ...]:
+    """Return what to do about these faults, each kind once, the fault that says most first."""
+    return tuple(group[0].step for group in _groups(found))[:_MOST_STEPS]
+
+
+def _groups(found: Iterable[Fault]) -> list[list[Fault]]:
+    groups: dict[tuple[str, ...], list[Fault]] = {}
+    for one in found:
+        groups.setdefault(one.alike, []).append(one)
+    return sorted(groups.values(), key=lambda group: (-group[0].rank, -len(group), group[0].pod.key))
+
+
+def has_run(container: ContainerState) -> bool:
+    """Tell whether a container runs, or has run."""
+    return container.state != "waiting" or bool(container.restarts) or container.last_exit_code is not None
+
+
+def _fault(pod: PodState, snapshot: Snapshot) -> Fault | None:
+    main = [one for one in pod.containers if not one.init]
+    if pod.phase == "Succeeded":
+        return None
+    if pod.phase == "Failed":
+        return None if any(map(has_run, pod.containers)) or pod.reason in ENDED_LATER else _refused(pod)
+    if main and all(map(has_run, main)):
+        return None
+    first = next((one for one in pod.containers if not _is_done(one)), None)
+    return of_node(pod, snapshot) or (_of_container(pod, first, snapshot) if first else None) or _silent(pod, snapshot)
+
+
+def _is_done(container: ContainerState) -> bool:
+    """Tell whether those after an init container may start, or another container has started."""
+    if container.init:
+        return container.exit_code == 0 if container.state == "terminated" else container.ready
+    return has_run(container)
+
+
+def of_node(pod: PodState, snapshot: Snapshot) -> Fault | None:
+    """Return that a pod's node is not ready, or is gone: what the pod says of itself is of before that."""
+    node = snapshot.nodes.get(pod.node)
+    if node is None and (not pod.node or not snapshot.nodes or not snapshot.sees("Node")):
+        return None
+    if node is not None and (node.ready or not any(taint.key in NOT_READY for taint in node.taints)):
+        return None  # a node of which no condition was read has no such taint either
+    state = "is not ready" if node else "is gone"
+    message = f"Bring back node {pod.node}, or delete its pods: they are made anew elsewhere where something owns them"
+    step = WayOut("mend-node", message, facts.describe_named("node", pod.node))
+    what = f"cannot run: node {pod.node} {state}"
+    return Fault(pod, ("node", pod.node), what, f"on a node that {state}", 6, step, f"Node/{pod.node}")
+
+
+def _refused(pod: PodState) -> Fault:
+    """Return that the kubelet refused the pod, as it does with one that its node has no room for after all."""
+    short = f"refused by kubelet ({pod.reason})" if pod.reason else "refused by kubelet"
+    lack = kubelet.devices(pod.message)
+    lacks = _TOO_FEW.fullmatch(pod.reason)
+    if lack:
+        why = f"{lack[0]}: {lack[1]} requested, {lack[2]} available"
+    elif lacks:
+        why = f"not enough {lacks[1]} on the node" + (f" ({brief(pod.message)})" if pod.message else "")
+    else:
+        why = brief(pod.message) or "it says no reason"
+    message = "Delete the pod: one that a kubelet refused is never started; what owns it makes another"
+    after = f"; first see why {pod.node} has less than it reports" if lack or lacks else ""
+    step = WayOut("recreate-pod", f"{message}{after}", facts.delete("pod", pod.key))
+    what = f"was {short}: {why}"
+    return Fault(pod, ("refused", pod.reason, *(map(str, lack or ()))), what, short, 5, step)
+
+
+def brief(text: str) -> str:
+    """Return what was said as one line of no great length."""
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= _SAID_MOST else f"{line[:_SAID_MOST]}..."
+
+
+def _of_container(pod: PodState, one: ContainerState, snapshot: Snapshot) -> Fault | None:
+    which = f"{'init container' if one.init else 'container'} {one.name}"
+    if one.reason in _OF_IMAGE:
+        return _of_image(pod, one, which, snapshot)
+    if one.init and (one.state == "running" or has_run(one)):
+        return _of_init(pod, one, which, snapshot)
+    if one.reason in _PLAIN:
+        return None
+    missing = _missing(one.message)
+    why = f"{missing} does not exist" if missing else brief(one.message)
+    told = f"{one.reason}: {why}" if why else one.reason
+    home = pod.key.partition("/")[0]
+    message = f"Create {missing} in namespace {home}, or correct the name in what makes the pods" if missing else ""
+    step = see_pod(pod, message or f"See why {which} cannot be made, and correct what makes the pods")
+    return Fault(pod, (one.reason, missing or one.name), f"cannot start {which} ({told})", f"in {one.reason}", 4, step)
+
+
+def _missing(text: str) -> str:
+    """Return what a pod names and that is not there, empty where nothing is said of one."""
+    found = kubelet.missing(text)
+    if found is None:
+        return ""
+    kind, name, key = found
+    return f"key {key} of {kind} {name}" if key else f"{kind} {name}"
+
+
+def _of_image(pod: PodState, one: ContainerState, which: str, snapshot: Snapshot) -> Fault:
+    texts = (one.message, *(event.message for event in events_of(pod, snapshot, ("Failed", "BackOff"))))
+    why = next((found for text in texts if (found := kubelet.pull_failure(text))), None)
+    host = kubelet.registry(one.image)
+    because = f": {_PULLS[why]}" if why else ""
+    match one.reason, why:
+        case "InvalidImageName", _:
+            step = "Correct the name of the image in what makes the pods"
+        case "ErrImageNeverPull", _:
+            step = f"Load the image on {pod.node}, or set another imagePullPolicy than Never"
+        case _, "denied":
+            step = f"Give the pods an imagePullSecret that {host} accepts, or correct the name of the image"
+        case _, "missing":
+            step = f"Correct the image or its tag, or push it to {host}"
+        case _, "unreachable" | "limited" | "untrusted":
+            step = f"See from {pod.node} why {host} does not deliver: {_PULLS[why]}"
+        case _:
+            step = f"See why {host} does not deliver the image; name, tag, and pull secret are what is wrong most often"
+    what = f"cannot pull image {one.image} of {which} from {host} ({one.reason}{because})"
+    alike = ("image", one.image, one.reason if one.reason not in _PULL else "")
+    return Fault(pod, alike, what, f"in {one.reason}{because}", 4, see_pod(pod, step), f"Pod/{pod.key}")
+
+
+def _of_init(pod: PodState, one: ContainerState, which: str, snapshot: Snapshot) -> Fault:
+    """Return that an init container does not end, or ends with an error again and again."""
+    code = one.exit_code if one.exit_code is not None else one.last_exit_code
+    logs = facts.see_logs(pod.key, one.name, previous=one.state == "waiting")
+    if one.state == "running" and not code:
+        age = age_at(one.since, snapshot.moment)
+        step = WayOut("see-logs", f"See what {which} waits for, such as peers that do not answer", logs)
+        what = f"waits for {which}, which has been running{f' for {age}' if age else ''}"
+        return Fault(pod, ("init", one.name, "running"), what, f"in {which}", 2, step)
+    reason = one.last_reason if one.state == "waiting" else one.reason
+    why = exit_words(code, reason)
+    step = WayOut("see-logs", f"See why {which} fails", logs)
+    what = f"cannot get past {which}, which {why}{restarts(one)}"
+    return Fault(pod, ("init", one.name, why), what, f"in {which}, which {why}", 4, step)
+
+
+def exit_words(code: int | None, reason: str) -> str:
+    """Return how a container has ended."""
+    if reason == "OOMKilled":
+        return "was killed as it used more memory than its limit (OOMKilled)"
+    if code is None:
+        return f"ended ({reason})" if reason else "ended"
+    signal = _SIGNALS.get(code)
+    return f"ended with exit code {code}{f' ({signal})' if signal else ''}"
+
+
+def restarts(container: ContainerState) -> str:
+    """Return how often a container was started again, to go on after how it ended; empty for never."""
+    return f", {count(container.restarts, 'restart')}" if container.restarts else ""
+
+
+def events_of(pod: PodState, snapshot: Snapshot, reasons: Iterable[str]) -> list[JobEvent]:
+    """Return the events of a pod with these reasons, the latest first."""
+    wanted, namespace, name = {*reasons}, *pod.key.split("/", 1)
+    found = [
+        event
+        for event in (snapshot.jobs.events if snapshot.jobs else ())
+        if event.kind == "Pod" and event.reason in wanted and (event.namespace, event.name) == (namespace, name)
+    ]
+    return sorted(found, key=lambda event: event.last, reverse=True)
+
+
+def _silent(pod: PodState, snapshot: Snapshot) -> Fault:
+    """Return what events tell of a pod whose containers are being made; without any that nobody says why."""
+    volumes = events_of(pod, snapshot, _OF_VOLUMES)
+    sandbox = events_of(pod, snapshot, _OF_SANDBOX)
+    claims = events_of(pod, snapshot, _OF_CLAIMS)
+    if volumes:
+        return _of_volume(pod, min(volumes, key=lambda event: event.message.startswith(_TIMED_OUT)))
+    if claims:
+        step = see_pod(pod, f"See what the driver of its devices says on {pod.node}")
+        what = f"cannot get its devices ({claims[0].reason}): {brief(claims[0].message)}"
+        return Fault(pod, ("claims",), what, f"in {claims[0].reason}", 3, step)
+    if sandbox:
+        return _of_sandbox(pod, sandbox[0])
+    age = age_at(pod.scheduled, snapshot.moment)
+    waits = f"has been in ContainerCreating for {age}" if age else "is in ContainerCreating"
+    step = see_pod(pod, f"See the events of the pod; without any, whether the kubelet of {pod.node} works")
+    return Fault(pod, ("silent",), f"{waits}, and no event that was read tells why", "in ContainerCreating", 1, step)
+
+
+def _of_volume(pod: PodState, event: JobEvent) -> Fault:
+    name, missing = kubelet.volume(event.message), _missing(event.message)
+    volume = f"volume {name}" if name else "a volume"
+    if missing:
+        why = f"{missing} does not exist"
+        step = f"Create {missing} in namespace {event.namespace}, or correct its name in what makes the pods"
+    elif kubelet.used_elsewhere(event.message):
+        why = "it is attached to another node"
+        step = "End the pod that uses it, or wait until it is detached there: it can be on one node at a time"
+    else:
+        why = brief(event.message)
+        step = f"See why {volume} is not there: its claim, its CSI driver on {pod.node}, its storage"
+    verb = "attached" if event.reason == "FailedAttachVolume" else "mounted"
+    what = f"waits for {volume}, which cannot be {verb} ({event.reason}): {why}"
+    short = f"waiting for {volume} ({event.reason})"
+    return Fault(pod, ("volume", missing or name), what, short, 4, see_pod(pod, step), f"Pod/{pod.key}")
+
+
+def _of_sandbox(pod: PodState, event: JobEvent) -> Fault:
+    plugin, handler = kubelet.network_plugin(event.message), kubelet.runtime_handler(event.message)
+    if handler:
+        why = f"the node's container runtime has no handler {handler}"
+        step = f"Set up {handler} on {pod.node}, or keep such pods from it with the RuntimeClass's nodeSelector"
+    elif plugin:
+        why = f"the network plugin {plugin} sets up no network: {brief(event.message)}"
+        step = f"See whether {plugin} works on {pod.node}, and has addresses left"
+    else:
+        why = brief(event.message)
+        step = f"See the container runtime and the network on {pod.node}"
+    what = f"gets no sandbox ({event.reason}): {why}"
+    alike = ("sandbox", plugin or handler)
+    return Fault(pod, alike, what, f"without a sandbox ({event.reason})", 4, see_pod(pod, step), f"Pod/{pod.key}")
+
+
+def see_pod(pod: PodState, message: str) -> WayOut:
+    """Return a step with what shows the pod."""
+    return WayOut("see-pod", message, facts.describe("pod", pod.key))

@@ -1,0 +1,114 @@
+"""The pods are created: how many of how many, what refuses the others, and whether their controller works."""
+
+from kubectl_koord.engine.gangs import GangSubject
+from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
+from kubectl_koord.layers.owner import describe, named
+from kubectl_koord.model.jobs import Controller, JobEvent, Owner
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values import between
+from kubectl_koord.remedies.next_steps import admitted
+from kubectl_koord.reports.common import WayOut
+from kubectl_koord.wording.words import age_at, could_not_be_read, count, spelled
+
+NAME = "pods"
+READS = ("Event", "ResourceQuota", "LimitRange")
+
+_REASONS = (
+    "FailedCreate",
+    "FailedCreatePod",
+    "FailedToCreateWorkerPod",
+    "FailedToCreateHeadPod",
+    "FailedCreateReplica",
+)
+
+_LEASE_SECONDS, _TIMES = 15, 4
+
+
+def ask(job: Job, snapshot: Snapshot) -> Answer:
+    """Tell whether the pods that the job wants exist."""
+    if not job.owners or snapshot.jobs is None:
+        return NotHere()
+    asked = job.owners[0]
+    exist = _existing(job, asked)
+    wanted = asked.wanted
+    event = _refusal(job, snapshot)
+    missing = max(0, (wanted or 0) - exist)
+    lacks = isinstance(job.subject, GangSubject) and exist < job.minimum
+    if exist and not lacks and not (missing and event):
+        return Passed(f"{exist} of {count(wanted, 'pod')} exist" if wanted else f"{count(exist, 'pod')} exist")
+    of_all = (
+        f"{exist} of {count(max(wanted or 0, job.minimum), 'pod')} exist" if wanted or job.minimum else "no pod exists"
+    )
+    if event is not None:
+        return _refused(event, asked, of_all, max(missing, 1), snapshot)
+    return _silent(asked, of_all, snapshot)
+
+
+def _existing(job: Job, asked: Owner) -> int:
+    """Return how many pods there are, those included that have succeeded and are deleted since."""
+    pods = sum(1 for pod in job.pods if not pod.deleting and pod.phase != "Failed")
+    waiting = {pod.key for pod in (job.subject.pending if job.subject else ())} - {pod.key for pod in job.pods}
+    done = sum(1 for pod in job.pods if pod.phase == "Succeeded")
+    return pods + len(waiting) + max(0, (asked.succeeded or 0) - done)
+
+
+def _refusal(job: Job, snapshot: Snapshot) -> JobEvent | None:
+    """Return what was last said of a pod that could not be made, of the job, what made it, or what it made."""
+    made = snapshot.jobs.made if snapshot.jobs else ()
+    names = {(one.kind, one.namespace, one.name) for one in (*job.owners, *made)}
+    found = [
+        event
+        for event in (snapshot.jobs.events if snapshot.jobs else ())
+        if event.reason in _REASONS and (event.kind, event.namespace, event.name) in names
+    ]
+    return max(found, key=lambda event: event.last, default=None)
+
+
+def _refused(event: JobEvent, asked: Owner, of_all: str, missing: int, snapshot: Snapshot) -> Held:
+    said = " ".join(event.message.split()).rstrip(".")
+    age = age_at(event.last, snapshot.moment)
+    who = f"{event.kind} {event.name} said {f'{age} ago' if age else 'last'}: {said}"
+    step = admitted(event.namespace, event.message, f"{event.kind}/{event.name}", missing)
+    told = f"is not created as a whole: {of_all}; {who}."
+    return Held("pods-not-created", told, f"{of_all}: {said}", named(asked), event.first or event.last, steps=(step,))
+
+
+def _silent(asked: Owner, of_all: str, snapshot: Snapshot) -> Answer:
+    """Return why a job has too few pods, of which no event tells: its controller is dead, late, or another one."""
+    gap = snapshot.unread("Event", asked.namespace)
+    controllers = snapshot.jobs.controllers if snapshot.jobs else ()
+    dead = next((one for one in controllers if _is_dead(one, snapshot.moment)), None)
+    if dead is not None:
+        why = f"{dead.name} does not run ({_state(dead, snapshot.moment)})"
+        step = WayOut("see-owner", f"Start {dead.name}, which makes the pods of {asked.kind} {asked.name}")
+    elif asked.managed_by:
+        why = f"it is managed by {asked.managed_by} (spec.managedBy), and its usual controller leaves it alone"
+        step = WayOut(
+            "see-owner", f"See what {asked.managed_by} does with it, perhaps in another cluster", describe(asked)
+        )
+    elif asked.is_seen is False:
+        why = f"the controller of {asked.kind} has not looked at what its spec says now"
+        step = WayOut("see-owner", f"See whether the controller of {asked.kind} runs", describe(asked))
+    else:
+        unread = could_not_be_read((gap,)).rstrip(".") if gap is not None else "no event that was read tells why"
+        why = unread
+        step = WayOut(
+            "see-owner", f"See whether the controller of {asked.kind} runs, and what it logs", describe(asked)
+        )
+    told = f"has too few pods: {of_all}; {why}."
+    return Held("pods-not-created", told, f"{of_all}: {why}", named(asked), asked.created, steps=(step,))
+
+
+def _is_dead(one: Controller, moment: str) -> bool:
+    """Tell whether no pod of a controller is ready, or its leader has not renewed its Lease for long."""
+    if one.ready == 0:
+        return True
+    age = between(one.renewed, moment) if one.renewed else None
+    return age is not None and age.total_seconds() > max(one.lease_seconds, _LEASE_SECONDS) * _TIMES
+
+
+def _state(one: Controller, moment: str) -> str:
+    if one.ready == 0:
+        return f"0 of {count(one.replicas or 0, 'replica')} ready"
+    age = between(one.renewed, moment)
+    return f"Lease {one.lease} was last renewed {spelled(age)} ago" if age is not None else f"Lease {one.lease}"

@@ -1,0 +1,147 @@
+"""The owner: whether what makes the pods exists, and is neither suspended, ended, nor being deleted."""
+
+from collections.abc import Iterator
+
+from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, is_queued
+from kubectl_koord.model.jobs import ObjectCondition, Owner
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.common import WayOut
+from kubectl_koord.wording import facts
+from kubectl_koord.wording.words import age_at, count, listed
+
+NAME = "owner"
+READS = ("Job", "StatefulSet", "Deployment")
+
+_REFUSED = ("Created", "Accepted", "Initialized", "Valid")
+_BAD = ("Failed", "Stalled", "Degraded", "Error")
+_GOOD = ("Ready", "Available", "Reconciled")
+_SUSPENDED = ("Suspended", "JobSuspended")
+_FIELD = {"PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob", "MXJob"}
+
+
+def ask(job: Job, snapshot: Snapshot) -> Answer:
+    """Tell whether any object from the one asked about up to its root keeps pods from being made."""
+    if not job.owners:
+        return NotHere()
+    made = snapshot.jobs.made if snapshot.jobs else ()
+    for one in (*reversed(job.owners), *made):
+        held = _held(one, job, snapshot)
+        if held is not None:
+            return held
+    asked = job.owners[0]
+    age = age_at(asked.created, snapshot.moment)
+    parts = [f"{asked.kind} created {age} ago" if age else f"{asked.kind} created", *_sizes(asked)]
+    parts += ["suspended, as its queue wants"] if any(one.suspended for one in job.owners) else []
+    return Passed(", ".join(parts), named(asked), asked.created)
+
+
+def named(owner: Owner) -> str:
+    """Return the name of an owner as rows print it: `Kind/namespace/name`."""
+    return f"{owner.kind}/{owner.key}"
+
+
+def _sizes(owner: Owner) -> Iterator[str]:
+    roles = [count(role.wanted, role.name.lower()) for role in owner.roles if role.wanted]
+    if roles:
+        yield listed(roles)
+    elif owner.wanted is not None:
+        yield count(owner.wanted, "pod")
+
+
+def _held(one: Owner, job: Job, snapshot: Snapshot) -> Held | None:
+    if one.deleting:
+        return _deleting(one, job, snapshot)
+    if one.finished:
+        return _finished(one, job)
+    if (one.suspended and not is_queued(job, snapshot)) or one.paused:
+        return _suspended(one, job)
+    if one.wanted == 0 and not any(role.wanted for role in one.roles):
+        what = f"{_who(one, job)}wants no pods: its size is 0."
+        step = WayOut("see-owner", f"Give {one.kind} {one.name} more than 0 pods", describe(one))
+        return Held("owner-waits", what, f"{one.kind} {one.name} wants 0 pods", named(one), one.created, steps=(step,))
+    return _waits(one, job)
+
+
+def _who(one: Owner, job: Job) -> str:
+    """Return who a sentence goes on about, where that is not the object that the user named."""
+    return "" if one == job.owners[0] else f"is made by {one.kind} {one.name}, which "
+
+
+def describe(one: Owner) -> str:
+    """Return what shows an owner with its events."""
+    return facts.describe(f"{one.kind.lower()}.{one.group}" if one.group else one.kind.lower(), one.key)
+
+
+def _deleting(one: Owner, job: Job, snapshot: Snapshot) -> Held:
+    age = age_at(one.deleting, snapshot.moment)
+    since = f", for {age}" if age else ""
+    keeps = f": finalizer {listed(one.finalizers)} keeps it" if one.finalizers else ""
+    step = WayOut("recreate-owner", f"Wait until {one.kind} {one.name} is gone, and create it anew", describe(one))
+    message = f"{one.kind} {one.name} is being deleted{keeps}"
+    told = f"{_who(one, job)}is being deleted{since}{keeps}."
+    return Held("owner-deleting", told, message, named(one), one.deleting, steps=(step,))
+
+
+def _finished(one: Owner, job: Job) -> Held:
+    condition = next((c for c in one.conditions if c.type in _ends(one) and c.status == "True"), None)
+    said = words(condition) if condition else one.message
+    why = f": {said}" if said else ""
+    failed = one.finished == "Failed"
+    pods = f" ({count(one.failed, 'pod')} failed)" if failed and one.failed else ""
+    state = "has failed" if failed else "is complete"
+    create = "See why it has failed, and create" if failed else "Create"
+    step = WayOut("recreate-owner", f"{create} {one.kind} {one.name} anew: it makes no more pods", describe(one))
+    since = condition.since if condition else ""
+    message = f"{one.kind} {one.name} {state}{pods}{why}"
+    return Held("owner-finished", f"{_who(one, job)}{state}{pods}{why}.", message, named(one), since, steps=(step,))
+
+
+def _ends(one: Owner) -> tuple[str, ...]:
+    return ("Failed", "JobFailed") if one.finished == "Failed" else ("Complete", "Succeeded", "Completed")
+
+
+def words(condition: ObjectCondition) -> str:
+    """Return a condition's own words: its reason, and what it says."""
+    said = " ".join(condition.message.split()).rstrip(".")
+    return f"{condition.reason}: {said}" if condition.reason and said else condition.reason or said
+
+
+def _suspended(one: Owner, job: Job) -> Held:
+    field = "spec.paused" if one.paused else "spec.runPolicy.suspend" if one.kind in _FIELD else "spec.suspend"
+    condition = next((c for c in one.conditions if c.type in _SUSPENDED and c.status == "True"), None)
+    said = words(condition) if condition else ""
+    state = "is paused" if one.paused else "is suspended"
+    why = f": {said}" if said else ""
+    message = f"{one.kind} {one.name} {state} ({field} is true)"
+    patch = _patch(field)
+    kind = f"{one.kind.lower()}.{one.group}" if one.group else one.kind.lower()
+    command = facts.patch(kind, one.key, patch)
+    step = WayOut("resume-owner", f"Resume {one.kind} {one.name}", command)
+    told = f"{_who(one, job)}{state} ({field} is true){why}."
+    since = condition.since if condition else ""
+    return Held("owner-suspended", told, message, named(one), since, steps=(step,))
+
+
+def _patch(field: str) -> dict[str, object]:
+    """Return the patch that sets a field, `spec.x.y`, to false."""
+    *outer, last = field.split(".")
+    patch: dict[str, object] = {last: False}
+    for part in reversed(outer):
+        patch = {part: patch}
+    return patch
+
+
+def _waits(one: Owner, job: Job) -> Held | None:
+    """Return what a condition says that keeps pods from being made; nothing where there are pods."""
+    if job.pods or job.pending:
+        return None
+    for condition in one.conditions:
+        refused = condition.type in _REFUSED and condition.status == "False"
+        is_bad = condition.type in _BAD and condition.status == "True"
+        not_good = condition.type in _GOOD and condition.status == "False" and not one.is_known
+        if (refused or is_bad or not_good) and condition.message:
+            said = f"{condition.type} is {condition.status}, {words(condition)}"
+            step = WayOut("see-owner", f"Do what {one.kind} {one.name} asks for", describe(one))
+            told = f"{_who(one, job)}waits, as its condition says: {said}."
+            return Held("owner-waits", told, said, named(one), condition.since, steps=(step,))
+    return None

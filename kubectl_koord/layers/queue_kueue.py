@@ -1,0 +1,329 @@
+"""Kueue's queue: whether the job's Workload was admitted, what its ClusterQueue lacks, and who is ahead of it."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.layers.base import (
+    WORKLOAD,
+    Answer,
+    Held,
+    Job,
+    NotHere,
+    Passed,
+    Unknown,
+    is_mine,
+    is_true,
+    serves_kueue,
+)
+from kubectl_koord.layers.owner import words
+from kubectl_koord.model.jobs import ClusterQueue, FlavorQuota, Kueue, KueueWorkload, ObjectCondition
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.common import WayOut
+from kubectl_koord.wording import facts
+from kubectl_koord.wording.words import amount_of, could_not_be_read, count, listed, paste, resource_name
+
+NAME = "queue (Kueue)"
+_LOCAL, _CLUSTER = "LocalQueue", "ClusterQueue"
+READS = (WORKLOAD, _LOCAL, _CLUSTER, "Cohort", "AdmissionCheck")
+
+_STOPPED = ("Hold", "HoldAndDrain")
+_PASSED_ON = ("Ready",)
+
+
+class Room(Struct, frozen=True):
+    """What a ClusterQueue has of a resource in the flavor that has most left.
+
+    `left` is of its own quota, `available` with what it may borrow; None where that depends on a tree of cohorts.
+    """
+
+    resource: str
+    flavor: str
+    nominal: int
+    left: int
+    available: int | None
+    wanted: int
+
+
+def ask(job: Job, snapshot: Snapshot) -> Answer:
+    """Tell whether Kueue has admitted every Workload of the job."""
+    jobs = snapshot.jobs
+    if jobs is None or not serves_kueue(snapshot):
+        return NotHere()
+    mine = _workloads(job, snapshot, jobs.kueue)
+    if not mine:
+        return _without(job, snapshot, jobs.kueue)
+    answers = [_asked(work, jobs.kueue, snapshot) for work in mine]
+    return next((one for one in answers if isinstance(one, Held)), answers[0])
+
+
+def _workloads(job: Job, snapshot: Snapshot, kueue: Kueue) -> list[KueueWorkload]:
+    """Return the Workloads of the job, or of its pods where Kueue queues these; none that is finished beside others."""
+    made = snapshot.jobs.made if snapshot.jobs else ()
+    pods = {pod.key for pod in job.pods} | {pod.key for pod in (job.subject.pending if job.subject else ())}
+    found = [
+        work
+        for work in kueue.workloads.values()
+        if is_mine(work.owners, work.namespace, job, made)
+        or any(f"{work.namespace}/{owner.removeprefix('Pod/')}" in pods for owner in work.owners if "Pod/" in owner)
+    ]
+    return [work for work in found if not is_true(work.conditions, "Finished")] or found
+
+
+def _without(job: Job, snapshot: Snapshot, kueue: Kueue) -> Answer:
+    """Return what it means that there is no Workload: nothing where the job names no queue."""
+    named = next((one for one in job.owners if one.queue and one.group != "batch.volcano.sh"), None)
+    gap = snapshot.unread(WORKLOAD, job.key.partition("/")[0])
+    if named is None:
+        return Unknown(could_not_be_read((gap,))) if gap is not None and not job.pods else NotHere()
+    if gap is not None:
+        return Unknown(could_not_be_read((gap,)))
+    key = f"{named.namespace}/{named.queue}"
+    if key not in kueue.local_queues and snapshot.sees(_LOCAL, named.namespace):
+        return _no_queue(key)
+    if not named.suspended:
+        return NotHere()
+    message = f"no Workload was made for {named.kind} {named.name}"
+    hint = f"See whether Kueue runs, and whether its configuration names {named.kind} among its integrations"
+    step = WayOut("see-owner", hint, facts.describe(named.kind.lower(), named.key))
+    told = f"waits in a queue: LocalQueue {key} is named, and Kueue has made no Workload for it."
+    return Held("queue-holds", told, message, f"LocalQueue/{key}", steps=(step,))
+
+
+def _no_queue(key: str) -> Held:
+    namespace, _, name = key.partition("/")
+    message = f"LocalQueue {key} does not exist"
+    command = paste("kubectl", "get", "localqueues", "-n", namespace)
+    step = WayOut("free-queue", f"Create LocalQueue {name} in namespace {namespace}, or name another", command)
+    return Held("queue-holds", f"waits in a queue: {message}.", message, f"LocalQueue/{key}", steps=(step,))
+
+
+def _asked(work: KueueWorkload, kueue: Kueue, snapshot: Snapshot) -> Answer:
+    if is_true(work.conditions, "Finished"):
+        return Passed("its Workload is finished", f"Workload/{work.key}")
+    if is_true(work.conditions, "Admitted"):
+        since = next(one.since for one in work.conditions if one.type == "Admitted")
+        return Passed(f"admitted by ClusterQueue {work.cluster_queue}", f"Workload/{work.key}", since)
+    return _inactive(work) if not work.active else _unadmitted(work, kueue, snapshot)
+
+
+def _unadmitted(work: KueueWorkload, kueue: Kueue, snapshot: Snapshot) -> Held:
+    key = f"{work.namespace}/{work.queue}"
+    local = kueue.local_queues.get(key)
+    if local is None and snapshot.sees(_LOCAL, work.namespace):
+        return _no_queue(key)
+    name = work.cluster_queue or (local.cluster_queue if local else "")
+    queue = kueue.cluster_queues.get(name)
+    reserved = is_true(work.conditions, "QuotaReserved")
+    if local is not None and local.stop_policy in _STOPPED and not reserved:
+        return _stopped(f"LocalQueue {key}", local.stop_policy, f"LocalQueue/{key}", work)
+    if queue is None:
+        return _without_cluster_queue(work, name, snapshot)
+    return _checks(work, queue) if reserved else _without_quota(work, queue, kueue, snapshot)
+
+
+def _without_quota(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue, snapshot: Snapshot) -> Held:
+    name = queue.name
+    if queue.stop_policy in _STOPPED:
+        return _stopped(f"ClusterQueue {name}", queue.stop_policy, f"ClusterQueue/{name}", work)
+    inactive = next((one for one in queue.conditions if one.type == "Active" and one.status == "False"), None)
+    if inactive is not None:
+        return _broken(name, inactive)
+    return _waiting(work, queue, kueue, snapshot)
+
+
+def _inactive(work: KueueWorkload) -> Held:
+    evicted = work.condition("Evicted")
+    why = f": {words(evicted)}" if evicted is not None and words(evicted) else ""
+    message = f"Workload {work.name} is not active{why}"
+    command = facts.patch("workload", work.key, {"spec": {"active": True}})
+    step = WayOut("resume-owner", f"Let Workload {work.name} be queued again", command)
+    told = f"waits in a queue: its Workload {work.name} is not active (spec.active is false){why}."
+    since = evicted.since if evicted is not None else ""
+    return Held("queue-holds", told, message, f"Workload/{work.key}", since, steps=(step,))
+
+
+def _stopped(queue: str, policy: str, seen: str, work: KueueWorkload) -> Held:
+    message = f"{queue} is stopped (stopPolicy {policy})"
+    kind, name = queue.split(" ")
+    patch = {"spec": {"stopPolicy": "None"}}
+    is_local = "/" in name
+    command = facts.patch(kind.lower(), name, patch) if is_local else facts.patch_named(kind.lower(), name, patch)
+    step = WayOut("free-queue", f"Have {queue} opened again by who has stopped it", command)
+    return Held("queue-holds", f"waits in a queue: {message}.", message, seen, work.created, steps=(step,))
+
+
+def _broken(name: str, inactive: ObjectCondition) -> Held:
+    message = f"ClusterQueue {name} is not active: {words(inactive)}"
+    step = WayOut("free-queue", f"Correct ClusterQueue {name}", facts.describe_named("clusterqueue", name))
+    told = f"waits in a queue: {message}."
+    return Held("queue-holds", told, message, f"ClusterQueue/{name}", inactive.since, steps=(step,))
+
+
+def _without_cluster_queue(work: KueueWorkload, name: str, snapshot: Snapshot) -> Held:
+    gap = snapshot.unread(_CLUSTER) or snapshot.unread(_LOCAL, work.namespace)
+    waiting = work.condition("QuotaReserved")
+    said = words(waiting) if waiting is not None else ""
+    if gap is None and name:
+        message = f"ClusterQueue {name} does not exist"
+        step = WayOut("free-queue", f"Create ClusterQueue {name}", "kubectl get clusterqueues")
+        return Held("queue-holds", f"waits in a queue: {message}.", message, f"ClusterQueue/{name}", steps=(step,))
+    why = f"LocalQueue {work.queue}" + (f": {said}" if said else "")
+    told = f"waits in a queue: {why}; {could_not_be_read((gap,)) if gap else 'its ClusterQueue is not known'}"
+    return Held("queue-holds", f"{told.rstrip('.')}.", why, f"Workload/{work.key}", work.created, steps=(_see(work),))
+
+
+def _see(work: KueueWorkload) -> WayOut:
+    return WayOut("free-queue", "See what the queue says of its Workload", facts.describe("workload", work.key))
+
+
+def _checks(work: KueueWorkload, queue: ClusterQueue) -> Held:
+    """Return which admission check holds a Workload that has its quota."""
+    open_checks = [check for check in work.checks if check.state not in _PASSED_ON]
+    missing = sorted({*queue.checks} - {check.name for check in work.checks})
+    since = next((one.since for one in work.conditions if one.type == "QuotaReserved"), "")
+    if open_checks:
+        first = open_checks[0]
+        said = f": {first.message.rstrip('.')}" if first.message else ""
+        what = f"admission check {first.name} is {first.state}{said}"
+    elif missing:
+        what = f"admission check {listed(missing)} has not answered yet"
+    else:
+        what = "Kueue has not started it yet"
+    told = f"waits in a queue: it has quota in ClusterQueue {queue.name}, and {what}."
+    step = WayOut("free-queue", "See what the admission check waits for", facts.describe("workload", work.key))
+    return Held("queue-holds", told, what, f"Workload/{work.key}", since, steps=(step,))
+
+
+def _waiting(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue, snapshot: Snapshot) -> Held:
+    """Return what a Workload waits for that has no quota yet: room, those ahead, or until it may try again."""
+    condition = work.condition("QuotaReserved")
+    said = words(condition) if condition is not None else ""
+    seen, wide, local = _ahead(work, queue, kueue)
+    lacking = [
+        one for one in rooms(work, queue, kueue) if (one.left if one.available is None else one.available) < one.wanted
+    ]
+    parts = [_short(one) for one in lacking[:1]]
+    parts += _borrowing(queue, lacking[:1])
+    if not lacking and work.requeue_at > snapshot.moment:
+        parts.append(f"ClusterQueue {queue.name} tries it again at {work.requeue_at}")
+    elif not lacking:
+        parts.append(f"ClusterQueue {queue.name}{f' says: {said}' if said else ' has not looked at it yet'}")
+    head = f"ClusterQueue {queue.name} has {parts[0]}" if lacking else parts[0]
+    ahead = (
+        (f"{count(wide, 'workload')} {'is' if wide == 1 else 'are'} ahead" if wide else "none is ahead")
+        if seen
+        else (f"{count(queue.pending, 'workload')} wait there")
+    )
+    told = "; ".join([head, *parts[1:], ahead])
+    place = f", position {local + 1} in LocalQueue {work.namespace}/{work.queue}" if seen else ""
+    short = f"ClusterQueue {queue.name}: {parts[0]}" if lacking else parts[0]
+    return Held(
+        "queue-holds",
+        f"waits in a queue: {told}.",
+        f"{short}{place}",
+        f"ClusterQueue/{queue.name}",
+        work.created,
+        steps=tuple(_steps(queue, lacking, kueue)),
+    )
+
+
+def _short(room: Room) -> str:
+    left, nominal = (amount_of(room.resource, number) for number in (max(room.left, 0), room.nominal))
+    return f"{left} of {nominal} {resource_name(room.resource)} left, {amount_of(room.resource, room.wanted)} wanted"
+
+
+def _borrowing(queue: ClusterQueue, lacking: Sequence[Room]) -> list[str]:
+    """Return what the cohort could lend of the resource that is lacking."""
+    if not lacking or not queue.cohort:
+        return []
+    room = lacking[0]
+    if room.available is None:
+        return [f"what cohort {queue.cohort} could lend was not computed"]
+    lends = room.available - max(room.left, 0)
+    return [f"it may borrow {amount_of(room.resource, max(lends, 0))} more from cohort {queue.cohort}"]
+
+
+def _steps(queue: ClusterQueue, lacking: Sequence[Room], kueue: Kueue) -> list[WayOut]:
+    command = facts.describe_named("clusterqueue", queue.name)
+    if not lacking:
+        return [WayOut("free-queue", f"See what ClusterQueue {queue.name} waits for", command)]
+    room = lacking[0]
+    short = room.wanted - (room.left if room.available is None else room.available)
+    what = f"{amount_of(room.resource, short)} {resource_name(room.resource)}"
+    message = f"Free {what} in ClusterQueue {queue.name}, have its quota raised by as much, or wait for those ahead"
+    borrowers = sorted(
+        other.name
+        for other in kueue.cluster_queues.values()
+        if other.cohort == queue.cohort != ""
+        and other.name != queue.name
+        and any(one.resource == room.resource and one.borrowed for one in other.quotas)
+    )
+    found = [WayOut("free-queue", message, command)]
+    if borrowers and queue.reclaim == "Never":
+        take = f"{listed(borrowers)} borrows: let ClusterQueue {queue.name} reclaim (preemption.reclaimWithinCohort)"
+        found.append(WayOut("free-queue", take, command))
+    return found
+
+
+def rooms(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue) -> list[Room]:
+    """Return what there is of each resource that a Workload asks for and its queue has quota of; devices first."""
+    wanted = work.asks_for
+    found = []
+    for resource, amount in sorted(wanted.items(), key=lambda item: (item[0] in {"pods", "cpu", "memory"}, item[0])):
+        own = [one for one in queue.quotas if one.resource == resource]
+        if own:
+            each = [_room(one, queue, kueue, amount) for one in own]
+            found.append(max(each, key=lambda one: one.left if one.available is None else one.available))
+    return found
+
+
+def _room(one: FlavorQuota, queue: ClusterQueue, kueue: Kueue, wanted: int) -> Room:
+    """Return the room in one flavor (`available` in Kueue's pkg/cache/scheduler/resource_node.go)."""
+    left = one.nominal - one.used
+    return Room(one.resource, one.flavor, one.nominal, left, _available(one, queue, kueue), wanted)
+
+
+def _available(one: FlavorQuota, queue: ClusterQueue, kueue: Kueue) -> int | None:
+    if not queue.cohort:
+        return one.nominal - one.used
+    cohort = kueue.cohorts.get(queue.cohort)
+    if cohort is not None and cohort.parent:
+        return None
+    members = [other for other in kueue.cluster_queues.values() if other.cohort == queue.cohort]
+    shared = [_of(other.quotas, one) for other in members] + [_of(cohort.quotas if cohort else (), one)]
+    lent = sum(
+        quota.nominal - _guaranteed(quota) - max(0, quota.used - _guaranteed(quota)) for quota in shared if quota
+    )
+    own = max(0, _guaranteed(one) - one.used)
+    if one.borrowing_limit is not None:
+        stored = one.nominal - _guaranteed(one)
+        used = max(0, one.used - _guaranteed(one))
+        lent = min(lent, stored - used + one.borrowing_limit)
+    return own + lent
+
+
+def _of(quotas: Sequence[FlavorQuota], like: FlavorQuota) -> FlavorQuota | None:
+    return next((one for one in quotas if (one.flavor, one.resource) == (like.flavor, like.resource)), None)
+
+
+def _guaranteed(one: FlavorQuota) -> int:
+    """Return what a queue lends to nobody."""
+    return max(0, one.nominal - one.lending_limit) if one.lending_limit is not None else 0
+
+
+def _ahead(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue) -> tuple[bool, int, int]:
+    """Return whether all that wait were read, and how many are ahead in the ClusterQueue and in the LocalQueue."""
+    homes: Mapping[str, str] = {key: local.cluster_queue for key, local in kueue.local_queues.items()}
+    waiting = [
+        other
+        for other in kueue.workloads.values()
+        if other.active
+        and homes.get(f"{other.namespace}/{other.queue}") == queue.name
+        and not is_true(other.conditions, "QuotaReserved")
+        and not is_true(other.conditions, "Finished")
+    ]
+    mine = (-work.priority, work.created, work.name)
+    ahead = [other for other in waiting if (-other.priority, other.created, other.name) < mine]
+    local = [other for other in ahead if (other.namespace, other.queue) == (work.namespace, work.queue)]
+    return len(waiting) >= queue.pending, len(ahead), len(local)
