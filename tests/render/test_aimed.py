@@ -4,7 +4,7 @@ from kubectl_koord.cli.verbs.explain import shipped_manual
 from kubectl_koord.render import show, shown
 from kubectl_koord.render.document import Block, Bullet, Bullets, Command, Line
 from kubectl_koord.reports.common import Basis, WayOut
-from kubectl_koord.reports.jobs import FitGang, FitReport
+from kubectl_koord.reports.jobs import FitGang, FitReport, PlanReport, PlanStep
 from kubectl_koord.reports.manual import Explanation
 from kubectl_koord.reports.operation import DoctorReport, Finding
 from kubectl_koord.wording.words import HERE, Aim, evaluated_as, read_at
@@ -48,6 +48,15 @@ def test_programs_get_the_same_commands_and_the_note_in_what_the_answer_rests_on
     )
     only_ours = structs.replace(report, unblock=(LOOK,), next_steps=())
     assert shown.report(only_ours, AIM).basis == report.basis  # type: ignore[union-attr]
+
+
+def test_so_do_those_of_the_steps_of_a_plan() -> None:
+    steps = tuple(PlanStep("cordon", "n0", "", "", "why", command=command) for command in ("kubectl cordon n0", ""))
+    report = PlanReport("yes", samples.BASIS, (), "a/x", 1, steps)
+    found = shown.report(report, AIM)
+    assert isinstance(found, PlanReport)
+    assert [step.command for step in found.steps] == ["kubectl --context=c cordon n0", ""]
+    assert found.basis.commands_for == "Mind."
 
 
 def test_so_do_those_of_jobs_that_are_not_submitted_yet() -> None:
