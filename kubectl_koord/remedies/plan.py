@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import heappop, heappush
-from itertools import count, islice, product
+from itertools import accumulate, count, islice, product
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
@@ -13,7 +13,7 @@ from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.filters import Prepared, placed
 from kubectl_koord.engine.gangs import ONCE_SATISFIED, Gang, GangGroup, GangSubject, all_gangs
 from kubectl_koord.engine.queue import priority
-from kubectl_koord.engine.slots import offer_slots
+from kubectl_koord.engine.slots import places
 from kubectl_koord.engine.state import View
 from kubectl_koord.model.hardware import NOTHING
 from kubectl_koord.model.pods import GangAnnotations, PendingPod, ReservedRoom, RunningPod
@@ -582,11 +582,12 @@ class _Choices:
         if len(kinds) > 1 or any(move.unit.kind == "gang" or closed & set(move.to) for move in moving):
             return False
         prepared = self._planner.prepared(pods[0], view)
-        if not prepared.counts_only_room or prepared.books:
+        if not prepared.counts_only_room:
             return False
-        names = [name for name in view.names() if name not in closed]
-        counts = offer_slots(view, names, tuple(map(recreated, pods)), prepared).counts
-        return sum(counts[name] for name in names) >= len(pods)
+        alike = tuple(map(recreated, pods))
+        open_to = (name for name in view.names() if name not in closed)
+        counted = accumulate(places(view.state(name), alike, prepared).slots for name in open_to)
+        return any(slots >= len(pods) for slots in counted)
 
     def _of_gang(self, view: View) -> str:
         if not self.budget.take():

@@ -9,7 +9,7 @@ from kubectl_koord.engine.filters import placed, prepare
 from kubectl_koord.engine.gangs import all_gangs
 from kubectl_koord.engine.rules import rules as version_rules
 from kubectl_koord.engine.state import of
-from kubectl_koord.model.pods import GangAnnotations, PendingPod, RunningPod
+from kubectl_koord.model.pods import GangAnnotations, PendingPod, PodTerm, RunningPod
 from kubectl_koord.model.values import Selector
 from kubectl_koord.remedies import plan as plans
 from kubectl_koord.remedies.plan import Found, Weights, cheapest
@@ -365,6 +365,34 @@ def test_of_many_ways_to_free_a_node_the_cheapest_are_looked_at(monkeypatch: pyt
     assert is_cut
     full = drawing.with_running("e", "n1", 3, owner="Job/e").with_running("f", "n2", 2, owner="Job/f")
     assert asked(full) == (None, True)
+
+
+def test_pods_that_are_alike_need_no_choice_to_be_followed_also_where_cards_are_booked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawing = cluster("s: b[n0 n1 n2]")
+    for number, name in enumerate(("n0", "n1", "n2")):
+        drawing = drawing.change(name, allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
+        asks = cpus(0, nvidia_gpu=5 + number)
+        drawing = drawing.with_running(f"x-{name}", name, requests=asks) if number else drawing
+    for number in range(3):
+        drawing = drawing.with_running(f"p-{number}", "n0", requests=cpus(0, nvidia_gpu=1), owner="Job/p")
+    monkeypatch.setattr(plans, "_MOST_CHOICES", 0)
+    found = planned(drawing.with_gang("job", 1, requests=cpus(0, nvidia_gpu=8)))
+    assert found is not None
+    assert ([move.unit.key for move in found.moves], found.blocked, found.choices_cut) == (
+        ["default/p-0", "default/p-1", "default/p-2"],
+        "",
+        False,
+    )
+
+
+def test_a_pod_that_keeps_others_away_is_followed_by_itself() -> None:
+    apart = (PodTerm("kubernetes.io/hostname", having(app="none")),)
+    drawing = ONE_SHORT.without_running("default/a")
+    drawing = drawing.with_running("a", "n0", 2, owner="Job/a", pod_anti_affinity=apart)
+    found = planned(drawing)
+    assert (told(found), found and found.blocked) == ([("pod", "default/a", ("n1",))], "")
 
 
 def test_moves_that_wait_for_each_other_are_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
