@@ -21,8 +21,8 @@ IN_WHEEL = (
     "kubectl_koord/cli/flags.json",
     "kubectl_koord/cluster/demo.json",
     "kubectl_koord/reports/manual.toml",
-    "kubectl_koord/render/web/page.css",
-    "kubectl_koord/render/web/tree.css",
+    "kubectl_koord/render/page.css",
+    "kubectl_koord/render/tree.css",
 )
 SHARED = (
     "bash-completion/completions/kubectl-koord",
@@ -48,6 +48,7 @@ def check(folder: Path, *, every: bool) -> None:
     with tarfile.open(source) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     kept = {"LICENSE", "README.md", "CHANGELOG.md", "completions/kubectl-koord.bash", "man/kubectl-koord.1"}
+    kept |= {"Makefile", "constraints.txt", "CONTRIBUTING.md", "tests/packaging.py", "deploy/clusterrole-view.yaml"}
     assert {*kept, "launchers/kubectl-koord", "launchers/kubectl_complete-koord", *IN_WHEEL} <= inside, inside
     for version, python in pythons().items() if every else {"": sys.executable}.items():
         installed(folder / f"venv{version}", python, wheel, every=every)
@@ -79,6 +80,7 @@ def installed(venv: Path, python: str, wheel: Path, *, every: bool) -> None:
     _run(*pip, "install", *compiling, "--quiet", "--constraint", str(LOCK), str(wheel))
     for words in FIRST_COMMANDS:
         assert _run(str(programs / "kubectl-koord"), *words), words
+    assert _run(str(programs / "python"), "-m", "kubectl_koord", "version")
     assert _run(str(programs / "kubectl_complete-koord"), "to").startswith("topo\t")
     assert not [name for name in SHARED if not (venv / "share" / name).is_file()]
     pages = {path.name for path in (venv / "share" / "man" / "man1").iterdir()}

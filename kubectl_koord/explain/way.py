@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec import Struct, structs
 
@@ -141,6 +141,8 @@ def _row(one: _Asked) -> LayerRow:
             return LayerRow(one.name, "unknown", message, seen)
         case NotHere():
             return LayerRow(one.name, "not-here")
+        case _:
+            assert_never(one.answer)
 
 
 def _of_scheduler(report: WhyReport) -> LayerRow:
@@ -156,6 +158,8 @@ def _of_scheduler(report: WhyReport) -> LayerRow:
             return LayerRow(SCHEDULER, "held", message, since=since)
         case "unknown":
             return LayerRow(SCHEDULER, "unknown", message, since=since)
+        case _:
+            assert_never(report.verdict)
 
 
 def _then(snapshot: Snapshot, jobs: Jobs, subject: Subject | None) -> LayerRow:

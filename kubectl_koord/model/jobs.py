@@ -89,10 +89,6 @@ class Owner(Struct, frozen=True, gc=False):
         """The name as reports print it: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
-    def condition(self, kind: str) -> ObjectCondition | None:
-        """Return its condition of a type, None where it has none."""
-        return next((one for one in self.conditions if one.type == kind), None)
-
 
 ContainerStatus: TypeAlias = Literal["waiting", "running", "terminated"]
 
@@ -158,11 +154,6 @@ class JobEvent(Struct, frozen=True, gc=False):
     count: int = 1
     first: str = ""
     last: str = ""
-
-    @property
-    def key(self) -> str:
-        """The object that it is about: `namespace/name`."""
-        return f"{self.namespace}/{self.name}"
 
 
 class CheckState(Struct, frozen=True, gc=False):

@@ -15,7 +15,7 @@ import pytest
 from kubectl_koord.cli import follow
 from kubectl_koord.cluster import watching
 from kubectl_koord.cluster.watching import Backoff
-from tests.apiserver import ApiServer, Rule, Tls
+from tests.apiserver import ApiServer, Object, Rule, Tls
 from tests.cli.conftest import BIN, Run
 from tests.cli.world import pod, pod_group, world
 
@@ -243,6 +243,49 @@ def test_a_gang_of_volcano_that_vanishes_ends_the_wait_with_2(server: ApiServer,
         said = "error: default/bert no longer exists: it has no PodGroup of Volcano\n"
         assert child.communicate(timeout=20) == ("", said)
     assert child.returncode == 2
+
+
+def job_object(*, suspend: bool) -> Object:
+    """Return a Job of one pod."""
+    container = {"name": "main", "resources": {"requests": {"cpu": "1"}}}
+    template = {"spec": {"schedulerName": "koord-scheduler", "restartPolicy": "Never", "containers": [container]}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train", "namespace": "default", "uid": "j1"},
+        "spec": {"suspend": suspend, "parallelism": 1, "completions": 1, "template": template},
+        "status": {"conditions": [{"type": "Suspended", "status": "True"}] if suspend else []},
+    }
+
+
+def pod_of_job(on: str, *, ready: bool) -> Object:
+    """Return the pod of that Job: without a node, pulling its image, or ready."""
+    made = pod("train-x", cpu="1", on=on)
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "j1", "controller": True}
+    labels = {"batch.kubernetes.io/job-name": "train", "job-name": "train", "batch.kubernetes.io/controller-uid": "j1"}
+    made["metadata"] |= {"ownerReferences": [owner], "labels": labels}
+    if on:
+        waiting = {"waiting": {"reason": "ImagePullBackOff"}}
+        state = {"running": {"startedAt": "2026-11-28T10:00:00Z"}} if ready else waiting
+        conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(ready)}]
+        container = {"name": "main", "ready": ready, "restartCount": 0, "image": "x", "imageID": "", "state": state}
+        phase = "Running" if ready else "Pending"
+        made["status"] = {"phase": phase, "conditions": conditions, "containerStatuses": [container]}
+    return made
+
+
+def test_a_wait_for_a_job_that_runs_goes_through_its_layers(server: ApiServer, started: Started) -> None:
+    server.put(job_object(suspend=True))
+    with started("why-pending", "job/train", "--until", "running", "-w", "--timeout", "5m") as child:
+        assert "suspended" in page(child)[0]
+        server.put(job_object(suspend=False))
+        server.put(pod_of_job("", ready=False))
+        assert "would be placed now" in change(child)
+        server.put(pod_of_job("a1", ready=False))
+        assert "ImagePullBackOff" in change(child)
+        server.put(pod_of_job("a1", ready=True))
+        assert child.communicate(timeout=20)[1] == ""
+    assert child.returncode == 0
 
 
 def test_a_wait_ends_when_the_last_pod_has_a_node(server: ApiServer, started: Started) -> None:

@@ -1,7 +1,6 @@
 """Jobs, and what waits in queues for them."""
 
 from kubectl_koord.model.jobs import (
-    JobEvent,
     KueueWorkload,
     LocalQueue,
     ObjectCondition,
@@ -14,7 +13,6 @@ from kubectl_koord.model.jobs import (
 def test_all_have_the_name_that_reports_print() -> None:
     named = (
         Owner("Job", "batch", "team", "x"),
-        JobEvent("Job", "team", "x", "FailedCreate", "no"),
         KueueWorkload("team", "x"),
         LocalQueue("team", "x"),
         QueueUnit("team", "x"),
@@ -24,8 +22,6 @@ def test_all_have_the_name_that_reports_print() -> None:
 
 def test_a_condition_is_found_by_its_type() -> None:
     told = ObjectCondition("Failed", "True", "BackoffLimitExceeded", "too often")
-    assert Owner("Job", "batch", "team", "x", conditions=(told,)).condition("Failed") == told
-    assert Owner("Job", "batch", "team", "x").condition("Failed") is None
     assert KueueWorkload("team", "x", conditions=(told,)).condition("Failed") == told
     assert KueueWorkload("team", "x").condition("Failed") is None
 

@@ -1,0 +1,131 @@
+"""The way of one job: which layer holds it, what the scheduler would do then, and what is the scheduler's alone."""
+
+import pytest
+from msgspec import structs
+
+from kubectl_koord.engine.gangs import Subject
+from kubectl_koord.explain.way import SCHEDULER, is_for_scheduler, is_running, subject_of, way
+from kubectl_koord.explain.why import why
+from kubectl_koord.layers import binding, running
+from kubectl_koord.layers.base import Job, NotHere, serves_kueue
+from kubectl_koord.model.jobs import Jobs
+from kubectl_koord.simulation import subjects
+from tests.build import Drawing, cluster, rules
+from tests.layers.drawing import LLM, asked, gang_of, pod, ready, states
+
+SPINE = "SpineLayer"
+NODES = "s: b[n0:8 n1:8]"
+
+
+def subject(drawn: Drawing, name: str = "job") -> Subject:
+    found = subjects.find(drawn, name, "default")
+    assert isinstance(found, Subject)
+    return found
+
+
+def suspended(planned: Drawing, nodes: str = NODES) -> Drawing:
+    """Return a cluster with a suspended job that would make these pods."""
+    owner = structs.replace(LLM, suspended=True, wanted=2)
+    jobs = Jobs("PyTorchJob/default/llm-7", (owner,), planned=planned.pending, planned_groups=planned.pod_groups)
+    return cluster(nodes).but(jobs=jobs)
+
+
+def then(drawn: Drawing) -> tuple[str, str]:
+    """Return what becomes of a suspended job once it is let through."""
+    report = asked(drawn, "llm-7")
+    assert (report.verdict, states(report)["owner"]) == ("no", "held")
+    return next((row.state, row.message) for row in report.layers if row.layer == SCHEDULER)
+
+
+def test_where_nothing_around_the_scheduler_was_read_its_answer_is_the_answer() -> None:
+    drawn = cluster(NODES).with_gang("job", 2, 4)
+    assert way(drawn, subject(drawn)) == why(drawn, subject(drawn))
+
+
+@pytest.mark.parametrize(
+    ("name", "alone"),
+    [("job", True), ("default/job", True), ("job-0", True), ("pytorchjob/job", False), ("other", False)],
+)
+def test_a_gang_by_its_own_name_is_for_the_scheduler_alone_and_an_owner_is_not(name: str, *, alone: bool) -> None:
+    assert is_for_scheduler(subject(cluster(NODES).with_gang("job", 2, 4)), name) is alone
+
+
+def test_what_comes_after_the_layer_that_holds_is_computed_as_if_it_let_pass() -> None:
+    gang = cluster(NODES).with_gang
+    assert then(suspended(gang("job", 2, 4, must_gather=SPINE))) == ("then", "would be placed in s")
+    assert then(suspended(gang("job", 2, 9, must_gather=SPINE))) == (
+        "then",
+        "would not start: its 2 pods (9 CPU) do not fit even in an empty spine; waiting does not help",
+    )
+    assert then(suspended(gang("job", 2, 4), nodes="s: b[n0:8]")) == ("then", "would be placed")
+    assert then(suspended(gang("job", 2, 4, topology=rules(f"PreferGather {SPINE}"))))[1] == "would be placed on n0"
+    alone = cluster(NODES).with_pod("a", cpu=4).with_pod("b", cpu=4)
+    assert then(suspended(alone)) == ("then", "its first pod would be placed")
+    assert then(suspended(cluster())) == ("unknown", "no pod of it is known yet")
+    assert then(suspended(gang("job", 2, 4)).with_gap("Pod")) == (
+        "then",
+        "cannot be told: Pod could not be read: you may not read it",
+    )
+
+
+def test_a_job_that_reached_the_scheduler_has_its_answer_as_a_layer() -> None:
+    pods = tuple(pod(name, node="") for name in ("job-0", "job-1"))
+    jobs = Jobs("PyTorchJob/default/llm-7", (structs.replace(LLM, wanted=2),), pods=pods)
+
+    def of(cpu: int) -> Drawing:
+        return cluster(NODES).with_gang("job", 2, cpu, must_gather=SPINE).but(jobs=jobs)
+
+    told = [asked(drawn) for drawn in (of(4), of(9), of(4).with_gap("ResourceSlice").with_gap("ElasticQuota"))]
+    assert [(one.verdict, states(one)[SCHEDULER]) for one in told] == [
+        ("yes", "passed"),
+        ("no", "held"),
+        ("unknown", "unknown"),
+    ]
+
+
+def test_a_job_that_has_no_pods_and_that_nothing_holds_is_unknown() -> None:
+    jobs = Jobs("PyTorchJob/default/llm-7", (structs.replace(LLM, wanted=1),), pods=(pod("a", ready()),))
+    report = asked(cluster(NODES).but(jobs=jobs), "llm-7")
+    assert report.cause is not None
+    assert (report.verdict, report.cause.code) == ("unknown", "owner-waits")
+
+
+def test_a_queue_that_may_not_be_read_makes_a_job_without_pods_unknown() -> None:
+    owner = structs.replace(LLM, wanted=1, queue="q")
+    jobs = Jobs("PyTorchJob/default/llm-7", (owner,), pods=(pod("a", ready()),))
+    report = asked(cluster(NODES).but(jobs=jobs).with_gap("Workload"), "llm-7")
+    assert report.cause is not None
+    assert (report.verdict, report.cause.code) == ("unknown", "not-readable")
+
+
+def test_a_job_runs_once_all_its_pods_have_started_and_are_ready() -> None:
+    runs, waits = gang_of(pod("a", ready()), pod("b", ready())), cluster(NODES).with_gang("job", 2, 4)
+    assert is_running(runs, subject(runs))
+    assert not is_running(waits, subject(waits))
+    assert not is_running(waits.but(jobs=Jobs("PodGroup/default/job")), subject(waits))
+
+
+def test_what_the_scheduler_sees_of_a_job_is_the_gang_or_the_pod_that_it_made() -> None:
+    runs = gang_of(pod("a", ready()), pod("b", ready()))
+    assert subject_of(runs) == subject(runs)
+    assert subject_of(cluster(NODES)) is None
+    alone = (
+        cluster(NODES)
+        .with_running("other", "n0")
+        .with_pod("0")
+        .with_pod("a")
+        .but(jobs=Jobs("Pod/default/a", pods=(pod("a", node=""),)))
+    )
+    assert subject_of(alone) == subject(alone, "a")
+
+
+def test_layers_after_binding_are_not_there_for_a_job_without_pods() -> None:
+    job = Job("default/llm-7", owners=(LLM,))
+    assert isinstance(binding.ask(job, cluster(NODES)), NotHere)
+    assert isinstance(running.ask(job, cluster(NODES)), NotHere)
+    assert not serves_kueue(cluster(NODES))
+
+
+def test_an_init_container_that_is_done_breaks_nothing() -> None:
+    report = asked(gang_of(pod("a", ready(init=True), ready()), pod("b", ready())))
+    assert (report.verdict, states(report)["running and ready"]) == ("yes", "passed")
