@@ -10,12 +10,14 @@ from kubectl_koord.cluster.bounds import Outcomes
 from kubectl_koord.cluster.kinds import only_named
 from kubectl_koord.cluster.rbac import Right
 from kubectl_koord.cluster.source import CRD, is_missing
-from kubectl_koord.model.installation import HOME, Lack
+from kubectl_koord.model.installation import Lack
 
 _AT_ONCE = 6
 _NOBODY = "kubectl-koord-asks-for-rights"
 """The name of no pod, and a label that nothing has: what is asked for does not matter."""
 _OF_NOTHING = f"labelSelector={_NOBODY}&resourceVersion=0&timeoutSeconds=1&watch=true"
+_MANAGED = "kube-system"
+"""Where the lease of the controllers is, the only one that is read by its name."""
 _FORBIDDEN, _NOT_FOUND = 403, 404
 _ALLOWED = (200, _NOT_FOUND)
 
@@ -85,9 +87,8 @@ def _path(right: Right, home: str, namespace: str) -> str:
     if kind is None:
         return CRD
     if right.verb == "get":
-        return (
-            f"{kind.path(home)}/{HOME.lease}" if kind is kinds.LEASE else f"{kind.path()}/{quote(namespace, safe='')}"
-        )
+        of_manager = f"{kind.path(_MANAGED)}/{right.name}"
+        return of_manager if kind is kinds.LEASE else f"{kind.path()}/{quote(namespace, safe='')}"
     query = "limit=1" if right.verb == "list" else _OF_NOTHING
     only = f"{only_named(right.name)}&" if right.name else ""
     return f"{kind.path(home if kind.home else '')}?{only}{query}"

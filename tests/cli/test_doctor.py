@@ -174,7 +174,7 @@ def test_rights_that_other_commands_lack_are_named_with_the_commands_that_are_bl
             [*volumes],
             (
                 f"the verbs list and watch are missing for {volumes[0]} and {volumes[1]}: not yours; topo, node,"
-                " domain, quota, why-pending, gangs, preempt, fit, scheduler, snapshot, diff, doctor and annotate"
+                " domain, quota, why-pending, gangs, preempt, plan, fit, scheduler, snapshot, diff, doctor and annotate"
                 " read them and topo, quota, why-pending, gangs and preempt with -w follow them."
             ),
             role,
@@ -190,8 +190,8 @@ def test_rights_that_other_commands_lack_are_named_with_the_commands_that_are_bl
         "namespaces": (
             [],
             (
-                "the verb get is missing for namespaces: not yours; topo, quota, why-pending, gangs, preempt, fit,"
-                " why-preempted, scheduler and annotate read it."
+                "the verb get is missing for namespaces: not yours; topo, quota, why-pending, gangs, preempt, plan,"
+                " fit, why-preempted, scheduler and annotate read it."
             ),
             role,
         ),

@@ -29,6 +29,7 @@ TABLE: tuple[tuple[str, ...], ...] = (
     ("why-pending", "tiny"),
     ("preempt", "high", "--dry-run=server"),
     ("fit", "--pods", "1", "--request", "cpu=1"),
+    ("plan", "tiny"),
     ("why-pending",),
     ("topo",),
     ("topo", "--for", "job"),

@@ -762,6 +762,13 @@ def test_what_is_missing_for_several_resources_alike_is_one_finding_also_where_n
     assert report.verdict == "yes"
 
 
+def test_a_right_of_which_the_server_did_not_tell_is_not_checked_and_not_missing() -> None:
+    report = doctor(sound(), None, (Lack("a", "list", ("topo",), "it timed out.", is_sure=False),))
+    assert [(one.code, one.object, one.message) for one in report.findings] == [
+        ("not-checked", "a", "whether you may list a could not be found out: it timed out.")
+    ]
+
+
 def test_a_finding_has_the_command_that_helps_with_the_names_that_it_is_about() -> None:
     gang = "kubectl koord annotate gang 'a b' -n default {} --overwrite"
     layered = ("topology-spec-unreadable", "differing-specs", "unknown-layer", "unknown-strategy")

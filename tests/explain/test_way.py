@@ -1,17 +1,23 @@
 """The way of one job: which layer holds it, what the scheduler would do then, and what is the scheduler's alone."""
 
+import re
+
 import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.gangs import Subject
+from kubectl_koord.explain import every_pending
 from kubectl_koord.explain.way import SCHEDULER, is_for_scheduler, is_running, subject_of, way
 from kubectl_koord.explain.why import why
 from kubectl_koord.layers import binding, running
 from kubectl_koord.layers.base import Job, NotHere, serves_kueue
 from kubectl_koord.model.jobs import Jobs
+from kubectl_koord.render.show import text
 from kubectl_koord.simulation import subjects
+from kubectl_koord.simulation.subjects import is_owner_kind
 from tests.build import Drawing, cluster, rules
 from tests.layers.drawing import LLM, asked, gang_of, pod, ready, states
+from tests.render.samples import PIPE
 
 SPINE = "SpineLayer"
 NODES = "s: b[n0:8 n1:8]"
@@ -129,3 +135,30 @@ def test_layers_after_binding_are_not_there_for_a_job_without_pods() -> None:
 def test_an_init_container_that_is_done_breaks_nothing() -> None:
     report = asked(gang_of(pod("a", ready(init=True), ready()), pod("b", ready())))
     assert (report.verdict, states(report)["running and ready"]) == ("yes", "passed")
+
+
+def test_the_page_of_a_job_that_a_layer_holds_names_it_and_then_lists_its_way() -> None:
+    planned = cluster(NODES).with_gang("job", 2, 4, must_gather=SPINE)
+    page = text(asked(suspended(planned), "llm-7"), style=PIPE)
+    assert page.splitlines()[0].startswith("default/llm-7 (PyTorchJob) is suspended")
+    assert re.findall(r"^ *(\S+) +(owner|gang, quota, topology) ", page, re.MULTILINE) == [
+        ("HELD", "owner"),
+        ("then", SCHEDULER),
+    ]
+
+
+def test_what_changes_of_a_job_that_a_layer_holds_is_told_without_ages() -> None:
+    held = asked(suspended(cluster(NODES).with_gang("job", 2, 4)), "llm-7")
+    runs = asked(gang_of(pod("a", ready()), pod("b", ready())))
+    assert every_pending.changes(held, held) == ""
+    assert every_pending.changes(runs, held).startswith("is suspended")
+    said = every_pending.outcome(held, reached=False, waited="1m")
+    assert said.startswith("default/llm-7 does not run after 1m: it is suspended")
+
+
+def test_the_kind_of_an_owner_is_known_in_the_singular_and_the_plural() -> None:
+    assert [name for name in ("job", "Jobs", "jobs.batch", "pod", "x") if is_owner_kind(name)] == [
+        "job",
+        "Jobs",
+        "jobs.batch",
+    ]
