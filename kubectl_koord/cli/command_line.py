@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from kubectl_koord.wording.words import Aim
 
 
-COMMAND_WORDS_TYPE_CHECKING = False  # as in `verbs`
-
-
 def place(words: "Sequence[str]") -> int:
     """Return where the verb stands among words without global options, or a `--`; behind the last where it is missing.
 

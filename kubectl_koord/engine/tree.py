@@ -128,7 +128,7 @@ class LayerCycle(Struct, frozen=True):
 
 
 TreeFault: TypeAlias = NoTopology | OtherName | MissingLayer | LayerCycle
-"""Why there is no tree; worded in wording/tree.py."""
+"""Why there is no tree; worded in wording/refusals.py."""
 TreeFaultCode: TypeAlias = Literal["no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"]
 
 

@@ -1,6 +1,6 @@
 """The way of one job from its owner to running containers: which layer holds it, and what would come after that."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, assert_never
 
@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord import layers
 from kubectl_koord.diagnosis import coverage
-from kubectl_koord.engine.gangs import GangSubject, PodSubject, Subject, all_gangs, group_of
+from kubectl_koord.engine.gangs import Gang, GangSubject, PodSubject, Subject, all_gangs, group_of
 from kubectl_koord.engine.tree import NoTree
 from kubectl_koord.explain.why import why
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, Unknown
@@ -110,7 +110,7 @@ def subject_of(snapshot: Snapshot) -> Subject | None:
     every_pod: Iterator[PendingPod | RunningPod | FinishedPod] = chain(snapshot.pending, running, snapshot.finished)
     for pod in every_pod:
         if pod.key in keys:
-            return GangSubject(group_of(every, pod.gang)) if pod.gang in every else PodSubject(pod)
+            return _subject(every, pod)
     return None
 
 
@@ -173,14 +173,14 @@ def _then(snapshot: Snapshot, jobs: Jobs, subject: Subject | None) -> LayerRow:
     pending = tuple(sorted((*others, *free), key=lambda pod: (pod.namespace, pod.name)))
     groups = dict(sorted({**snapshot.pod_groups, **jobs.planned_groups}.items()))
     planned = structs.replace(snapshot, pending=pending, pod_groups=groups, jobs=None)
-    asked = _subject(planned, free[0])
+    asked = _subject(all_gangs(planned), free[0])
     report = why(planned, asked, brief=True)
     alone = len(asked.pending) < len(free)
     return LayerRow(SCHEDULER, "then", _would(planned, report, alone=alone))
 
 
-def _subject(snapshot: Snapshot, pod: PendingPod) -> Subject:
-    every = all_gangs(snapshot)
+def _subject(every: Mapping[str, Gang], pod: PendingPod | RunningPod | FinishedPod) -> Subject:
+    """Return the gang that a pod belongs to; the pod itself where it belongs to none."""
     return GangSubject(group_of(every, pod.gang)) if pod.gang in every else PodSubject(pod)
 
 

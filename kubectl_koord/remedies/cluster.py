@@ -212,7 +212,7 @@ def _wait_for_terminating(pods: int, overdue: str) -> str:
 
 
 def _see_finalizers_of_terminating(pod: str) -> str:
-    """Return the same as a way out has it."""
+    """Return what prints the finalizers of a pod that terminates."""
     name, option, namespace = name_and_namespace(pod)
     return paste("kubectl", "get", "pod", option, namespace, name, "-o", f"jsonpath={FINALIZERS}")
 

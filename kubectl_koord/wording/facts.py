@@ -264,7 +264,7 @@ def annotate_pod_group(pod_group: str, options: Sequence[str]) -> str:
 
 def patch_pod_group(pod_group: str, patch: str) -> str:
     """Return what merges a patch into a PodGroup."""
-    return paste("kubectl", "patch", "podgroup", *name_and_namespace(pod_group), "--type", "merge", "-p", patch)
+    return _merged(patch, "podgroup", *name_and_namespace(pod_group))
 
 
 def describe(kind: str, key: str) -> str:
@@ -279,12 +279,16 @@ def describe_named(kind: str, *names: str) -> str:
 
 def patch(kind: str, key: str, change: Mapping[str, object]) -> str:
     """Return what changes fields of an object."""
-    return paste("kubectl", "patch", kind, *name_and_namespace(key), "--type", "merge", "-p", _compact(change))
+    return _merged(_compact(change), kind, *name_and_namespace(key))
 
 
 def patch_named(kind: str, name: str, change: Mapping[str, object]) -> str:
     """Return what changes fields of an object that is in no namespace."""
-    return paste("kubectl", "patch", kind, name, "--type", "merge", "-p", _compact(change))
+    return _merged(_compact(change), kind, name)
+
+
+def _merged(patch: str, *named: str) -> str:
+    return paste("kubectl", "patch", *named, "--type", "merge", "-p", patch)
 
 
 def _compact(change: Mapping[str, object]) -> str:
