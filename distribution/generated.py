@@ -2,7 +2,7 @@
 
 From the command tree: man pages, completion scripts, what flags are for. From the kinds that are read: ClusterRoles.
 From what the program prints: pages of the commands, pictures. From the reports: the schema of the documents.
-From the table of settings: its page.
+From the table of settings, and of symptoms with the manual: their pages.
 
 python -m distribution.generated --write
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from distribution import manpages, pages, picture, roles, schema, settings
+from distribution import manpages, pages, picture, roles, schema, settings, symptoms
 from distribution.tree import commands
 from kubectl_koord.cli import shells
 
@@ -40,6 +40,7 @@ def files() -> dict[str, str]:
         **picture.pictures(),
         schema.PATH: schema.text(),
         settings.PATH: settings.text(),
+        symptoms.PATH: symptoms.text(),
     }
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from distribution.symptoms import anchor, symptoms
 from kubectl_koord.cli import command_line
 from kubectl_koord.cli.verb_table import VERBS
+from kubectl_koord.reports.common import CauseCode, ReasonCode, members
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
 
@@ -161,3 +163,19 @@ def test_every_test_that_a_page_names_is_there() -> None:
         named = re.findall(r"tests/[\w/]+(?:\.\w+)?", TEXTS[name])
         assert named
         assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_code_of_an_answer_is_found_by_a_symptom() -> None:
+    assert {*members(CauseCode), *members(ReasonCode)} - {code for one in symptoms() for code in one.codes} == set()
+
+
+def test_a_newcomer_comes_from_the_index_to_a_page_and_its_command() -> None:
+    rows = re.findall(
+        r"^\| [^|]+\? \| \[[^]]+\]\(([^)]+)\) \| `kubectl koord ([^`]+)` \|$", TEXTS["docs/README.md"], re.MULTILINE
+    )
+    assert len(rows) == 20
+    for link, command in rows:
+        path, _, part = link.partition("#")
+        page = TEXTS[os.path.normpath(f"docs/{path}")]
+        assert not part or part in map(anchor, re.findall(r"^#+ (.+)$", page, re.MULTILINE)), link
+        assert f"kubectl koord {command}" in page, link
