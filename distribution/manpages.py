@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from distribution.tree import Command, Flag, commands
+from kubectl_koord import __version__
 from kubectl_koord.cli import command_line
 
 _SECTION = 1
@@ -27,8 +29,7 @@ def pages() -> dict[str, str]:
 def _page(command: Command, every: Iterable[Command]) -> Iterator[str]:
     name = _name(command.verb)
     short = command.about.partition(".")[0].partition(": ")[0]
-    # No date: the page would not come out the same another day.
-    yield f'.TH "{_escaped(name.upper())}" "{_SECTION}" "" "kubectl-koord" "User Commands"'
+    yield f'.TH "{_escaped(name.upper())}" "{_SECTION}" "{_date()}" "kubectl-koord {__version__}" "User Commands"'
     yield from (".SH NAME", f"{_escaped(name)} \\- {_escaped(short[0].lower() + short[1:])}")
     yield from (".SH SYNOPSIS", _synopsis(command))
     yield from (".SH DESCRIPTION", _line(command.about))
@@ -45,15 +46,22 @@ def _page(command: Command, every: Iterable[Command]) -> Iterator[str]:
         yield from _flags(_of_table(command_line.OF_EVERY_VERB))
         yield ".SS The connection, as in kubectl"
         yield from _flags(_of_table(command_line.OF_CONNECTIONS))
-        yield ".SH EXIT STATUS"
-        for code, text in _EXIT_CODES:
-            yield from (".TP", f"\\fB{code}\\fR", _line(text))
     elif command.epilog:
         title, _, examples = command.epilog.partition(":\n")
         yield from (f".SH {title.upper()}", ".nf", *map(_line, examples.splitlines()), ".fi")
+    yield ".SH EXIT STATUS"
+    for code, text in _EXIT_CODES:
+        yield from (".TP", f"\\fB{code}\\fR", _line(text))
     yield ".SH SEE ALSO"
     others = [one.verb for one in every if one.verb != command.verb] if not command.verb else [""]
     yield ",\n".join(f"\\fB{_escaped(_name(verb))}\\fR({_SECTION})" for verb in others)
+
+
+def _date() -> str:
+    """Return the day of this version: the page comes out the same on another day."""
+    changes = Path(__file__).parents[1].joinpath("CHANGELOG.md").read_text("utf-8")
+    found = re.search(rf"^## \[{re.escape(__version__)}\] - (\S+)$", changes, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _synopsis(command: Command) -> str:

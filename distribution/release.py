@@ -19,6 +19,8 @@ from distribution.bundle import PROGRAM, ROOT, archive_name
 from kubectl_koord import __version__
 
 SETTINGS = ROOT / "packaging" / "release.toml"
+OWNERS = ROOT / ".github" / "CODEOWNERS"
+PLACEHOLDER = "@OWNERS"
 TEMPLATE = ROOT / "packaging" / "krew" / "koord.yaml"
 
 
@@ -53,6 +55,17 @@ def manifest(folder: Path, settings: dict[str, str], template: str) -> str:
     return written
 
 
+def owned(owners: str) -> None:
+    """Say whether somebody answers for the code.
+
+    Raises:
+        Refused: while the placeholder stands in CODEOWNERS.
+
+    """
+    if PLACEHOLDER in owners:
+        raise Refused(f"{OWNERS.relative_to(ROOT)}: {PLACEHOLDER} must be replaced by those who answer")
+
+
 def main() -> None:
     """Write the manifest, or say in one line why not."""
     if len(sys.argv) != 2:  # noqa: PLR2004
@@ -60,6 +73,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     try:
         settings = tomllib.loads(SETTINGS.read_text("utf-8"))
+        owned(OWNERS.read_text("utf-8"))
         written = manifest(folder, settings, TEMPLATE.read_text("utf-8"))
     except Refused as why:
         sys.exit(f"error: {why}")

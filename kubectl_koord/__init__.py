@@ -1,3 +1,3 @@
 """kubectl koord: why a gang on Koordinator does not run, from the objects of the cluster alone."""
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"

@@ -12,7 +12,7 @@ import yaml
 from distribution import krew
 from distribution.bundle import LINK, PROGRAM, archive_name, pack
 from distribution.generated import ROOT
-from distribution.release import SETTINGS, TEMPLATE, Refused, manifest
+from distribution.release import OWNERS, SETTINGS, TEMPLATE, Refused, manifest, owned
 from kubectl_koord import __version__
 
 SET = {"homepage": "https://git.example.com/koord", "archives": "https://get.example.com/{version}/"}
@@ -57,6 +57,9 @@ def test_a_manifest_of_the_release_is_what_krew_takes(released: Path) -> None:
 
 def test_there_is_no_release_while_its_addresses_are_unset(released: Path) -> None:
     told = "packaging/release.toml: homepage and archives must be set: it says where this is published"
+    with pytest.raises(Refused, match=r"^\.github/CODEOWNERS: @OWNERS must be replaced by those who answer$"):
+        owned(OWNERS.read_text("utf-8"))
+    owned("* @somebody\n")
     with pytest.raises(Refused, match=f"^{told}$"):
         manifest(released, {"homepage": "", "archives": ""}, template())
     assert [line for line in SETTINGS.read_text("utf-8").splitlines() if "=" in line and '""' not in line] == []
