@@ -196,7 +196,8 @@ def _exact(resource: str, number: int) -> str:
 
 def _rounded(resource: str, number: int) -> str:
     if resource == "cpu":
-        return f"{number / 1000:.2f}".rstrip("0").rstrip(".")
+        cores = f"{number / 1000:.2f}".rstrip("0").rstrip(".")
+        return values.spell(resource, number) if number and cores in {"0", "-0"} else cores
     if values.is_bytes(resource):
         return _in_largest(number, 1)
     return str(number)

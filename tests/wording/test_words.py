@@ -62,6 +62,10 @@ def test_the_resource_that_counts_comes_first() -> None:
     assert (requests(()), amounts([("cpu", 500)])) == ("no resources", "500m CPU")
 
 
+def test_no_amount_is_shown_as_0_that_is_not() -> None:
+    assert [amount_of("cpu", number, "rounded") for number in (0, 1, -4, 6, 1004)] == ["0", "1m", "-4m", "0.01", "1"]
+
+
 @pytest.mark.parametrize(
     ("resource", "number", "rounded", "exact"),
     [

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  # Every GPU, RDMA card and FPGA, with what is free of it
+  # What is free of GPUs, RDMA cards and FPGAs, a sign for each
   kubectl koord devices
+  # Each card, with its memory and place
+  kubectl koord devices -o wide
   # Those of one node
   kubectl koord devices node-1
   # Those of the nodes below one domain of the topology

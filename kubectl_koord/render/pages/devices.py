@@ -4,7 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_koord.model.hardware import TYPES
 from kubectl_koord.model.objects import CARD
-from kubectl_koord.render.document import USUAL, Block, Column, Columns, EmptyLine, Line, Row, Table, TreeTable, slim
+from kubectl_koord.render.document import (
+    USUAL,
+    Block,
+    Column,
+    Columns,
+    EmptyLine,
+    Line,
+    Row,
+    Style,
+    Table,
+    TreeTable,
+    slim,
+)
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity import Card, DeviceRoom, DevicesReport, DomainCards, NodeCards, TypeTotal
@@ -12,6 +24,8 @@ from kubectl_koord.wording.words import amount_of, beyond_limit, count, device_n
 
 UNKNOWN_AMOUNT = "?"
 IN_SHARES = "IN SHARES: what is free of devices that are in use in part."
+_FREE, _SHARED, _TAKEN, _UNHEALTHY = ".", "+", "#", "x"
+SIGNS = f"{_FREE} whole and free, {_SHARED} in use in part, {_TAKEN} in use, {_UNHEALTHY} unhealthy"
 ROOM = "PODS OF n: how many pods with n whole devices fit on nodes of the domain, as devices alone go."
 
 
@@ -173,12 +187,9 @@ def blocks(report: DevicesReport, shown: Shown, columns: Columns = USUAL) -> lis
     if report.devices and not report.asked:
         page += _domains(report, shown)
     if have:
-        cards, rest = parted([(node, card) for node in nodes for card in node.cards], shown.lines)
-        page += [
-            EmptyLine(),
-            slim(Table(_COLUMNS, tuple(_card(node, card) for node, card in cards), indent=0, main=True)),
-        ]
-        page += [more_line(more(len(rest)))] if rest else []
+        table, rest = _cards(nodes, shown) if columns.wide or report.asked else _signs(nodes, shown, columns)
+        page += [EmptyLine(), *table]
+        page += [more_line(more(rest))] if rest else []
         page += [more_line(beyond_limit(len(have) - len(nodes), "nodes"))] if len(nodes) < len(have) else []
     page += warning_lines(report.warnings)
     return [*page, EmptyLine(), basis_line(report.basis)]
@@ -254,6 +265,55 @@ def _rows(domains: Iterable[DomainCards], of: TypeTotal) -> Iterator[Row]:
             room = (str(each.pods) for each in _largest(total))
             cells = (domain_name(domain.name), str(domain.nodes), free, str(total.cards), shares, *room)
             yield Row(cells, depth=depth)
+
+
+def _cards(nodes: Iterable[NodeCards], shown: Shown) -> tuple[list[Block], int]:
+    """Return a line for each card, and for how many more there is no room."""
+    cards, rest = parted([(node, card) for node in nodes for card in node.cards], shown.lines)
+    return [slim(Table(_COLUMNS, tuple(_card(node, card) for node, card in cards), indent=0, main=True))], len(rest)
+
+
+def _signs(nodes: Sequence[NodeCards], shown: Shown, columns: Columns) -> tuple[list[Block], int]:
+    """Return a line for each node with a sign for each card, domain by domain, and for how many there is no room."""
+    kinds = dict.fromkeys(card.type for node in nodes for card in node.cards)
+    some, rest = parted(nodes if columns.ordered else sorted(nodes, key=_domain), shown.lines)
+    rows = []
+    for node in some:
+        signs = ["".join(_sign(card) for card in node.cards if card.type == kind) for kind in kinds]
+        style: Style = "warn" if node.state or _UNHEALTHY in "".join(signs) else ""
+        rows.append(Row((node.node, _domain(node)[1], *signs, _held_by(node), node.state), style))
+    heads = [Column("NODE"), Column("DOMAIN", goes=1), *(Column(device_name(kind)) for kind in kinds)]
+    heads += [Column("HELD BY", flow="wrap"), Column("NOTES")]
+    unseen = (
+        f", {UNKNOWN_AMOUNT} not known" if any(UNKNOWN_AMOUNT in cell for row in rows for cell in row.cells) else ""
+    )
+    legend = Line(f"{SIGNS}{unseen}; each card: -o wide, or name a node.", "dim")
+    return [slim(Table(tuple(heads), tuple(rows), indent=0, main=True)), legend], len(rest)
+
+
+def _domain(node: NodeCards) -> tuple[bool, str]:
+    """Return the name of the domain above a node; nodes outside the tree come last."""
+    return (True, "") if node.parent is None else (False, domain_name(node.parent.name))
+
+
+def _sign(card: Card) -> str:
+    if not card.healthy:
+        return _UNHEALTHY
+    if card.share is None:
+        return UNKNOWN_AMOUNT
+    return _FREE if card.share == CARD else _SHARED if card.share else _TAKEN
+
+
+def _held_by(node: NodeCards) -> str:
+    """Return who has cards of a node, with how many where it is not one."""
+    held: dict[str, int] = {}
+    for card in node.cards:
+        if card.holders is None:
+            return UNKNOWN_AMOUNT
+        for each in card.holders:
+            name = f"reservation {each.name}" if each.kind == "reservation" else each.name
+            held[name] = held.get(name, 0) + each.share
+    return ", ".join(name if share == CARD else f"{name} ({parts(share)})" for name, share in held.items())
 
 
 def _card(node: NodeCards, card: Card) -> Row:
