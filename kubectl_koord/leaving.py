@@ -45,7 +45,7 @@ def on_signals(words: str = "") -> None:
     for number in _NUMBERS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _NUMBERS)  # the launchers have Ctrl-C wait for us
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _NUMBERS)
 
 
 def say(words: str) -> None:

@@ -325,11 +325,6 @@ def _clip(line: tuple[Span, ...], screen: Screen) -> tuple[Span, ...]:
     return (Span(clipped("".join(span.text for span in line), screen.width, screen.glyphs.ellipsis), line[-1].style),)
 
 
-_RICH_LINES = 100  # Rich takes some 0.04 ms per line, our own writer next to nothing
-
-_RICH: Mapping[Style, str] = MappingProxyType(
-    {"": "", "good": "green", "bad": "bold red", "warn": "yellow", "dim": "dim", "bold": "bold", "code": "cyan"}
-)
 _SGR: Mapping[Style, str] = MappingProxyType(
     {"": "", "good": "32", "bad": "1;31", "warn": "33", "dim": "2", "bold": "1", "code": "36"}
 )
@@ -364,39 +359,8 @@ def to_terminal(
         lines += [_trimmed(line) for line in laid_out([EmptyLine(), *blocks[:1]], screen)]
     if not colour:
         write("".join("".join(span.text for span in line) + "\n" for line in lines))
-    elif len(lines) <= _RICH_LINES:
-        write(painted_by_rich(lines))
     else:
-        write(painted(lines))
-
-
-def painted(lines: Iterable[tuple[Span, ...]]) -> str:
-    """Return the lines with ANSI colours, written by ourselves: for long pages."""
-    return "".join("".join(map(_coloured, line)) + "\n" for line in lines)
-
-
-def painted_by_rich(lines: list[tuple[Span, ...]]) -> str:
-    """Return the lines with the colours that Rich gives them. Rich is imported here only."""
-    from rich.console import Console  # noqa: PLC0415 - it costs 30 ms that a pipe need not pay
-    from rich.text import Text  # noqa: PLC0415
-
-    # Everything is set here, so that no environment variable and no guess of Rich decides.
-    console = Console(
-        force_terminal=True,
-        color_system="standard",
-        no_color=False,
-        legacy_windows=False,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        width=10_000,
-        height=25,
-    )
-    with console.capture() as caught:
-        for line in lines:
-            text = Text.assemble(*((span.text, _RICH[span.style]) for span in line), no_wrap=True, overflow="ignore")
-            console.print(text, soft_wrap=True)
-    return caught.get()
+        write("".join("".join(map(_coloured, line)) + "\n" for line in lines))
 
 
 def _coloured(span: Span) -> str:

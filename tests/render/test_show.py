@@ -69,10 +69,10 @@ def test_without_unicode_everything_can_be_written_as_ascii() -> None:
     "style",
     [
         "OutputStyle(terminal=False, width=0, colour=False, unicode=True)",
-        "OutputStyle(terminal=True, width=80, colour=False, unicode=True)",
+        "OutputStyle(terminal=True, width=80, colour=True, unicode=True)",
     ],
 )
-def test_without_colours_rich_is_not_imported(style: str) -> None:
+def test_neither_rich_nor_yaml_is_imported_for_text(style: str) -> None:
     code = (
         "import sys; from tests.render.samples import REPORTS\n"
         "from kubectl_koord.render.show import OutputStyle, text\n"
