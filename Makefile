@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-one where format-check lint types imports spelling tests conformance packaging bundle release soak bench golden format lock clean
+.PHONY: help demo test test-one where format-check lint types imports spelling tests conformance packaging bundle offline release soak bench docs golden format lock clean
 
 help:
 	@echo "make demo    the program on its embedded demo cluster"
@@ -24,8 +24,10 @@ help:
 	@echo "make soak    the long tests"
 	@echo "make bench   speed and memory beside kubectl"
 	@echo "make golden  write the golden screens, and all pages, pictures, scripts and schemas that are generated, anew"
+	@echo "make docs    the documentation as a site with search, in build/site"
 	@echo "make bundle  a folder with the program and all that it needs, for machines without Python"
-	@echo "make release the archive of the bundle and its Krew manifest, once packaging/release.toml is filled in"
+	@echo "make offline one archive that installs without a network on any Python from 3.11 on"
+	@echo "make release the Krew manifest of the archives and the list of parts, once packaging/release.toml is filled in"
 	@echo "make format  format and fix what can be fixed"
 	@echo "make lock    write constraints.txt anew: the newest versions that pyproject.toml allows"
 
@@ -104,8 +106,22 @@ bundle:
 	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK) --group bundle .
 	build/bundle/venv/bin/python -m distribution.bundle
 
+offline: $(VENV)/tools
+	@$(BIN)/python -m distribution.offline
+
+# The list of parts (CycloneDX) is that of an environment with the program and what it needs, and nothing else.
 release: $(VENV)/tools
 	$(BIN)/python -m distribution.release dist
+	@$(INSTALL) --group release
+	@$(PYTHON) -m venv --clear --without-pip build/release
+	@$(BIN)/python -m pip --python build/release/bin/python install --quiet --constraint $(LOCK) --build-constraint $(LOCK) .
+	$(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+	  --output-file dist/kubectl-koord.cdx.json build/release/bin/python
+
+docs: $(VENV)/tools
+	@$(INSTALL) --group docs
+	@$(BIN)/python -m distribution.site
+	@echo "build/site/index.html"
 
 soak: $(VENV)/tools
 	$(BIN)/pytest -n auto -m soak -o faulthandler_timeout=3600
@@ -127,7 +143,7 @@ format: $(VENV)/tools
 # One version of each package for Python 3.11 and newer; `make test` then runs with them.
 lock: $(VENV)/tools
 	@$(INSTALL) --group lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --no-annotate \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --group docs --group release --no-annotate \
 	  --custom-compile-command 'make lock' --output-file $(LOCK) pyproject.toml
 
 clean:
