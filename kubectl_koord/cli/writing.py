@@ -177,12 +177,11 @@ def create_gang(
     """
     from kubectl_koord.changes.values import RefusedError
     from kubectl_koord.cli.sending import workload_as_written
-    from kubectl_koord.cli.session import write
-    from kubectl_koord.cluster import edits
 
     if session.options.output not in {"", "json", "yaml"}:
         raise KoordError("error: manifests are printed as -o yaml or json")
-    documents = _documents(session, files) if files else [workload_as_written(session, name)]
+    texts: list[str] = []
+    documents = _documents(session, files, texts) if files else [workload_as_written(session, name)]
     found = _workloads(session, documents, name)
     if not found:
         raise KoordError(f"error: no workload{f' {name}' if name else ''} in {', '.join(files)}")
@@ -193,18 +192,31 @@ def create_gang(
     if not session.options.output:
         session.show(plan if files else _live(plan, found[0][1], wanted))
         return
-    if files:
-        sys.stderr.write("Warning: comments are not kept.\n")
-    write(edits.to_json(printed) if session.options.output == "json" else edits.to_yaml(printed))
+    _write(session, printed, texts)
 
 
-def _documents(session: "Session", files: "Sequence[str]") -> "list[Any]":
+def _write(session: "Session", documents: "list[Any]", texts: "list[str]", *warnings: str) -> None:
+    """Print manifests that were changed, and what is to be known of them."""
+    from kubectl_koord.cli.session import write
+    from kubectl_koord.cluster import edits
+
+    if session.options.output == "json":
+        text, kept = edits.to_json(documents), True
+    else:
+        text, kept = edits.rewritten(documents, texts)
+    told = [*warnings, *([] if kept or not texts else ["comments are not kept"])]
+    if told:
+        sys.stderr.write(f"Warning: {'; '.join(told)}.\n")
+    write(text)
+
+
+def _documents(session: "Session", files: "Sequence[str]", texts: "list[str]") -> "list[Any]":
     from kubectl_koord.cluster import edits
     from kubectl_koord.cluster.files import files_of
 
     if "-" in files and "-" in session.options.snapshots:
         raise KoordError("error: -f and --snapshot cannot both read standard input")
-    return edits.manifests_read(files_of(files, recursive=session.options.recursive))
+    return edits.manifests_read(files_of(files, recursive=session.options.recursive), texts)
 
 
 def _workloads(session: "Session", documents: "Sequence[Any]", name: str) -> Made:
@@ -340,19 +352,16 @@ def print_changed(
     """
     from kubectl_koord.changes.manifests import Meant
     from kubectl_koord.changes.values import RefusedError
-    from kubectl_koord.cli.session import write
     from kubectl_koord.cluster import edits, kinds
-    from kubectl_koord.cluster.files import files_of
     from kubectl_koord.simulation import subjects
 
     if session.options.output not in {"", "json", "yaml"}:
         raise KoordError("error: manifests are printed as -o yaml or json")
-    if "-" in files and "-" in session.options.snapshots:
-        raise KoordError("error: -f and --snapshot cannot both read standard input")
     namespace = session.connection.namespace or "default"
     key = subjects.pod_group_key(name, namespace) if name else ""
+    texts: list[str] = []
+    documents = _documents(session, files, texts)
     snapshot = None if session.options.is_live else session.snapshot(kinds.GANG_KINDS)
-    documents = edits.manifests_read(files_of(files, recursive=session.options.recursive))
     try:
         change = plan([*edits.objects(documents)], Meant(key, namespace, overwrite, snapshot))
         if change is None:
@@ -360,6 +369,5 @@ def print_changed(
         printed = [edits.replaced(document, change) for document in documents]
     except RefusedError as refused:
         raise KoordError(f"error: {refused}") from None
-    unchecked = "layers and gangs were not checked, as no cluster was read; " if snapshot is None else ""
-    sys.stderr.write(f"Warning: {unchecked}comments are not kept.\n")
-    write(edits.to_json(printed) if session.options.output == "json" else edits.to_yaml(printed))
+    unchecked = ["layers and gangs were not checked, as no cluster was read"] if snapshot is None else []
+    _write(session, printed, texts, *unchecked)

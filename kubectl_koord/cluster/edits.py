@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import resources
 from typing import Any, TypeAlias
 
@@ -18,18 +18,29 @@ from kubectl_koord.errors import KoordError
 
 Manifest: TypeAlias = dict[str, Any]
 
+_MOST_KEPT = 400_000  # characters of manifests whose comments are kept: some seconds
+_NO_WIDTH = 1 << 20
+_STEP = re.compile(r"^[\w./-]+: *(?:#.*)?\n(?: *#.*\n)*( +)[\w./-]+:", re.MULTILINE)
+_DASH = re.compile(r"^( *)[\w./-]+: *(?:#.*)?\n(?: *#.*\n)*( *)- ", re.MULTILINE)
+
 LARGEST = BOUNDS.object_bytes
 """Bytes that a file which is changed, or tells of changes, may have."""
 
 
-def manifests_read(names: Iterable[str]) -> list[Any]:
-    """Return the documents of the files, in order; `-` is standard input.
+def manifests_read(names: Iterable[str], texts: list[str] | None = None) -> list[Any]:
+    """Return the documents of the files, in order; `-` is standard input. `texts` gets the text of each.
 
     Raises:
         KoordError: naming the file that cannot be read, is too large, or is no JSON or YAML.
 
     """
-    return [document for name in names for document in _documents(name, whole(name, LARGEST)) if document is not None]
+    found = []
+    for name in names:
+        content = whole(name, LARGEST)
+        found += [document for document in _documents(name, content) if document is not None]
+        if texts is not None:
+            texts.append(content.decode())
+    return found
 
 
 def demo() -> list[Any]:
@@ -77,6 +88,66 @@ def to_yaml(documents: Iterable[Any], comments: str = "") -> str:
     """Return YAML documents; `comments` are lines that stand before them."""
     texts = [yaml.safe_dump(document, sort_keys=False, width=120) for document in documents]
     return comments + "---\n".join(texts)
+
+
+def rewritten(documents: Sequence[Any], texts: Iterable[str]) -> tuple[str, bool]:
+    """Return YAML documents as they stand in the texts that they were read from, and whether comments are kept.
+
+    What is written is read again: where it is not the same (an anchor that two places share), or the texts are so large
+    that it would take seconds, the documents are written anew.
+    """
+    before = "---\n".join(texts)
+    if len(before) <= _MOST_KEPT:
+        from ruamel.yaml import YAML  # noqa: PLC0415 - only manifests that are changed need it
+        from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+
+        writer = YAML()
+        writer.preserve_quotes = True
+        writer.width = _NO_WIDTH
+        step, dash = _STEP.search(before), _DASH.search(before)
+        offset = len(dash[2]) - len(dash[1]) if dash else 0
+        writer.indent(mapping=len(step[1]) if step else 2, sequence=offset + 2, offset=offset)
+        out = io.StringIO()
+        try:
+            originals = [document for document in writer.load_all(before) if document is not None]
+            writer.dump_all(_like(originals, documents), out)
+            if [one for one in read_documents(out.getvalue()) if one is not None] == list(documents):
+                return out.getvalue(), True
+        except (YAMLError, ValueError, RecursionError):
+            pass  # what is no YAML 1.2 is read by the other reader alone
+    return to_yaml(documents), False
+
+
+def _like(originals: list[Any], documents: Iterable[Any]) -> Iterator[Any]:
+    """Yield each document with the comments and layout of the original of its name, or of its place."""
+    for document in documents:
+        known = next((one for one in originals if _name(one) == _name(document)), None)
+        if known is not None:
+            originals[:] = [one for one in originals if one is not known]
+        yield document if known is None else _merged(known, document)
+
+
+def _name(document: Any) -> Any:  # noqa: ANN401 - any document
+    if not isinstance(document, dict):
+        return document
+    meta = document.get("metadata")
+    names = (meta.get("namespace"), meta.get("name")) if isinstance(meta, dict) else ()
+    return (document.get("kind"), *names)
+
+
+def _merged(old: Any, new: Any) -> Any:  # noqa: ANN401 - any value
+    """Return the new value, in the place and with the comments of the old one as far as both are alike."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [key for key in old if key not in new]:
+            del old[key]
+        for key, value in new.items():
+            old[key] = _merged(old[key], value) if key in old else value
+        return old
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for at, value in enumerate(new):
+            old[at] = _merged(old[at], value)
+        return old
+    return old if type(old) is not bool and old == new else new
 
 
 def to_json(documents: list[Any]) -> str:

@@ -68,7 +68,7 @@ def test_a_job_of_a_manifest_is_shown_as_a_gang_with_whether_it_fits(
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_the_new_manifests_keep_all_that_was_there(koord: Run, cluster: str, manifest: str, form: str) -> None:
     done = koord("annotate", "gang", "new", "-f", manifest, "--create", "--snapshot", cluster, "-o", form)
-    assert (done.code, done.err) == (0, "Warning: comments are not kept.\n")
+    assert (done.code, done.err) == (0, "")
     found = [*yaml.safe_load_all(done.out)] if form == "yaml" else json.loads(done.out)["items"]
     assert found == [CONFIG, GROUP, as_gang(JOB)]
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -69,3 +70,62 @@ def test_aliases_that_stand_for_too_much_are_refused(tmp_path: Path) -> None:
 
 def test_the_demo_is_read_as_it_is_written() -> None:
     assert {one["kind"] for one in edits.objects(edits.demo())} >= {"Node", "Pod", "PodGroup"}
+
+
+def rewritten(text: str, change: dict[str, Any]) -> tuple[str, bool]:
+    """Return the text with the fields of each document replaced."""
+    documents = [document | change for document in yaml.safe_load_all(text)]
+    return edits.rewritten(documents, [text])
+
+
+COMMENTED = """\
+# what it is for
+kind: Job
+metadata:
+    name: x # its name
+spec:
+    args:
+      # the first
+      - 'a'
+      - "b"
+    size: 1
+---
+kind: Job
+metadata: {name: y}
+"""
+
+
+def test_what_is_changed_keeps_comments_quotes_and_indentation() -> None:
+    spec = {"args": ["a", "b"], "size": 2}
+    text, kept = rewritten(COMMENTED, {"spec": spec})
+    assert kept
+    assert text == COMMENTED.replace("size: 1", "size: 2") + ("spec:\n    args:\n      - a\n      - b\n    size: 2\n")
+
+
+def test_what_is_new_stands_between_and_what_is_gone_is_gone() -> None:
+    new = {"kind": "PodGroup", "metadata": {"name": "x"}}
+    old = [*yaml.safe_load_all(COMMENTED)]
+    del old[0]["spec"]
+    text, kept = edits.rewritten([new, *old, [1]], [COMMENTED])
+    assert kept
+    assert text.startswith("kind: PodGroup\nmetadata:\n    name: x\n---\n# what it is for\nkind: Job\n")
+    assert [*yaml.safe_load_all(text)] == [new, *old, [1]]
+
+
+def test_lists_of_another_length_and_other_types_are_written_as_they_are_to_be() -> None:
+    text, kept = edits.rewritten([{"a": [1], "b": True, "c": {"d": 1}}], ["a: [1, 2] # two\nb: 1\nc: 3\n"])
+    assert (yaml.safe_load(text), kept) == ({"a": [1], "b": True, "c": {"d": 1}}, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("a: &x {n: 1}\nb: *x # shared\n", {"a": {"n": 2}, "b": {"n": 1}}),
+        ("a: 1\n" + "#" * 400_000, {"a": 2}),
+        ("{a: 1, a: 2}\n", {"a": 3}),
+    ],
+    ids=["an anchor that two share", "too long", "no YAML 1.2"],
+)
+def test_where_comments_cannot_be_kept_that_is_said_and_the_values_are_right(text: str, wanted: Any) -> None:  # noqa: ANN401
+    written, kept = edits.rewritten([wanted], [text])
+    assert (yaml.safe_load(written), kept) == (wanted, False)

@@ -91,7 +91,7 @@ def podgroup(
 ) -> None:
     """Set the gang and topology settings of a PodGroup; SETTING- removes one.
 
-    With -f manifests are changed instead of the cluster, and printed; comments in them are lost. What they name is
+    With -f manifests are changed instead of the cluster, and printed; comments stay. What they name is
     checked against --snapshot or --demo where one is given.
     """
     session: Session = context.obj
