@@ -265,6 +265,8 @@ class _Reader:
             row, label = _LISTED_BELOW[root.kind]
             self._list_owners(row, root.namespace, f"{label}={root.name}" if label else selector)
         self._pods(root.namespace, f"labelSelector={quote(selector, safe='')}" if selector else "")
+        if selector and not self.around.pods and "Pod" not in self.gaps:
+            self._pods(root.namespace, "")  # those that have no such label are known by their ownerReferences
 
     def _list_owners(self, row: OwnerKind, namespace: str, selector: str) -> None:
         api = f"/apis/{row.group}/{row.versions[0]}"

@@ -11,8 +11,9 @@ from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine.gangs import Gang, GangSubject, PodSubject, Subject, all_gangs, group_of
 from kubectl_koord.engine.tree import NoTree
 from kubectl_koord.explain.why import why
+from kubectl_koord.layers import gates, running
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, Unknown
-from kubectl_koord.model.jobs import Jobs, PodState
+from kubectl_koord.model.jobs import Jobs
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.jobs import Cause, LayerRow, WhyReport
@@ -21,7 +22,30 @@ from kubectl_koord.simulation.subjects import is_owner_kind
 from kubectl_koord.wording.words import count, few
 
 SCHEDULER = "gang, quota, topology"
-"""How lists call what the scheduler looks at."""
+"""How lists call what the scheduler looks at, where it lets a job through; what holds one has its own name."""
+_LAYERS: Mapping[str, str] = {
+    code: layer
+    for layer, codes in {
+        gates.NAME: ("other-scheduler", "mixed-schedulers", "no-scheduler", "being-deleted", "scheduling-gated"),
+        "gang": (
+            "no-podgroup", "gang-not-initialised", "too-few-pods", "group-member-missing", "group-member-too-few-pods",
+            "groups-differ", "surplus-pods", "replacement-waits", "satisfied-by-earlier-pods", "invalid-request",
+        ),
+        "quota": ("quota",),
+        "reservation": ("no-matching-reservation",),
+        "volumes": ("volumes-unbound", "claims-unallocated"),
+        "topology": ("no-topology", "broken-layer-chain", "unknown-layer", "plan-not-executable", "no-node-in-layer"),
+        "nodes": (
+            "no-feasible-node", "insufficient-capacity", "resource-not-offered", "insufficient-slots", "never-fits",
+            "multiple-mismatch", "waiting-for-preemption", "waiting-for-retry", "contended",
+        ),
+    }.items()
+    for code in codes
+}  # fmt: skip
+_OF_SLOTS = ("insufficient-slots", "never-fits", "multiple-mismatch")
+"""Causes of the topology where pods must gather in one domain."""
+_MOST_BESIDE = 20
+"""So many other gangs and pods of a job are looked at."""
 
 
 class _Asked(Struct, frozen=True):
@@ -47,7 +71,8 @@ def way(
     if jobs is None or not jobs.asked:
         if subject is None:
             raise AssertionError
-        return why(snapshot, subject, brief=brief, sharing=sharing)
+        report = why(snapshot, subject, brief=brief, sharing=sharing)
+        return structs.replace(report, layers=(_of_scheduler(report),))
     job = job_of(jobs, subject)
     before = [_Asked(layer.NAME, layer.ask(job, snapshot)) for layer in layers.BEFORE]
     first = next((one.answer for one in before if isinstance(one.answer, Held)), None)
@@ -56,9 +81,9 @@ def way(
         return _held(snapshot, job, subject, first, (*_rows(before), then))
     if subject is None:
         return _open(snapshot, job, before)
-    report = why(snapshot, subject, brief=brief, sharing=sharing)
+    report = _decided(snapshot, job, subject, brief=brief, sharing=sharing)
     own = _of_scheduler(report)
-    if subject.pending or report.verdict == "unknown":
+    if report.pending_pods or report.verdict == "unknown":
         return structs.replace(report, owner_kind=job.kind, layers=(*_rows(before), own))
     after = [_Asked(layer.NAME, layer.ask(job, snapshot)) for layer in layers.AFTER]
     rows = (*_rows(before), own, *_rows(after))
@@ -80,12 +105,46 @@ def job_of(jobs: Jobs, subject: Subject | None) -> Job:
         subject=subject,
         pods=jobs.pods,
         minimum=sum(gang.minimum or 0 for gang in gangs) or (1 if is_pod else 0),
-        pending=max(len(subject.pending) if subject else 0, sum(1 for pod in jobs.pods if _waits(pod))),
+        pending=max(len(subject.pending) if subject else 0, sum(1 for pod in jobs.pods if pod.is_waiting)),
     )
 
 
-def _waits(pod: PodState) -> bool:
-    return not pod.node and pod.phase in {"", "Pending"} and not pod.deleting
+def _decided(snapshot: Snapshot, job: Job, subject: Subject, *, brief: bool, sharing: Scenario | None) -> WhyReport:
+    """Return what the scheduler decides: of a job of several gangs or lone pods about the first that it refuses.
+
+    How many of the others are refused alike is told with the cause. A pod without a gang stands for its owner.
+    """
+    report = why(snapshot, subject, brief=brief, sharing=sharing)
+    others = [(one, why(snapshot, one, brief=True, sharing=sharing)) for one in _beside(snapshot, job, subject)]
+    refused = next((one for one, other in others if other.verdict == "no"), None)
+    if refused is not None and report.verdict != "no":
+        others = [(subject, report), *((one, other) for one, other in others if one is not refused)]
+        subject, report = refused, why(snapshot, refused, brief=brief, sharing=sharing)
+    if not job.owners or not isinstance(subject, PodSubject):
+        return report
+    cause = report.cause
+    alike = sum(1 for _, other in others if other.verdict == report.verdict and _code(other) == _code(report))
+    if cause is not None and alike:
+        cause = structs.replace(cause, message=f"{cause.message.rstrip('.')}; {count(alike, 'more pod')} alike.")
+    pending = tuple(dict.fromkeys((*report.pending_pods, *(key for _, other in others for key in other.pending_pods))))
+    bound = sum(1 for pod in job.pods if pod.node)
+    return structs.replace(
+        report, gang=job.key, lone_pod=False, cause=cause, pending_pods=pending, bound_pods=bound, min_member=0
+    )
+
+
+def _beside(snapshot: Snapshot, job: Job, subject: Subject) -> Iterator[Subject]:
+    """Yield the other gangs and lone pods of the job that wait, those without gates where any has none."""
+    keys = {pod.key for pod in job.pods} - {pod.key for pod in subject.pending}
+    pending = [pod for pod in snapshot.pending if pod.key in keys]
+    every = all_gangs(snapshot)
+    seen = {*subject.gangs} if isinstance(subject, GangSubject) else set()
+    number = 0
+    for pod in sorted(pending, key=lambda one: bool(one.gates)):
+        if number < _MOST_BESIDE and (pod.gang not in every or pod.gang not in seen):
+            seen.add(pod.gang)
+            number += 1
+            yield _subject(every, pod)
 
 
 def is_for_scheduler(subject: Subject, name: str) -> bool:
@@ -106,8 +165,9 @@ def subject_of(snapshot: Snapshot) -> Subject | None:
     jobs = snapshot.jobs
     keys = {pod.key for pod in jobs.pods} if jobs is not None else set()
     every = all_gangs(snapshot)
-    running = chain.from_iterable(snapshot.running.values())
-    every_pod: Iterator[PendingPod | RunningPod | FinishedPod] = chain(snapshot.pending, running, snapshot.finished)
+    on_nodes = chain.from_iterable(snapshot.running.values())
+    waiting = sorted(snapshot.pending, key=lambda pod: bool(pod.gates))
+    every_pod: Iterator[PendingPod | RunningPod | FinishedPod] = chain(waiting, on_nodes, snapshot.finished)
     for pod in every_pod:
         if pod.key in keys:
             return _subject(every, pod)
@@ -120,7 +180,7 @@ def is_running(snapshot: Snapshot, subject: Subject | None) -> bool:
     if jobs is None or subject is None or subject.pending:
         return False
     job = job_of(jobs, subject)
-    return all(isinstance(layer.ask(job, snapshot), Passed) for layer in layers.AFTER)
+    return running.are_ready(job) and all(isinstance(layer.ask(job, snapshot), Passed) for layer in layers.AFTER)
 
 
 def _rows(asked: Sequence[_Asked]) -> Iterator[LayerRow]:
@@ -147,7 +207,7 @@ def _row(one: _Asked) -> LayerRow:
 
 def _of_scheduler(report: WhyReport) -> LayerRow:
     """Return what the scheduler does, as a layer."""
-    since = report.waiting_since
+    since, name = report.waiting_since, _layer(report)
     if not report.pending_pods and report.verdict == "yes":
         return LayerRow(SCHEDULER, "passed", f"{count(report.bound_pods, 'pod')} placed")
     message = report.cause.message if report.cause else ""
@@ -155,11 +215,21 @@ def _of_scheduler(report: WhyReport) -> LayerRow:
         case "yes":
             return LayerRow(SCHEDULER, "passed", message or "would be placed now", since=since)
         case "no":
-            return LayerRow(SCHEDULER, "held", message, since=since)
+            return LayerRow(name, "held", message, since=since)
         case "unknown":
-            return LayerRow(SCHEDULER, "unknown", message, since=since)
+            return LayerRow(name, "unknown", message, since=since)
         case _:
             assert_never(report.verdict)
+
+
+def _code(report: WhyReport) -> str:
+    return report.cause.code if report.cause else ""
+
+
+def _layer(report: WhyReport) -> str:
+    """Return the name of the layer that a cause is of; slots of nodes are those of domains where pods must gather."""
+    code = _code(report)
+    return "topology" if code in _OF_SLOTS and report.must_gather else _LAYERS.get(code, SCHEDULER)
 
 
 def _then(snapshot: Snapshot, jobs: Jobs, subject: Subject | None) -> LayerRow:
@@ -247,7 +317,7 @@ def _bare(snapshot: Snapshot, job: Job, subject: Subject | None) -> WhyReport:
         gang=job.key,
         gang_group=tuple(subject.gangs) if isinstance(subject, GangSubject) else (),
         pending_pods=tuple(pod.key for pod in pending),
-        bound_pods=len(job.pods),
+        bound_pods=sum(1 for pod in job.pods if pod.node),
         min_member=job.minimum,
         must_gather=None,
         desired_offer_slot=None,

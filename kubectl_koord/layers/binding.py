@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 
 from msgspec import Struct
 
@@ -9,10 +10,11 @@ from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
 from kubectl_koord.messages import kubelet
 from kubectl_koord.model.jobs import ContainerState, JobEvent, PodState
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values import between
 from kubectl_koord.reports.common import WayOut
 from kubectl_koord.simulation.what_if import NOT_READY
 from kubectl_koord.wording import facts
-from kubectl_koord.wording.words import age_at, count, name_within
+from kubectl_koord.wording.words import age_at, count, name_within, spelled
 
 NAME = "bound, not running"
 READS = ("Pod", "Event", "Node")
@@ -25,13 +27,18 @@ _OF_SANDBOX = ("FailedCreatePodSandBox", "NetworkNotReady")
 _OF_CLAIMS = ("FailedPrepareDynamicResources",)
 _TIMED_OUT = "Unable to attach or mount volumes"
 ENDED_LATER = frozenset(("Evicted", "DeadlineExceeded", "Terminated", "NodeLost", "Preempting"))
+_REJECTED, _PRESSURE = "Pod was rejected", "The node had condition: "
+"""How a kubelet begins that refuses a pod, for pressure on its node, too (Kubernetes 1.27 and before)."""
+_NEVER_BEGAN = frozenset(("StartError", "ContainerCannotRun"))
 _FINISHED = ("Succeeded", "Failed")
 _SIGNALS = {134: "SIGABRT", 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM"}
 _MOST_STEPS = 3
 _TOO_FEW = re.compile(r"OutOf(.+)")
-_SAID_MOST = 200
+_SAID_MOST, _SAID_FIRST = 220, 60
 
 
+USUAL = timedelta(minutes=2)
+"""So long a pod may take to start or be ready: as long as a kubelet waits for volumes before it says a word."""
 _PULLS: Mapping[kubelet.Pull, str] = {
     "missing": "not found",
     "denied": "access denied",
@@ -44,7 +51,8 @@ _PULLS: Mapping[kubelet.Pull, str] = {
 class Fault(Struct, frozen=True):
     """Why one pod does not run: `what` goes on after its name; those of one `alike` have the same fault.
 
-    `rank` is higher for what says more: a fault before silence. `object` is what decides, where it is not the pod.
+    `rank` is higher for what says more: a fault before silence; it is 0 for what is usual so early. `object` is what
+    decides, where it is not the pod.
     """
 
     pod: PodState
@@ -62,8 +70,13 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
     if not pods:
         return NotHere()
     found = [one for pod in pods if (one := _fault(pod, snapshot)) is not None]
-    if not found:
-        return Passed(f"{count(len(pods), 'pod')} started")
+    if not any(one.rank for one in found):
+        started = len(pods) - len(found)
+        return Passed(
+            f"{started} of {count(len(pods), 'pod')} started; {early(found[0], snapshot)}"
+            if found
+            else f"{count(started, 'pod')} started"
+        )
     first, told, message = said(found, job)
     return Held(
         code="not-running",
@@ -76,11 +89,25 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
     )
 
 
+def is_early(since: str, snapshot: Snapshot) -> bool:
+    """Tell whether a pod began so short a while ago that waiting is usual: a kubelet tells of faults by then."""
+    age = between(since, snapshot.moment)
+    return age is not None and timedelta() <= age < USUAL
+
+
+def early(one: Fault, snapshot: Snapshot) -> str:
+    """Return what a pod does of which nothing is wrong yet, and how long that may take."""
+    age = age_at(one.pod.scheduled, snapshot.moment)
+    return f"{one.pod.key.partition('/')[2]} {one.short} since {age}, usual up to {spelled(USUAL)}"
+
+
 def counted(job: Job) -> tuple[PodState, ...]:
     """Return the pods that count: none that is being deleted, nor one that failed and for which others came."""
     left = [pod for pod in job.pods if not pod.deleting and (pod.node or pod.phase in _FINISHED)]
     alive = [pod for pod in left if pod.phase not in _FINISHED]
-    enough = len(alive) + job.pending >= max(job.minimum, 1)
+    done = max(sum(1 for pod in left if pod.phase == "Succeeded"), (job.owners[0].succeeded or 0) if job.owners else 0)
+    wanted = (job.owners[0].wanted or 0) if job.owners else 0
+    enough = len(alive) + job.pending + done >= max(job.minimum, wanted, 1)
     return tuple(pod for pod in left if pod.phase != "Failed" or not enough)
 
 
@@ -110,7 +137,9 @@ def _groups(found: Iterable[Fault]) -> list[list[Fault]]:
 
 
 def has_run(container: ContainerState) -> bool:
-    """Tell whether a container runs, or has run."""
+    """Tell whether a container runs, or has run: one that its runtime could not start has not."""
+    if _NEVER_BEGAN & {container.reason, container.last_reason}:
+        return container.state == "running"
     return container.state != "waiting" or bool(container.restarts) or container.last_exit_code is not None
 
 
@@ -118,12 +147,21 @@ def _fault(pod: PodState, snapshot: Snapshot) -> Fault | None:
     main = [one for one in pod.containers if not one.init]
     if pod.phase == "Succeeded":
         return None
-    if pod.phase == "Failed":
-        return None if any(map(has_run, pod.containers)) or pod.reason in ENDED_LATER else _refused(pod)
+    if pod.phase == "Failed" and not was_refused(pod):
+        return None
+    if pod.phase == "Failed" and not any(_NEVER_BEGAN & {one.reason} for one in pod.containers):
+        return _refused(pod)
     if main and all(map(has_run, main)):
         return None
     first = next((one for one in pod.containers if not _is_done(one)), None)
     return of_node(pod, snapshot) or (_of_container(pod, first, snapshot) if first else None) or _silent(pod, snapshot)
+
+
+def was_refused(pod: PodState) -> bool:
+    """Tell whether a pod that has failed never ran: its kubelet did not take it, or could start no container of it."""
+    if any(map(has_run, pod.containers)):
+        return False
+    return pod.reason not in ENDED_LATER or pod.message.startswith((_REJECTED, _PRESSURE))
 
 
 def _is_done(container: ContainerState) -> bool:
@@ -166,9 +204,9 @@ def _refused(pod: PodState) -> Fault:
 
 
 def brief(text: str) -> str:
-    """Return what was said as one line of no great length."""
+    """Return what was said as one line of no great length: of a long one its end, too, where the cause stands."""
     line = " ".join(text.split()).rstrip(".")
-    return line if len(line) <= _SAID_MOST else f"{line[:_SAID_MOST]}..."
+    return line if len(line) <= _SAID_MOST else f"{line[:_SAID_FIRST]} ... {line[_SAID_FIRST - _SAID_MOST :]}"
 
 
 def _of_container(pod: PodState, one: ContainerState, snapshot: Snapshot) -> Fault | None:
@@ -179,13 +217,16 @@ def _of_container(pod: PodState, one: ContainerState, snapshot: Snapshot) -> Fau
         return _of_init(pod, one, which, snapshot)
     if one.reason in _PLAIN:
         return None
-    missing = _missing(one.message)
-    why = f"{missing} does not exist" if missing else brief(one.message)
-    told = f"{one.reason}: {why}" if why else one.reason
+    reason, message = (
+        (one.last_reason, one.last_message) if one.last_reason in _NEVER_BEGAN else (one.reason, one.message)
+    )
+    missing = _missing(message)
+    why = f"{missing} does not exist" if missing else brief(message)
+    told = f"{reason}: {why}" if why else reason
     home = pod.key.partition("/")[0]
-    message = f"Create {missing} in namespace {home}, or correct the name in what makes the pods" if missing else ""
-    step = see_pod(pod, message or f"See why {which} cannot be made, and correct what makes the pods")
-    return Fault(pod, (one.reason, missing or one.name), f"cannot start {which} ({told})", f"in {one.reason}", 4, step)
+    create = f"Create {missing} in namespace {home}, or correct the name in what makes the pods" if missing else ""
+    step = see_pod(pod, create or f"See why {which} cannot be made, and correct what makes the pods")
+    return Fault(pod, (reason, missing or one.name), f"cannot start {which} ({told})", f"in {reason}", 4, step)
 
 
 def _missing(text: str) -> str:
@@ -228,7 +269,8 @@ def _of_init(pod: PodState, one: ContainerState, which: str, snapshot: Snapshot)
         age = age_at(one.since, snapshot.moment)
         step = WayOut("see-logs", f"See what {which} waits for, such as peers that do not answer", logs)
         what = f"waits for {which}, which has been running{f' for {age}' if age else ''}"
-        return Fault(pod, ("init", one.name, "running"), what, f"in {which}", 2, step)
+        rank = 0 if is_early(one.since, snapshot) else 2
+        return Fault(pod, ("init", one.name, "running"), what, f"in {which}", rank, step)
     reason = one.last_reason if one.state == "waiting" else one.reason
     why = exit_words(code, reason)
     step = WayOut("see-logs", f"See why {which} fails", logs)
@@ -277,8 +319,9 @@ def _silent(pod: PodState, snapshot: Snapshot) -> Fault:
         return _of_sandbox(pod, sandbox[0])
     age = age_at(pod.scheduled, snapshot.moment)
     waits = f"has been in ContainerCreating for {age}" if age else "is in ContainerCreating"
+    rank = 0 if is_early(pod.scheduled, snapshot) else 1
     step = see_pod(pod, f"See the events of the pod; without any, whether the kubelet of {pod.node} works")
-    return Fault(pod, ("silent",), f"{waits}, and no event that was read tells why", "in ContainerCreating", 1, step)
+    return Fault(pod, ("silent",), f"{waits}, and no event that was read tells why", "in ContainerCreating", rank, step)
 
 
 def _of_volume(pod: PodState, event: JobEvent) -> Fault:

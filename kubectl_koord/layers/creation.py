@@ -33,15 +33,17 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
     wanted = asked.wanted
     event = _refusal(job, snapshot)
     missing = max(0, (wanted or 0) - exist)
-    lacks = isinstance(job.subject, GangSubject) and exist < job.minimum
-    if exist and not lacks and not (missing and event):
+    ended = sum(1 for pod in job.pods if pod.phase == "Failed")
+    lacks = isinstance(job.subject, GangSubject) and exist < job.minimum and (wanted is None or exist < wanted)
+    if (exist or ended) and not (lacks and exist + ended < job.minimum) and not (missing and event):
         return Passed(f"{exist} of {count(wanted, 'pod')} exist" if wanted else f"{count(exist, 'pod')} exist")
     of_all = (
         f"{exist} of {count(max(wanted or 0, job.minimum), 'pod')} exist" if wanted or job.minimum else "no pod exists"
     )
     if event is not None:
         return _refused(event, asked, of_all, max(missing, 1), snapshot)
-    return _silent(asked, of_all, snapshot)
+    leaving = sum(1 for pod in job.pods if pod.deleting)
+    return _silent(asked, f"{of_all}, {leaving} more being deleted" if leaving else of_all, snapshot)
 
 
 def _existing(job: Job, asked: Owner) -> int:

@@ -1,11 +1,14 @@
-"""Pods may be tried: no scheduling gate keeps them out of the scheduler's queue."""
+"""Pods may be tried: no scheduling gate keeps them out of the scheduler's queue.
+
+Which scheduler they name, and whether that runs, the engine tells under the same name.
+"""
 
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording.words import count, listed, verb
 
-NAME = "scheduling gates"
+NAME = "may be tried"
 READS = ("Pod",)
 
 OWNERS = {
@@ -33,20 +36,24 @@ def owner_of(gate: str) -> str:
 
 def ask(job: Job, _snapshot: Snapshot) -> Answer:
     """Tell whether pods that have no node have scheduling gates."""
-    pending = job.subject.pending if job.subject else ()
-    if not pending:
-        return NotHere()
-    gated = [pod for pod in pending if pod.gates]
+    pending = _pending(job)
+    gated = {key: gates for key, (gates, _) in pending.items() if gates}
     if not gated:
         return NotHere()
-    gates = sorted({gate for pod in gated for gate in pod.gates})
+    gates = sorted({gate for found in gated.values() for gate in found})
     owners = [f"{gate}{f' (removed by {owner_of(gate)})' if owner_of(gate) else ''}" for gate in gates]
     of_all = f"{len(gated)} of {count(len(pending), 'pod')} {verb(len(gated), 'has', 'have')}"
     what = f"{of_all} scheduling gate {listed(owners)}"
     free = len(pending) - len(gated)
-    if free and free + len(job.pods) - len(pending) >= job.minimum:
+    if free and free + sum(1 for pod in job.pods if pod.key not in pending) >= job.minimum:
         return Passed(what)
     step = WayOut("ungate", f"Check the controller that must remove scheduling gate {listed(gates)}")
-    names = tuple(pod.key for pod in gated)
-    since = min(pod.created for pod in gated)
-    return Held("scheduling-gated", f"{what}.", what, f"Pod/{gated[0].key}", since, names, (step,))
+    since = min(pending[key][1] for key in gated)
+    return Held("scheduling-gated", f"{what}.", what, f"Pod/{next(iter(gated))}", since, tuple(gated), (step,))
+
+
+def _pending(job: Job) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Return the pods of the job that have no node, whether of its gang or not: their gates, and since when."""
+    found = {pod.key: (pod.gates, pod.created) for pod in job.pods if pod.is_waiting}
+    found |= {pod.key: (pod.gates, pod.created) for pod in (job.subject.pending if job.subject else ())}
+    return dict(sorted(found.items()))

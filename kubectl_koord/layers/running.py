@@ -22,9 +22,14 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
     pods = counted(job)
     if not pods:
         return NotHere()
-    found = [one for pod in pods if (one := _fault(pod, snapshot)) is not None]
+    every = [one for pod in pods if (one := _fault(pod, snapshot)) is not None]
+    found = [one for one in every if one.rank] and every
+    alive = [pod for pod in pods if pod.phase != "Failed"]
     if found:
         first, told, message = binding.said(found, job)
+        if len(alive) + job.pending < job.minimum > 1:
+            left = f"{len(alive)} of {job.minimum} members are left"
+            told, message = f"{told.rstrip('.')}; {left}.", f"{message}; {left}"
         return Held(
             code="not-ready",
             told=f"{_state(found)}: {told}",
@@ -34,13 +39,22 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
             pods=tuple(one.pod.key for one in found),
             steps=binding.steps(found),
         )
-    alive = [pod for pod in pods if pod.phase != "Failed"]
     if len(alive) + job.pending < job.minimum:
         return _below_minimum(job, pods, alive)
     if all(pod.phase == "Succeeded" for pod in pods):
         return Passed(f"{count(len(pods), 'pod')} finished")
-    ready = [pod for pod in pods if pod.phase == "Running" and pod.ready]
-    return Passed(f"{len(ready)} of {count(len(pods), 'pod')} ready")
+    ready = sum(1 for pod in pods if _is_ready(pod))
+    early = f"; {binding.early(every[0], snapshot)}" if every else ""
+    return Passed(f"{ready} of {count(len(pods), 'pod')} ready{early}")
+
+
+def _is_ready(pod: PodState) -> bool:
+    return pod.phase == "Running" and pod.ready
+
+
+def are_ready(job: Job) -> bool:
+    """Tell whether every pod of a job that counts is ready, or has succeeded."""
+    return all(_is_ready(pod) or pod.phase == "Succeeded" for pod in counted(job))
 
 
 def _state(found: list[Fault]) -> str:
@@ -77,7 +91,7 @@ def _failed(pod: PodState) -> Fault | None:
     ended = next((one for one in pod.containers if one.state == "terminated" and one.exit_code), None)
     if ended is not None and not pod.reason:
         return _ended(pod, ended)
-    if pod.reason in binding.ENDED_LATER or any(map(has_run, pod.containers)):
+    if not binding.was_refused(pod):
         why = f"{pod.reason or 'Failed'}{f': {brief(pod.message)}' if pod.message else ''}"
         step = see_pod(pod, "See why the pod was ended; what owns it makes another if it may")
         return Fault(pod, ("failed", pod.reason), f"has failed ({why})", f"failed ({pod.reason or 'Failed'})", 5, step)
@@ -116,9 +130,10 @@ def _unready(pod: PodState, snapshot: Snapshot) -> Fault:
         what = f"has not been ready{since}: readiness gate {listed(gates)} is not met"
         return Fault(pod, ("gate", *gates), what, f"without readiness gate {listed(gates)}", 1, step)
     probes = events_of(pod, snapshot, ("Unhealthy",))
+    rank = 0 if not probes and binding.is_early(pod.ready_since or pod.scheduled, snapshot) else 1
     slow = [one.name for one in pod.containers if not one.init and not one.ready]
     probe = f": {brief(probes[0].message)}" if probes else ""
     which = f"container {listed(slow)}" if slow else "the pod"
     step = see_pod(pod, f"See why {which} does not pass its readiness probe")
     what = f"has not been ready{since} ({which}){probe}"
-    return Fault(pod, ("unready", *slow), what, "not ready", 1, step)
+    return Fault(pod, ("unready", *slow), what, "not ready", rank, step)

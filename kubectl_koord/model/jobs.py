@@ -109,6 +109,7 @@ class ContainerState(Struct, frozen=True, gc=False):
     last_reason: str = ""
     last_exit_code: int | None = None
     last_since: str = ""
+    last_message: str = ""
 
 
 class PodState(Struct, frozen=True, gc=False):
@@ -140,6 +141,11 @@ class PodState(Struct, frozen=True, gc=False):
     labels: Mapping[str, str] = {}
     containers: tuple[ContainerState, ...] = ()
     volumes: tuple[str, ...] = ()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has no node yet, and is to get one."""
+        return not self.node and self.phase in {"", "Pending"} and not self.deleting
 
 
 class JobEvent(Struct, frozen=True, gc=False):

@@ -12,7 +12,9 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.layers import binding, running
 from kubectl_koord.layers.base import Job, NotHere, serves_kueue
 from kubectl_koord.model.jobs import Jobs
+from kubectl_koord.render.pages.why import headline
 from kubectl_koord.render.show import text
+from kubectl_koord.reports.jobs import LayerRow, WhyReport
 from kubectl_koord.simulation import subjects
 from kubectl_koord.simulation.subjects import is_owner_kind
 from tests.build import Drawing, cluster, rules
@@ -45,7 +47,8 @@ def then(drawn: Drawing) -> tuple[str, str]:
 
 def test_where_nothing_around_the_scheduler_was_read_its_answer_is_the_answer() -> None:
     drawn = cluster(NODES).with_gang("job", 2, 4)
-    assert way(drawn, subject(drawn)) == why(drawn, subject(drawn))
+    row = LayerRow(SCHEDULER, "passed", "would be placed now", since=drawn.pending[0].created)
+    assert way(drawn, subject(drawn)) == structs.replace(why(drawn, subject(drawn)), layers=(row,))
 
 
 @pytest.mark.parametrize(
@@ -82,11 +85,52 @@ def test_a_job_that_reached_the_scheduler_has_its_answer_as_a_layer() -> None:
         return cluster(NODES).with_gang("job", 2, cpu, must_gather=SPINE).but(jobs=jobs)
 
     told = [asked(drawn) for drawn in (of(4), of(9), of(4).with_gap("ResourceSlice").with_gap("ElasticQuota"))]
-    assert [(one.verdict, states(one)[SCHEDULER]) for one in told] == [
-        ("yes", "passed"),
-        ("no", "held"),
-        ("unknown", "unknown"),
+    assert [(one.verdict, one.layers[-1].layer, one.layers[-1].state) for one in told] == [
+        ("yes", SCHEDULER, "passed"),
+        ("no", "topology", "held"),
+        ("unknown", SCHEDULER, "unknown"),
     ]
+
+
+def of_lone_pods(*cpus: int, gates: tuple[str, ...] = ()) -> WhyReport:
+    """Return the answer about a Job whose pods are in no gang, the first of them with gates."""
+    names = [f"llm-{number}" for number in range(len(cpus))]
+    drawn = cluster(NODES)
+    for name, cpu in zip(names, cpus, strict=True):
+        drawn = drawn.with_pod(name, cpu=cpu, gates=gates if name == "llm-0" else ())
+    pods = tuple(pod(name, node="", gates=gates if name == "llm-0" else ()) for name in names)
+    job = structs.replace(LLM, kind="Job", group="batch", wanted=len(cpus))
+    jobs = Jobs("Job/default/llm-7", (job,), pods=pods)
+    drawn = drawn.but(jobs=jobs)
+    return way(drawn, subject_of(drawn))
+
+
+def test_of_a_job_of_lone_pods_the_first_that_is_refused_is_told_and_how_many_are_alike() -> None:
+    report = of_lone_pods(4, 9, 9, 9)
+    assert headline(report) == (
+        "default/llm-7 (Job) is pending: its 1 pod (9 CPU) does not fit even in an empty cluster; "
+        "waiting does not help; 2 more pods alike."
+    )
+    pending = tuple(f"default/llm-{number}" for number in (1, 0, 2, 3))
+    assert (report.lone_pod, report.pending_pods) == (False, pending)
+    assert (report.layers[-1].layer, report.layers[-1].state) == ("nodes", "held")
+    assert of_lone_pods(4, 4).verdict == "yes"
+    assert of_lone_pods(9).pending_pods == ("default/llm-0",)
+
+
+def test_pods_of_a_job_that_have_a_gate_hold_no_others_of_it() -> None:
+    report = of_lone_pods(4, 9, gates=("wait",))
+    assert states(report)["may be tried"] == "passed"
+    assert (report.layers[-1].layer, report.layers[-1].state) == ("nodes", "held")
+
+
+def test_of_a_job_of_several_gangs_the_one_that_is_refused_is_told() -> None:
+    drawn = cluster(NODES).with_gang("a", 1, 4).with_gang("b", 2, 9)
+    pods = tuple(pod(name, node="") for name in ("a-0", "b-0", "b-1"))
+    jobs = Jobs("PyTorchJob/default/llm-7", (structs.replace(LLM, wanted=3),), pods=pods)
+    drawn = drawn.but(jobs=jobs)
+    report = way(drawn, subject(drawn, "a"))
+    assert (report.gang, report.verdict, report.layers[-1].layer) == ("default/b", "no", "nodes")
 
 
 def test_a_job_that_has_no_pods_and_that_nothing_holds_is_unknown() -> None:

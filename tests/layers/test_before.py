@@ -129,6 +129,10 @@ def gated(*names: str, minimum: int = 2) -> tuple[Job, Drawing]:
     return Job("default/pg", subject=subject, minimum=minimum, pending=len(names)), drawn
 
 
+def held_job() -> Job:
+    return Job("default/llm", "Job", (LLM,))
+
+
 def test_gates_hold_a_job_that_needs_the_pods_which_have_them() -> None:
     assert gates.ask(Job("default/x"), world()) == NotHere()
     assert gates.ask(*gated("", "")) == NotHere()
@@ -137,6 +141,10 @@ def test_gates_hold_a_job_that_needs_the_pods_which_have_them() -> None:
     assert held.told == (
         "2 of 2 pods have scheduling gate kueue.x-k8s.io/topology (removed by Kueue) and own.example.com/ready."
     )
+    three = structs.replace(held_job(), pods=tuple(PodState(f"default/w-{n}", gates=("wait",)) for n in range(3)))
+    told = gates.ask(three, world())
+    assert isinstance(told, Held)
+    assert told.told == "3 of 3 pods have scheduling gate wait."
     some, drawn = gated("", "wait", minimum=1)
     both = tuple(PodState(f"default/pg-{number}") for number in range(2))
     assert gates.ask(structs.replace(some, pods=both), drawn) == Passed("1 of 2 pods has scheduling gate wait")

@@ -1,13 +1,29 @@
 """Bound, not running: which pod holds the job, what it waits for, and how many wait for the same."""
 
 import pytest
+from msgspec import structs
 
-from kubectl_koord.explain.way import SCHEDULER, is_running
+from kubectl_koord.explain.way import SCHEDULER, is_running, subject_of
 from kubectl_koord.layers import binding
+from kubectl_koord.layers.base import Job
 from kubectl_koord.model.jobs import ContainerState, JobEvent, PodState
 from kubectl_koord.model.values import Taint
-from kubectl_koord.reports.jobs import LayerRow
-from tests.layers.drawing import HOUR_AGO, alone, asked, event, gang_of, pod, ready, said, states, steps, told, waiting
+from kubectl_koord.reports.jobs import LayerRow, WhyReport
+from tests.layers.drawing import (
+    HOUR_AGO,
+    LLM,
+    alone,
+    asked,
+    event,
+    gang_of,
+    pod,
+    ready,
+    said,
+    states,
+    steps,
+    told,
+    waiting,
+)
 
 PULL = waiting("ImagePullBackOff", "Back-off pulling image", image="x")
 MAKING = waiting("ContainerCreating")
@@ -348,6 +364,50 @@ def test_pods_that_were_replaced_or_are_being_deleted_hold_nobody() -> None:
     assert is_running(leaving, None) is False
 
 
-def test_what_was_said_at_length_is_cut() -> None:
-    long = alone(pod("p", waiting("RunContainerError", "x" * 300)))
-    assert said(asked(long, "p"))[1].endswith(f"{'x' * 200}...).")
+def test_of_what_was_said_at_length_the_end_is_told_too_where_the_cause_stands() -> None:
+    long = alone(pod("p", waiting("RunContainerError", f"{'x' * 300}{'y' * 160}")))
+    assert f"(RunContainerError: {'x' * 60} ... {'y' * 160})." in said(asked(long, "p"))[1]
+
+
+def test_what_is_usual_right_after_binding_holds_nobody_and_its_age_is_told() -> None:
+    def since(seconds: int, *more: PodState, **fields: object) -> WhyReport:
+        moment = f"2026-11-20T09:{seconds // 60:02}:{seconds % 60:02}Z"
+        drawn = gang_of(pod("w-0", ready()), pod("w-1", MAKING, node="n1", **fields), *more)
+        return asked(drawn.but(moment=moment))
+
+    early = since(5)
+    assert early.verdict == "yes"
+    assert early.layers[-2].message == "1 of 2 pods started; w-1 in ContainerCreating since 5s, usual up to 2m"
+    assert since(119).verdict == "yes"
+    assert said(since(120))[0] == binding.NAME
+    assert said(since(5, pod("w-2", PULL, node="n2")))[1].endswith("1 more pod in ContainerCreating.")
+    drawn = gang_of(pod("w-0", MAKING)).but(moment=HOUR_AGO)
+    assert not is_running(drawn, subject_of(drawn))
+    slow = gang_of(pod("w-0", ready(name="wait", init=True, ready=False), waiting("PodInitializing")))
+    assert asked(slow.but(moment="2026-11-20T09:00:30Z")).verdict == "yes"
+
+
+def test_a_container_that_its_runtime_could_not_start_has_never_run() -> None:
+    why = 'exec: "torchrunn": executable file not found'
+    told = f"is placed and does not start: it on n0 cannot start container main (StartError: {why})."
+    once = ContainerState("main", state="terminated", reason="StartError", message=why, exit_code=128)
+    again = waiting("CrashLoopBackOff", "back-off", restarts=3, last_reason="StartError", last_message=why)
+    for one in (pod("p", once, phase="Running"), pod("p", again, phase="Running"), pod("p", once, phase="Failed")):
+        assert said(asked(alone(one), "p")) == (binding.NAME, told)
+
+
+def test_a_pod_that_a_kubelet_under_pressure_did_not_take_was_refused() -> None:
+    message = "Pod was rejected: The node had condition: [DiskPressure]"
+    refused = pod("p", phase="Failed", reason="Evicted", message=message)
+    assert said(asked(alone(refused), "p"))[1] == (
+        f"is placed and does not start: it on n0 was refused by kubelet (Evicted): {message}."
+    )
+
+
+def test_a_pod_that_failed_counts_where_its_owner_has_fewer_than_it_wants() -> None:
+    refused = pod("w-1", phase="Failed", reason="OutOfcpu")
+    job = Job("default/llm-7", owners=(structs.replace(LLM, wanted=2),), pods=(pod("w-0", ready()), refused))
+    assert binding.counted(job) == job.pods
+    assert binding.counted(structs.replace(job, pending=1)) == job.pods[:1]
+    done = structs.replace(LLM, wanted=2, succeeded=1)
+    assert binding.counted(structs.replace(job, owners=(done,))) == job.pods[:1]

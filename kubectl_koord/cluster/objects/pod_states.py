@@ -198,6 +198,7 @@ def _container(told: Status, image: str, *, is_init: bool) -> jobs.ContainerStat
         last_reason=last.reason or "" if last else "",
         last_exit_code=last.exit_code if last else None,
         last_since=last.finished_at or "" if last else "",
+        last_message=last.message or "" if last else "",
     )
 
 

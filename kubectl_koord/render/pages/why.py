@@ -168,7 +168,8 @@ def headline(report: WhyReport) -> str:
 
 
 def _of_scheduler(report: WhyReport) -> str:
-    name = f"pod {report.gang}" if report.lone_pod else report.gang
+    kind = f" ({report.owner_kind})" if report.owner_kind and not report.lone_pod else ""
+    name = f"pod {report.gang}" if report.lone_pod else f"{report.gang}{kind}"
     if report.verdict == "unknown" and report.cause and report.cause.code == "plan-not-executable":
         return f"{name} may or may not start: {reason(report)}"
     if report.verdict == "unknown":
