@@ -401,5 +401,7 @@ _LISTED_BELOW = {
     "JobSet": (BY_KIND["batch", "Job"], "jobset.sigs.k8s.io/jobset-name"),
     "TrainJob": (BY_KIND["batch", "Job"], "jobset.sigs.k8s.io/jobset-name"),
     "Deployment": (BY_KIND["apps", "ReplicaSet"], ""),
+    "LeaderWorkerSet": (BY_KIND["apps", "StatefulSet"], "leaderworkerset.sigs.k8s.io/name"),
+    "MPIJob": (BY_KIND["batch", "Job"], "training.kubeflow.org/job-name"),
 }
 """The same of which there are several, with the label that they have; empty: that of the pods."""
