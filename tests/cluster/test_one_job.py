@@ -21,7 +21,16 @@ from kubectl_koord.model.jobs import Controller, Jobs
 from kubectl_koord.model.snapshot import Snapshot
 
 CLUSTERS = Path(__file__).parents[1] / "layers" / "clusters"
-FILES = sorted(CLUSTERS.glob("*.yaml"))
+
+
+def asks(file: Path) -> str:
+    found = re.search(r"^# ask: (.*)$", file.read_text(), re.MULTILINE)
+    assert found, file
+    return found[1]
+
+
+FILES = [*{asks(file).rpartition("/")[0]: file for file in sorted(CLUSTERS.glob("*.yaml"), reverse=True)}.values()]
+"""One for each kind of owner."""
 _PATH = re.compile(r"/(?:api|apis/([^/]+))/([^/]+)(?:/namespaces/([^/]+))?/([^/]+)(?:/([^/]+))?")
 PLURALS = {
     **{(one.group, one.plural): one.kind for one in BY_KIND.values()},
@@ -88,13 +97,7 @@ class Server:
 
 
 def objects_of(file: Path) -> list[dict[str, Any]]:
-    return [one for one in yaml.safe_load_all(file.read_text()) if one]
-
-
-def asks(file: Path) -> str:
-    found = re.search(r"^# ask: (.*)$", file.read_text(), re.MULTILINE)
-    assert found, file
-    return found[1]
+    return [one for one in yaml.load_all(file.read_text(), yaml.CSafeLoader) if one]
 
 
 def of_file(file: Path, name: str) -> Snapshot:
