@@ -12,15 +12,11 @@ from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.plan import Found, Move, Unit, Weights, cheapest
 from kubectl_koord.remedies.running_pods import evict_command
 from kubectl_koord.remedies.search import Search, SearchBudget
-from kubectl_koord.reports.common import CauseCode
 from kubectl_koord.reports.jobs import PlanCost, PlanReport, PlanStep, WhyReport
 from kubectl_koord.simulation.simulation import Simulation, every_outcome, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.facts import help_depends_on
 from kubectl_koord.wording.words import count, few, listed, paste
-
-_OF_ROOM: frozenset[CauseCode] = frozenset({"insufficient-slots", "no-feasible-node", "insufficient-capacity"})
-"""Causes that room may end."""
 
 NOT_NEEDED = "Nothing has to be moved: it would be placed as things are."
 NOT_ROOM = "It is not room that it lacks, so moves do not help."
@@ -45,7 +41,7 @@ def plan(snapshot: Snapshot, subject: Subject, weights: Weights, keep: Selector 
     simulation = simulate(snapshot, subject)
     if report.verdict != "no":
         return _answer(report, report.verdict, NOT_NEEDED if report.verdict == "yes" else "")
-    if report.cause is None or report.cause.code not in _OF_ROOM:
+    if report.cause is None or report.cause.code not in next_steps.OF_ROOM:
         return _answer(report, "no", NOT_ROOM)
     unevaluated = coverage.not_evaluated(subject, snapshot)
     if unevaluated:

@@ -1064,6 +1064,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
     also = (*next_steps.wanted(simulation), *of_quota) if verdict == "no" else ()
     steps = next_steps.for_cause(simulation, cause) if cause is not None and is_stuck and not brief else ()
     ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief and not steps else ways_out.Found(())
+    if is_stuck and not brief and not steps:
+        steps = next_steps.plan_moves(simulation, cause)
     if verdict == "yes" and cause is not None and not brief:
         ways = ways_out.Found(next_steps.steps(simulation))
     return report_of(

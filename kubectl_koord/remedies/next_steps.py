@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Literal, TypeAlias, assert_never
 
 from kubectl_koord.diagnosis import coverage, obstacles
+from kubectl_koord.diagnosis.contention import jobs_ahead
 from kubectl_koord.diagnosis.scheduler_says import members_bring_it_back
 from kubectl_koord.engine.admission import knows_profiles
 from kubectl_koord.engine.attempt import needed
@@ -54,7 +55,10 @@ from kubectl_koord.wording.facts import (
     patch_pod_group,
     template_of,
 )
-from kubectl_koord.wording.words import count, few, listed, paste
+from kubectl_koord.wording.words import asked_for, command, count, few, listed, paste
+
+OF_ROOM: frozenset[CauseCode] = frozenset({"insufficient-slots", "no-feasible-node", "insufficient-capacity"})
+"""Causes that room may end."""
 
 LateCode: TypeAlias = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
 
@@ -69,6 +73,32 @@ def for_cause(simulation: Simulation, cause: Cause) -> tuple[WayOut, ...]:
     if isinstance(subject, GangSubject) and cause.code in _GANG_STEPS:
         return tuple(_GANG_STEPS[cause.code](simulation, subject.group, cause))
     return tuple(_STEPS[cause.code](simulation, cause)) if cause.code in _STEPS else ()
+
+
+_SCATTERED = (
+    "As much is free as it asks for, but scattered: see which moves of other pods make room, and what they cost"
+)
+
+
+def plan_moves(simulation: Simulation, cause: Cause | None) -> tuple[WayOut, ...]:
+    """Return where to find moves that make room, where nodes together have enough free and no place has; none else."""
+    subject = simulation.subject
+    if cause is None or cause.code not in OF_ROOM or not any(simulation.snapshot.running.values()):
+        return ()
+    view = jobs_ahead(simulation).view
+    wanted = Counter[str]()
+    for pod in subject.pending:
+        wanted.update(dict(pod.requirements.requests))
+    free = Counter[str]()
+    for name in view.names():
+        if not view.node(name).unschedulable:
+            left = view.state(name).free
+            free.update({resource: max(0, left.get(resource, 0)) for resource in wanted})
+    if any(free[resource] < amount for resource, amount in wanted.items()):
+        return ()
+    name, *namespace = name_and_namespace(subject.key)
+    name = asked_for(name, lone_pod=isinstance(subject, PodSubject))
+    return (WayOut("plan-moves", _SCATTERED, command("plan", name, *namespace)),)
 
 
 def annotate(members: Sequence[Gang], *options: str) -> str:

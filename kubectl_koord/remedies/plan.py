@@ -24,9 +24,10 @@ from kubectl_koord.reports.common import Edit, MovePod, ReleaseReservation, Unco
 from kubectl_koord.simulation.simulation import Scenario, Simulation, all_place, next_attempt, seats
 from kubectl_koord.simulation.what_if import deleted, opened, recreated
 
-_MOST_STEPS, _FEWEST_STEPS, _NODES_A_STEP, _STEPS_OF_GANG = 6_000, 300, 200, 3
+_MOST_STEPS, _FEWEST_STEPS, _NODES_A_STEP, _STEPS_OF_GANG = 12_000, 300, 200, 3
 _STEPS_OF_RUN = 20
-_FOR_GREEDY, _NODES_A_LOOK = 5, 32
+_FOR_FEW, _FOR_GREEDY, _NODES_A_LOOK = 2, 3, 32
+_ANY, _FEW_MOVES = 1 << 30, 4
 _MOST_PLACES, _MOST_NODES, _MOST_SUBSETS, _MOST_PIECES = 64, 512, 256, 12
 _MOST_SEATS, _MOST_CHOICES, _MOST_GREEDY = 200, 400, 8
 _GPU = "/gpu"
@@ -126,7 +127,7 @@ class _Planner:
         self._weights = weights
         self._keep = keep
         self.budget = Budget(max(_FEWEST_STEPS, _MOST_STEPS // (1 + len(self._view.names()) // _NODES_A_STEP)))
-        self._steps = self.budget.part(self.budget.left - self.budget.left // _FOR_GREEDY)
+        self._steps = self.budget
         self._places: tuple[Shortage, ...] = tuple(islice(self._slot_count.shorts(), _MOST_PLACES + 1))
         if len(self._places) > _MOST_PLACES:
             self.budget.cut()
@@ -143,7 +144,20 @@ class _Planner:
             self._released.setdefault(one.node, []).append(self._setting("reservation", one.name))
 
     def search(self) -> Found | None:
-        """Return the plan, None where there is none or the steps do not suffice."""
+        """Return the plan, None where there is none or the steps do not suffice.
+
+        First all plans are looked at, then those of a few moves, then the cheapest for each slot.
+        """
+        for share, most in ((_FOR_FEW, _ANY), (_FOR_GREEDY, _FEW_MOVES)):
+            self._steps = self.budget.part(self.budget.left - self.budget.left // share)
+            found = self._best_first(most)
+            if found is not None or not self._steps.is_cut:
+                return found
+        self._steps = self.budget
+        return self._greedy()
+
+    def _best_first(self, most: int) -> Found | None:
+        """Return the cheapest plan of so many moves at most."""
         heap: list[tuple[float, int, int, _State]] = []
         numbers, seen = count(), set()
         for place in range(min(len(self._places), _MOST_PLACES)):
@@ -155,7 +169,7 @@ class _Planner:
                 continue
             seen.add(key)
             if not self._steps.take():
-                return self._greedy()
+                return None
             if state.gained < self._places[state.place].missing:
                 following = self._next(state)
             else:
@@ -165,12 +179,12 @@ class _Planner:
                     return found
                 following = self._mended(state) if settled.is_placed else self._next(state)
             for one in following:
-                self._push(heap, numbers, one)
+                if sum(max(1, len(unit.pods)) for unit in one.units) <= most:
+                    self._push(heap, numbers, one)
         return None
 
     def _greedy(self) -> Found | None:
         """Return a plan of what is cheapest for each slot, where there was too little time for the cheapest of all."""
-        self._steps = self.budget
         for place in range(min(len(self._places), _MOST_GREEDY)):
             nodes = self._nodes(place)
             state = _State((), place, 0, 0)
@@ -441,15 +455,15 @@ class _Planner:
     def _destinations(self, view: View, closed: Collection[str], unit: Unit) -> Iterator[tuple[tuple[str, ...], View]]:
         """Yield where a unit may go, and the cluster with it there: of nodes on which as much is free one is enough."""
         if unit.kind == "gang":
-            found = self._gang_again(view, closed, unit)
+            found = self.gang_again(view, closed, unit)
             if found is not None:
                 yield found[0], found[1]
             return
         pod = unit.pods[0]
-        for name, settled in self._unlike(view, {*closed, pod.node}, pod):
+        for name, settled in self.unlike(view, {*closed, pod.node}, pod):
             yield (name,), view.with_pods({name: [settled]})
 
-    def _unlike(self, view: View, closed: Collection[str], pod: RunningPod) -> Iterator[tuple[str, RunningPod]]:
+    def unlike(self, view: View, closed: Collection[str], pod: RunningPod) -> Iterator[tuple[str, RunningPod]]:
         """Yield the nodes that take a pod, of those that are alike one, and the pod as it runs there."""
         prepared, kinds = self.prepared(pod, view), set[object]()
         for name in view.names():
@@ -460,7 +474,7 @@ class _Planner:
             if settled is not None:
                 yield name, settled
 
-    def _gang_again(self, view: View, closed: Iterable[str], unit: Unit) -> tuple[tuple[str, ...], View, bool] | None:
+    def gang_again(self, view: View, closed: Iterable[str], unit: Unit) -> tuple[tuple[str, ...], View, bool] | None:
         """Return where a gang goes that is created anew, the cluster with it, and whether it surely finds a place."""
         snapshot = self._snapshot
         keys = {pod.key for pod in unit.pods}
@@ -533,6 +547,10 @@ class _Planner:
         is_cheapest = not self.budget.is_cut and not self._search.untried
         return Found(moves, closed, edits, after[1], state.cost, is_cheapest, blocked, choices.budget.is_cut)
 
+    def is_gathered(self, gang: Unit) -> bool:
+        """Tell whether the pods of a gang are placed as one, by the topology."""
+        return all_gangs(self._snapshot)[gang.key].topology is not None
+
     @property
     def simulation(self) -> Simulation:
         """The gang in its cluster."""
@@ -541,16 +559,6 @@ class _Planner:
     def prepared(self, pod: RunningPod, view: View) -> Prepared:
         """Return what PreFilter leaves for a pod that is created anew."""
         return self._search.simulation.prepared(recreated(pod), view, created_anew=True)
-
-    def choices(self, view: View, closed: Collection[str], unit: Unit) -> Iterator[View]:
-        """Yield the cluster with a unit wherever the scheduler may place it; none for a gang that it may not place."""
-        if unit.kind == "gang":
-            found = self._gang_again(view, closed, unit)
-            if found is not None and found[2]:
-                yield found[1]
-            return
-        for name, settled in self._unlike(view, closed, unit.pods[0]):
-            yield view.with_pods({name: [settled]})
 
 
 class _Choices:
@@ -566,14 +574,25 @@ class _Choices:
             return self._of_gang(view)
         if self._are_all_free(view, moving, closed):
             return ""
+        unit, shut = moving[0].unit, closed - set(moving[0].to)
+        without = view.without(unit.pods)
+        if unit.kind != "gang" or not self._planner.is_gathered(unit):
+            return self._each(without, unit, unit.pods, moving[1:], shut)
+        self.budget.cut()  # a gang that stays together may find several domains
+        found = self._planner.gang_again(without, shut, unit)
+        return self.blocked(found[1], moving[1:], shut) if found is not None and found[2] else unit.key
+
+    def _each(
+        self, view: View, unit: Unit, left: Sequence[RunningPod], rest: Sequence[Move], shut: frozenset[str]
+    ) -> str:
+        """Return the same with pods of a unit that find their places one after the other."""
+        if not left:
+            return self.blocked(view, rest, shut)
         if not self.budget.take():
             return ""
-        unit, rest, shut = moving[0].unit, moving[1:], closed - set(moving[0].to)
-        without = view.without(unit.pods)
-        every = tuple(self._planner.choices(without, shut, unit))
-        if not every:
-            return unit.key
-        return next(filter(None, (self.blocked(there, rest, shut) for there in every)), "")
+        every = [view.with_pods({name: [there]}) for name, there in self._planner.unlike(view, shut, left[0])]
+        further = (self._each(there, unit, left[1:], rest, shut) for there in every)
+        return next(filter(None, further), "") if every else unit.key
 
     def _are_all_free(self, view: View, moving: Sequence[Move], closed: frozenset[str]) -> bool:
         """Tell whether pods that are alike have room wherever those before them go, as each takes one place of all."""

@@ -195,6 +195,7 @@ ActionCode: TypeAlias = Literal[
     "supply-claims",
     "free-pods",
     "move-pod",
+    "plan-moves",
     "place-nodes",
     "add-nodes",
     "start-publisher",

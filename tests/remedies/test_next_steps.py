@@ -110,6 +110,17 @@ def test_the_next_step_is_ready_to_paste(drawing: Drawing, expected: list[tuple[
     assert steps(drawing) == expected
 
 
+def test_where_nodes_together_have_enough_free_the_plan_of_moves_is_a_next_step() -> None:
+    short = FREE.with_gang("job", 1, cpu=8).with_running("a", "n1", 2).with_running("b", "n2", 6)
+    to_ask = [("plan-moves", "kubectl koord plan job -n default")]
+    assert steps(short) == to_ask
+    assert steps(short.with_running("c", "n2", 1)) == []
+    assert steps(short.cordon("n2")) == []
+    alone = FREE.with_pod("x", "", cpu=8).with_running("a", "n1", 2).with_running("b", "n2", 6)
+    asked = why_of(alone, "x").next_steps
+    assert [step.command for step in asked] == ["kubectl koord plan pod/x -n default"]
+
+
 def test_names_that_no_shell_takes_as_they_are_get_no_manifest() -> None:
     _, step = why_of(FREE.with_gang("job", 1, groups='["default/job", "default/$(reboot)"]')).next_steps
     message = "Create PodGroup $(reboot) in namespace default with spec.minMember 1 or less, and create its pods"

@@ -1,6 +1,7 @@
 """Plans: the cheapest moves that make room for a gang, beside a plain search, and as a scheduler carries them out."""
 
 import random
+from collections.abc import Sequence
 from statistics import median
 
 import pytest
@@ -19,7 +20,7 @@ from kubectl_koord.simulation.what_if import recreated
 from tests.build import SPINE, Drawing, cluster, cpus, having, holding, rules
 from tests.remedies.fragmented import drawn, fragmented, optimum
 
-DICE = random.Random  # what the scheduler chooses among nodes that take a pod
+DICE, MOST_CHOICES = random.Random, 20  # what the scheduler chooses among nodes that take a pod
 
 
 WEIGHTS = Weights()
@@ -70,19 +71,33 @@ def test_plans_are_the_cheapest_of_300_fragmented_clusters() -> None:
 
 
 def carried_out(drawing: Drawing, found: Found, seed: int) -> None:
-    """Be the scheduler: put each pod that is made anew on a node that the engine lets it go to, whichever."""
-    dice, steered = DICE(seed), not found.blocked and not found.choices_cut
+    """Be the scheduler: put each pod that is made anew on a node that the engine lets it go to, by every choice."""
+    dice, choices = DICE(seed), [0] * sum(len(move.to) for move in found.moves)
+    for _ in range(MOST_CHOICES):
+        sizes = _carried_out(drawing, found, choices)
+        last = next((at for at in reversed(range(len(sizes))) if choices[at] + 1 < sizes[at]), None)
+        if last is None:
+            return
+        choices = [*choices[:last], choices[last] + 1, *[0] * (len(choices) - last - 1)]
+    for _ in range(MOST_CHOICES):  # too many to try them all
+        _carried_out(drawing, found, [dice.randrange(1 << 16) for _ in choices])
+
+
+def _carried_out(drawing: Drawing, found: Found, choices: Sequence[int]) -> list[int]:
+    """Carry a plan out with these choices, one for each pod, and return how many there were for each."""
+    steered = not found.blocked and not found.choices_cut
     opened = {move.unit.key for move in found.moves if move.unit.kind == "node"}
-    shut = set(found.closed)
+    shut, sizes = set(found.closed), list[int]()
     now = drawing
     for move in found.moves:
         shut -= set(move.to) - opened
         whole = move.unit.kind == "gang"
         now = now.without_running(*(pod.key for pod in move.unit.pods))
         for pod, to in zip(move.unit.pods, move.to, strict=False):
-            taking = _taking(now, pod, shut)
-            assert to in taking
-            node = dice.choice(taking) if steered and not whole else to
+            taking = _taking(now, pod, shut) if steered and not whole else [to]
+            assert taking
+            node = taking[choices[len(sizes)] % len(taking)]
+            sizes.append(len(taking))
             now = now.with_running(
                 pod.key, node, requests=pod.requirements.requests, priority=pod.priority, gang=pod.gang
             )
@@ -91,6 +106,7 @@ def carried_out(drawing: Drawing, found: Found, seed: int) -> None:
     for name in opened:
         now = now.change(name, unschedulable=False, taints=())
     assert all_place(next_attempt(simulate(now, now.subject("job"))))
+    return sizes
 
 
 def _taking(now: Drawing, pod: RunningPod, shut: set[str]) -> list[str]:
@@ -277,12 +293,25 @@ def test_where_there_is_no_time_for_the_cheapest_the_cheapest_for_each_slot_is_t
 ) -> None:
     monkeypatch.setattr(plans, "_MOST_STEPS", 0)
     monkeypatch.setattr(plans, "_FEWEST_STEPS", 60)
+    monkeypatch.setattr(plans, "_FOR_FEW", 1)
     monkeypatch.setattr(plans, "_FOR_GREEDY", 1)
     found, is_cut = asked(TWO)
     assert is_cut
     assert found is not None
     assert ([move[1] for move in sorted(told(found))], found.is_cheapest) == (["default/a", "default/b"], False)
     assert asked(TWO.with_running("full", "n2", 3).with_running("full2", "n3", 3)) == (None, True)
+
+
+def test_where_there_is_no_time_for_all_plans_those_of_a_few_moves_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plans, "_FOR_FEW", 1)
+    found, is_cut = asked(TWO)
+    assert is_cut
+    assert found is not None
+    assert ([move[1] for move in sorted(told(found))], found.is_cheapest) == (["default/a", "default/b"], False)
+    monkeypatch.setattr(plans, "_FEW_MOVES", 1)
+    assert asked(TWO) == (None, True)
 
 
 def test_a_search_without_budget_finds_nothing_and_says_so() -> None:

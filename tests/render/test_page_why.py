@@ -3,7 +3,7 @@ from msgspec.structs import replace
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.reports.capacity import Share
-from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.common import Notice, WayOut
 from kubectl_koord.reports.jobs import Cause, Funnel, PodShape, SchedulerSays, SlotRow, WhatIf, WhyAlternative
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
@@ -189,6 +189,13 @@ def test_a_way_out_that_is_the_only_one_of_its_kind_stands_alone_with_its_comman
 def test_what_was_not_tried_is_told_below_the_ways_out_that_are_shown() -> None:
     page = text(replace(WHY, unblock=WHY.unblock[:1], next_steps=(), ways_not_tried="the search ended."), style=PIPE)
     assert f"     {WHY.unblock[0].command}\nThere may be more: the search ended.\n" in page
+
+
+def test_where_no_single_change_helps_the_plan_of_moves_stands_below_why_none_does() -> None:
+    plan = WayOut("plan-moves", "See which moves make room", "kubectl koord plan job")
+    page = text(replace(WHY, unblock=(), next_steps=(plan,), no_way_out="none was found."), style=PIPE)
+    assert "What to do next: none was found.\n  1. See which moves make room\n     kubectl koord plan job\n" in page
+    assert "What to do next: none was found.\n" in text(replace(LONE, no_way_out="none was found."), style=PIPE)
 
 
 def test_a_layer_that_is_not_in_the_topology_is_shown_as_it_is() -> None:

@@ -415,7 +415,10 @@ def steps(report: WhyReport | FitGang, shown: Shown) -> Iterator[Block]:
     """Yield the ways out and what else to do, or why there is no way out."""
     unblock, next_steps = report.unblock, report.next_steps
     proven = unblock if shown.lines is None else _one_of_each(unblock)
-    if proven or next_steps:
+    if report.no_way_out and not proven and all(way.action == "plan-moves" for way in next_steps):
+        yield from (EmptyLine(), Line(no_way_out(report.no_way_out)))
+        yield from [Bullets(tuple(_as_told(next_steps)))] if next_steps else ()
+    elif proven or next_steps:
         yield from (EmptyLine(), Line(why_next_steps(len(proven)), "bold"))
         first = [way for way in next_steps if way.action in _OF_THE_CAUSE]
         others = [way for way in next_steps if way.action not in _OF_THE_CAUSE]
@@ -425,8 +428,6 @@ def steps(report: WhyReport | FitGang, shown: Shown) -> Iterator[Block]:
             yield more_line(more_ways(rest))
         if report.ways_not_tried:
             yield Line(not_tried(report.ways_not_tried))
-    elif report.no_way_out:
-        yield from (EmptyLine(), Line(no_way_out(report.no_way_out)))
 
 
 def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:
