@@ -26,7 +26,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
         "fit -f examples/resnet.yaml --demo",
         "fit --pods 2 --request nvidia.com/gpu=8 --must-gather SpineLayer --count --demo",
     ),
-    "why-preempted": ("why-preempted train/one-short --demo",),
+    "why-preempted": ("why-preempted train/tuning-3 --demo",),
     "diff": ("diff examples/before.yaml examples/after.yaml",),
     "doctor": ("doctor --demo",),
     "explain": ("explain insufficient-slots",),

@@ -436,7 +436,7 @@ def test_to_standard_output_it_says_what_it_took_beside_it(installed: Run, tmp_p
         done = subprocess.run(
             [BIN / "kubectl-koord", "snapshot", "--demo", "-o", "-"], stdout=out, stderr=subprocess.PIPE, check=True
         )
-    assert done.stderr.decode().startswith("Wrote to standard output: 64 objects, ")
+    assert done.stderr.decode().startswith("Wrote to standard output: 82 objects, ")
     assert re.search(r"^Node +12 +\d+ kB$", done.stderr.decode(), re.MULTILINE)
     file = str(tmp_path / "c")
     from_demo = installed("why-pending", "--demo").out
