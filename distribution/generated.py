@@ -7,10 +7,9 @@ From the table of settings, and of symptoms with the manual: their pages.
 python -m distribution.generated --write
 """
 
+import json
 import sys
 from pathlib import Path
-
-import msgspec
 
 from distribution import manpages, pages, picture, roles, schema, settings, symptoms
 from distribution.tree import commands
@@ -27,12 +26,8 @@ _SCRIPTS = {
 
 def files() -> dict[str, str]:
     """Return the text of each file by its path."""
-    texts = {
-        one.verb: {name: flag.text for flag in one.flags for name in flag.names} for one in commands() if one.flags
-    }
-    table = msgspec.json.format(msgspec.json.encode(texts), indent=2).decode()
     return {
-        "kubectl_koord/cli/flags.json": f"{table}\n",
+        "kubectl_koord/cli/flags.json": _flags(),
         **{path: shells.script(shell) for shell, path in _SCRIPTS.items()},
         **roles.files(),
         **{f"man/{name}": text for name, text in manpages.pages().items()},
@@ -42,6 +37,18 @@ def files() -> dict[str, str]:
         settings.PATH: settings.text(),
         symptoms.PATH: symptoms.text(),
     }
+
+
+def _flags() -> str:
+    """Return the flags of each verb, one a line: its name, what stands for its value, what it is for."""
+    of_verbs = {one.verb: {name: flag for flag in one.flags for name in flag.names} for one in commands() if one.flags}
+    written = {
+        verb: ",\n".join(
+            f"    {json.dumps(name)}: {json.dumps([flag.metavar, flag.text])}" for name, flag in flags.items()
+        )
+        for verb, flags in of_verbs.items()
+    }
+    return "{\n" + ",\n".join(f'  "{verb}": {{\n{lines}\n  }}' for verb, lines in written.items()) + "\n}\n"
 
 
 def main() -> None:

@@ -171,7 +171,7 @@ def _flags(context: object) -> list[str]:
     from kubectl_koord.cli import command_line
 
     own = [name for option in getattr(getattr(context, "command", None), "params", ()) for name in option.opts]
-    every = (*own, *command_line.OF_EVERY_VERB, *command_line.OF_CONNECTIONS)
+    every = (*own, *command_line.OF_ALL)
     return [name.removeprefix("--") for name in every if name.startswith("--")]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from kubectl_koord.cli.verb_table import VERBS, changes
+from kubectl_koord.cluster.api import connection
 from kubectl_koord.cluster.api.connection import Connection, boolean
 from kubectl_koord.errors import KoordError
 
@@ -33,10 +34,10 @@ def named(words: "Sequence[str]") -> str:
 def in_full(words: "Sequence[str]") -> str:
     """Return the verb of words without global options, with the one that stands behind it: `topo init`."""
     verb = named(words)
-    flags = VERBS[verb].flags if verb in VERBS else {}
+    flags = flags_of(verb)
     rest = iter(words[place(words) :])
     for word in rest:
-        if flags.get(word):
+        if word in flags and flags[word][0]:
             next(rest, None)
         elif word not in {"--", verb} and not word.startswith("-"):
             return f"{verb} {word}" if f"{verb} {word}" in VERBS else verb
@@ -92,61 +93,28 @@ OF_EVERY_VERB: Mapping[str, tuple[str, str]] = {
     "--no-pager": ("", "Do not show what is longer than the terminal in a pager."),
     "--help": ("", "Show help, with examples; -h: in short."),
 }
-OF_CONNECTIONS: Mapping[str, tuple[str, str]] = {
-    "--as": ("USER", "Username to impersonate."),
-    "--as-group": ("GROUP", "Group to impersonate; may be repeated."),
-    "--as-uid": ("UID", "UID to impersonate."),
-    "--as-user-extra": ("KEY=VALUE", "User extras to impersonate; may be repeated."),
-    "--cache-dir": ("DIR", "Cache directory of kubectl."),
-    "--certificate-authority": ("FILE", "Certificate of the certificate authority."),
-    "--client-certificate": ("FILE", "Client certificate for TLS."),
-    "--client-key": ("FILE", "Client key for TLS."),
-    "--cluster": ("NAME", "The kubeconfig cluster to use."),
-    "--context": ("NAME", "The kubeconfig context to use."),
-    "--disable-compression": ("", "Do not ask the server for compressed responses."),
-    "--insecure-skip-tls-verify": ("", "Do not check the server's certificate."),
-    "--kubeconfig": ("FILE", "The kubeconfig file to use."),
-    "--kuberc": ("FILE", "The kuberc file to use for preferences."),
-    "--match-server-version": ("", "Require the server's version to match kubectl's."),
-    "--namespace": ("NAME", "The namespace of names without one."),
-    "--password": ("PASSWORD", "Password for basic authentication."),
-    "--request-timeout": ("DURATION", "Limit of a request, such as 10s (default: 30 s of silence)."),
-    "--server": ("URL", "Address and port of the API server."),
-    "--tls-server-name": ("NAME", "Server name to check the server's certificate for."),
-    "--token": ("TOKEN", "Bearer token for authentication."),
-    "--user": ("NAME", "The kubeconfig user to use."),
-    "--username": ("NAME", "Username for basic authentication."),
-    "--v": ("LEVEL", "From 6 on, show each request on standard error."),
-}
-"""The long flags with their values, none for a switch; in the words of `kubectl options`."""
+OF_CONNECTIONS: Mapping[str, tuple[str, str]] = {f"--{name}": row for name, row in connection.FLAGS.items()}
+"""The long flags with what stands for their values, nothing for a switch, and what they are for."""
 
 SHORT: Mapping[str, str] = {
     "--recursive": "-R",
     "--output": "-o",
     "--help": "-h",
-    "--namespace": "-n",
-    "--server": "-s",
-    "--v": "-v",
+    **{f"--{name}": f"-{short}" for short, name in connection.SHORT_FLAGS.items()},
 }
+_LONG = {**OF_EVERY_VERB, **OF_CONNECTIONS}
+OF_ALL: Mapping[str, tuple[str, str]] = {**_LONG, **{short: _LONG[name] for name, short in SHORT.items()}}
 
 
-def of_verb(verb: str) -> Mapping[str, str]:
-    """Return what each flag of a verb is for."""
+def flags_of(verb: str) -> Mapping[str, tuple[str, str]]:
+    """Return the flags of a verb as `OF_ALL` has those of every verb; none for what is no verb."""
     return _of_verbs().get(verb, {})
 
 
-def text(verb: str, flag: str) -> str:
-    """Return what a flag of a verb, or of every verb, is for; empty where that is not known."""
-    for known in (OF_EVERY_VERB, OF_CONNECTIONS):
-        if flag in known:
-            return known[flag][1]
-    return of_verb(verb).get(flag, "")
-
-
 @cache
-def _of_verbs() -> dict[str, dict[str, str]]:
+def _of_verbs() -> dict[str, dict[str, tuple[str, str]]]:
     written = Path(__file__).with_name("flags.json").read_bytes()
-    return msgspec.json.decode(written, type=dict[str, dict[str, str]])
+    return msgspec.json.decode(written, type=dict[str, dict[str, tuple[str, str]]])
 
 
 FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=", "html", "svg")
@@ -163,15 +131,13 @@ _WITH_VALUE = {
     "--color": "colour",
 }
 _DRY_RUN = "--dry-run"
-_LONG = {"-A": "--all-namespaces", "-w": "--watch", "-y": "--yes"}
-_SAME = _LONG | {long: short for short, long in _LONG.items()}
+_SPELLED = {"-A": "--all-namespaces", "-w": "--watch", "-y": "--yes"}
+_SAME = _SPELLED | {long: short for short, long in _SPELLED.items()}
 _RECURSIVE = ("-R", "--recursive")
 NODE = ("node", "nodes", "no")
 PODGROUP = ("podgroup", "podgroups", "pg")
 QUOTA = ("elasticquota", "elasticquotas", "eq")
 """What may stand before the slash of a name, as kubectl has it."""
-ALL_HELP = "Show everything, also on a terminal (in a pipe nothing is left out)."
-GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME, KIND NAME or KIND/NAMESPACE/NAME."
 
 
 class Globals(NamedTuple):
@@ -252,20 +218,21 @@ def repeated(chosen: Globals, connection: Connection) -> "Aim":
     return Aim(flags, (*flags, *ours), not_repeated(secrets) if secrets else "")
 
 
-def plain_switches(words: Sequence[str], flags: Mapping[str, bool]) -> list[str]:
+def plain_switches(words: Sequence[str], verb: str) -> list[str]:
     """Return the words of a verb with its switches bare: `--watch=true` is `--watch`, `--watch=false` takes it back.
 
-    `flags` are those of the verb, with whether each takes a value. As in kubectl the last one counts.
+    As in kubectl the last one counts.
 
     Raises:
         KoordError: in kubectl's words, for a value that is no truth value.
 
     """
+    flags = flags_of(verb)
     end = words.index("--") if "--" in words else len(words)
     found: list[str] = []
     for word in words[:end]:
         flag, equals, _ = word.partition("=")
-        if not equals or flags.get(flag, True):
+        if not equals or flags.get(flag, (True, ""))[0]:
             found.append(word)
         elif _switch(word):
             found.append(flag)

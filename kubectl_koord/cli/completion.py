@@ -17,13 +17,7 @@ from kubectl_koord.cli import command_line
 from kubectl_koord.cli.command_line import Globals
 from kubectl_koord.cli.verb_table import VERBS, has_more
 from kubectl_koord.cluster.api.connect import connect
-from kubectl_koord.cluster.api.connection import (
-    FLAGS_WITH_VALUE,
-    FLAGS_WITHOUT_VALUE,
-    SHORT_FLAGS,
-    Connection,
-    take_connection,
-)
+from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.errors import KoordError
 
@@ -31,55 +25,18 @@ VERB = "__complete"
 NO_FILES, FILES, FOLDERS = ":4", ":0", ":16"
 
 
-GLOBAL_FLAGS = {
-    "--snapshot": True,
-    "--demo": False,
-    "--recursive": False,
-    "-R": False,
-    "--koordinator-version": True,
-    "--koordinator-namespace": True,
-    "--output": True,
-    "-o": True,
-    "--color": True,
-    "--no-pager": False,
-    "--help": False,
-    "-h": False,
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "FORMAT": command_line.FORMATS,
+    "GOAL": ("scheduled", "running"),
+    "MODE": ("Strict", "NonStrict"),
+    "POLICY": ("only-waiting", "waiting-and-running", "once-satisfied"),
 }
-CONNECTION_FLAGS = {
-    **{f"--{name}": True for name in sorted(FLAGS_WITH_VALUE)},
-    **{f"--{name}": False for name in sorted(FLAGS_WITHOUT_VALUE)},
-    **{f"-{short}": True for short in SHORT_FLAGS},
-}
-_STATIC: Mapping[str, tuple[str, ...]] = {
-    "--koordinator-version": command_line.VERSIONS,
-    "--output": command_line.FORMATS,
-    "-o": command_line.FORMATS,
-    "--color": command_line.COLOURS,
-    "--until": ("scheduled", "running"),
-    "--mode": ("Strict", "NonStrict"),
-    "--match-policy": ("only-waiting", "waiting-and-running", "once-satisfied"),
-}
-_PATHS = {
-    "--snapshot": FILES,
-    "--endpoint": FILES,
-    "--log": FILES,
-    "--filename": FILES,
-    "-f": FILES,
-    "--index-order": FILES,
-    "--kubeconfig": FILES,
-    "--kuberc": FILES,
-    "--certificate-authority": FILES,
-    "--client-certificate": FILES,
-    "--client-key": FILES,
-    "--cache-dir": FOLDERS,
-}
+"""What may stand for a value, by its name in the help; `auto|always|never` names them itself."""
 _NAMED = {
-    "--for": "gang",
-    "--like": "gang",
+    "GANG": "gang",
+    "GANG,...": "gang",
+    "LAYER": "layer",
     "--domain": "domain",
-    "--groups": "gang",
-    "--must-gather": "layer",
-    "--prefer-gather": "layer",
     "--namespace": "namespace",
     "--koordinator-namespace": "namespace",
     "-n": "namespace",
@@ -87,6 +44,7 @@ _NAMED = {
     "--cluster": "cluster",
     "--user": "user",
 }
+"""What of the cluster, or of the kubeconfig, a value names: by its name in the help, or by the flag."""
 # Only where a value may also be left out is it taken after `=` alone.
 _AFTER_EQUALS_ONLY = {"--dry-run"}
 # Not every kubectl knows these.
@@ -136,8 +94,9 @@ def _candidates(argv: Sequence[str]) -> tuple[list[str], str]:
         return _words(line, word)
     if equals:
         return _values(line, flag, value)
-    found = _starting(word, _flags(line))
-    return [_described(line.verb, flag) for flag in _known(found)], NO_FILES
+    flags = {**command_line.flags_of(line.verb), **command_line.OF_ALL}
+    found = _starting(word, [name for name in flags if name.startswith("--")])
+    return [f"{name}\t{flags[name][1]}" for name in _known(found)], NO_FILES
 
 
 def _read(typed: Sequence[str]) -> TypedLine:
@@ -160,22 +119,12 @@ def _read(typed: Sequence[str]) -> TypedLine:
 
 
 def _wants_value(verb: str, word: str) -> bool:
-    if word in _AFTER_EQUALS_ONLY:
-        return False
-    known = GLOBAL_FLAGS | CONNECTION_FLAGS | dict(VERBS[verb].flags if verb else {})
-    return known.get(word, False)
+    return word not in _AFTER_EQUALS_ONLY and bool(_value_of(verb, word))
 
 
-def _flags(line: TypedLine) -> list[str]:
-    own = VERBS[line.verb].flags if line.verb else {}
-    return [name for name in (*own, *GLOBAL_FLAGS, *CONNECTION_FLAGS) if name.startswith("--")]
-
-
-def _described(verb: str, flag: str) -> str:
-    from kubectl_koord.cli import command_line
-
-    text = command_line.text(verb, flag)
-    return f"{flag}\t{text}" if text else flag
+def _value_of(verb: str, flag: str) -> str:
+    """Return what stands for the value of a flag in the help: nothing for a switch."""
+    return {**command_line.OF_ALL, **command_line.flags_of(verb)}.get(flag, ("", ""))[0]
 
 
 def _known(flags: list[str]) -> list[str]:
@@ -243,18 +192,17 @@ def _causes() -> tuple[str, ...]:
 
 def _values(line: TypedLine, flag: str, value: str) -> tuple[list[str], str]:
     """Return the bare values of a flag: kubectl's scripts have cut off what stands before the `=`."""
-    if flag in _PATHS:
-        return [], _PATHS[flag]
+    what = _value_of(line.verb, flag)
     if flag in {"-o", "--output"} and line.verb and VERBS[line.verb].writes:
         return [], FILES
-    if flag in _NAMED:
-        return _named(line, _NAMED[flag], value), NO_FILES
+    if "FILE" in what or what == "DIR":
+        return [], FILES if "FILE" in what else FOLDERS
+    if named := _NAMED.get(flag) or _NAMED.get(what):
+        return _named(line, named, value), NO_FILES
     if flag == "--cause":
         return _starting(value, _causes()), NO_FILES
-    if flag == "--dry-run" and line.verb:
-        return _starting(value, VERBS[line.verb].dry_runs), NO_FILES
-    static = _STATIC.get(flag, ())
-    return _starting(value, static), NO_FILES
+    choices = what.strip("[]").split("|") if "|" in what else ()
+    return _starting(value, _CHOICES.get(what, choices)), NO_FILES
 
 
 def _starting(word: str, candidates: Iterable[str]) -> list[str]:

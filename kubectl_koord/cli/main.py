@@ -87,7 +87,7 @@ def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
     name = command_line.in_full(words)
-    words = plain_switches(words, VERBS[name].flags if name in VERBS else {})
+    words = plain_switches(words, name)
     check_output(chosen, name if name in VERBS else "")
     leaving.say(leaving.NOTHING_SENT if command_line.may_change(words) else "")
     needs_cluster = chosen.is_live and command_line.reads_cluster(words) and not _HELP & set(words)

@@ -9,9 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn, Self, TextIO, TypeAlias, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, TextIO, TypeVar
 
 from kubectl_koord import leaving
 from kubectl_koord.cli.command_line import DOCUMENTS, Globals
@@ -35,20 +33,6 @@ if TYPE_CHECKING:
 
 
 R = TypeVar("R", bound="Report")
-
-SortBy: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--sort-by",
-        metavar="JSONPATH",
-        help="Sort the list by a field of its items, as -o json names it; -.FIELD: downwards.",
-    ),
-]
-Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List the first N only.")]
-Watch: TypeAlias = Annotated[
-    bool, typer.Option("--watch", "-w", help="Keep running, and print what changes (needs a live cluster).")
-]
-NoHeaders: TypeAlias = Annotated[bool, typer.Option("--no-headers", help="Print rows alone, without headers.")]
 
 
 class Listing(NamedTuple):

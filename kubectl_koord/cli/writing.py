@@ -2,12 +2,12 @@
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from msgspec import Struct
 
 from kubectl_koord import leaving
+from kubectl_koord.cli.flags import MANAGER
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -28,13 +28,6 @@ if TYPE_CHECKING:
 
 
 DRY_RUNS = ("none", "client", "server")
-DryRun = Annotated[str, typer.Option("--dry-run", metavar="[none|client|server]", help="Only preview the change.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing values.")]
-FieldManager = Annotated[
-    str, typer.Option("--field-manager", metavar="NAME", help="The manager that the changed fields get.")
-]
-MANAGER = "kubectl-koord"
 _LONGEST_MANAGER = 128
 
 

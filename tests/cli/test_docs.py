@@ -22,7 +22,7 @@ PATHS = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PATHS}
 ENGLISH, CHINESE = TEXTS["README.md"], TEXTS["README.zh-CN.md"]
 PROMPT = "$ kubectl koord "
-KNOWN = {*command_line.OF_EVERY_VERB, *command_line.OF_CONNECTIONS, *command_line.SHORT.values()}
+KNOWN = set(command_line.OF_ALL)
 
 
 def blocks(text: str) -> list[str]:
@@ -70,9 +70,9 @@ def unknown_words(line: str) -> list[str]:
     name = command_line.in_full(words)
     if name not in VERBS:
         return words[:1] if words and not words[0].startswith("-") and not words[0].isupper() else []
-    verbs = [row for verb, row in VERBS.items() if verb == name or verb.startswith(f"{name} ")]
+    verbs = [verb for verb in VERBS if verb == name or verb.startswith(f"{name} ")]
     flags = {word.partition("=")[0] for word in words if re.match("--?[a-zA-Z]", word)}
-    return sorted(flags - KNOWN - {flag for row in verbs for flag in row.flags})
+    return sorted(flags - KNOWN - {flag for verb in verbs for flag in command_line.flags_of(verb)})
 
 
 def test_every_command_line_has_a_verb_and_flags_that_there_are() -> None:

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from distribution.generated import ROOT
-from kubectl_koord.cli.command_line import take_globals
-from kubectl_koord.cli.verb_table import VERBS
+from kubectl_koord.cli.command_line import flags_of, take_globals
 from kubectl_koord.cluster.api.connection import take_connection
 
 IMAGE = (ROOT / "packaging" / "Containerfile").read_text("utf-8")
@@ -52,7 +51,7 @@ def test_a_plugin_of_k9s_calls_a_verb_with_flags_that_it_has_and_splits_no_name(
     assert connection.value("context") == GIVEN["$CONTEXT"]
     assert connection.value("kubeconfig") == (given["$KUBECONFIG"] if files == "one" else "")
     flags = [word.partition("=")[0] for word in left if word.startswith("-")]
-    assert set(flags) <= set(VERBS[verb].flags)
+    assert set(flags) <= set(flags_of(verb))
     (subject,) = [word for word in left if not word.startswith("-")]
     assert subject.endswith(GIVEN["$NAME"])
 

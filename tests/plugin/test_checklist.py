@@ -26,7 +26,7 @@ from distribution.bundle import PROGRAM, archive_name, pack
 from distribution.generated import ROOT, files
 from distribution.release import manifest
 from kubectl_koord.cli import completion
-from kubectl_koord.cli.command_line import Globals
+from kubectl_koord.cli.command_line import Globals, flags_of
 from kubectl_koord.cli.main import run
 from kubectl_koord.cli.verb_table import VERBS
 from kubectl_koord.cluster.api.connection import Connection
@@ -383,7 +383,7 @@ def test_17_completion_waits_for_no_server_and_leaves_nothing(
     assert [*(tmp_path / "tmp").iterdir()] == []
 
 
-WRITES = [name for name, row in VERBS.items() if "--yes" in row.flags]
+WRITES = [name for name in VERBS if "--yes" in flags_of(name)]
 
 
 def sent(server: ApiServer) -> list[Request]:
@@ -393,9 +393,9 @@ def sent(server: ApiServer) -> list[Request]:
 def test_18_what_writes_has_a_dry_run_asks_and_without_a_terminal_refuses(
     koord: Run, direct: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert set(WRITES) == {name for name, row in VERBS.items() if "none" in row.sends and row.dry_runs}
+    assert set(WRITES) == {name for name, row in VERBS.items() if "none" in row.sends and "--dry-run" in flags_of(name)}
     for verb in WRITES:
-        assert set(VERBS[verb].dry_runs) == {"none", "client", "server"}
+        assert flags_of(verb)["--dry-run"][0] == "[none|client|server]"
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
         done = koord(*CHANGE)

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import GANG_HELP
-from kubectl_koord.cli.writing import MANAGER, DryRun, FieldManager, How, Overwrite, Yes, carry_out
+from kubectl_koord.cli.flags import GANG_HELP, MANAGER, DryRun, FieldManager, Overwrite, Yes
+from kubectl_koord.cli.writing import How, carry_out, create_gang, print_changed
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kubectl_koord.changes.values import WantedSettings
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.cli.writing import Planned
     from kubectl_koord.reports.change import ChangePlan
 
 EXAMPLES = """\b
@@ -94,22 +95,13 @@ def podgroup(
     With -f manifests are changed instead of the cluster, and printed; comments stay. What they name is
     checked against --snapshot or --demo where one is given.
     """
+    from kubectl_koord.changes.manifests import pod_groups_change
+
     session: Session = context.obj
     name, removed = _name_and_removed(words)
     wanted = _wanted(
-        (must_gather, prefer_gather, multiple, groups),
-        (mode, match_policy, waiting_time),
-        (total, min_member),
-        removed,
+        (must_gather, prefer_gather, multiple, groups), (mode, match_policy, waiting_time), (total, min_member), removed
     )
-    if files:
-        from kubectl_koord.changes.manifests import pod_groups_change
-        from kubectl_koord.cli.writing import print_changed
-
-        plan_files = partial(pod_groups_change, wanted=wanted)
-        print_changed(session, files, name, plan_files, what="PodGroup", overwrite=overwrite)
-        return
-    _demand(name)
 
     def plan() -> "ChangePlan":
         from kubectl_koord.changes.annotate import pod_group_plan
@@ -125,7 +117,8 @@ def podgroup(
                 raise nowhere
         return pod_group_plan(snapshot, key, wanted, overwrite=overwrite)
 
-    carry_out(session, plan, How(dry_run, yes, field_manager))
+    change = partial(pod_groups_change, wanted=wanted)
+    _change(session, name, files, change, "PodGroup", plan, How(dry_run, yes, field_manager), overwrite=overwrite)
 
 
 @app.command("gang", epilog=EXAMPLES)
@@ -157,27 +150,16 @@ def gang(
     With --create a job becomes a gang: of -f, or KIND/NAME of the cluster. That shows the PodGroup, its label and the
     scheduler's name in every pod template, and whether it fits; -o yaml prints the new manifests. Nothing is sent.
     """
+    from kubectl_koord.changes.manifests import gangs_change
+
     session: Session = context.obj
     name, removed = _name_and_removed(words)
     wanted = _wanted(
-        (must_gather, prefer_gather, multiple, groups),
-        (mode, match_policy, waiting_time),
-        (total, min_member),
-        removed,
+        (must_gather, prefer_gather, multiple, groups), (mode, match_policy, waiting_time), (total, min_member), removed
     )
     if create:
-        from kubectl_koord.cli.writing import create_gang
-
         create_gang(session, files or (), name, wanted, overwrite=overwrite)
         return
-    if files:
-        from kubectl_koord.changes.manifests import gangs_change
-        from kubectl_koord.cli.writing import print_changed
-
-        plan_files = partial(gangs_change, wanted=wanted)
-        print_changed(session, files, name, plan_files, what="gang", overwrite=overwrite)
-        return
-    _demand(name)
 
     def plan() -> "ChangePlan":
         from kubectl_koord.changes.annotate import gang_plan, pods_to_read
@@ -189,7 +171,9 @@ def gang(
         written = pods_as_written(session, pods_to_read(snapshot, subject, wanted))
         return gang_plan(snapshot, subject, wanted, written, overwrite=overwrite)
 
-    carry_out(session, plan, How(dry_run, yes, field_manager, all_or_none=True))
+    change = partial(gangs_change, wanted=wanted)
+    how = How(dry_run, yes, field_manager, all_or_none=True)
+    _change(session, name, files, change, "gang", plan, how, overwrite=overwrite)
 
 
 @app.command("pods", epilog=EXAMPLES)
@@ -226,18 +210,9 @@ def pods(
 
         raise KoordError(f"error: {NOTHING_FOR_PODS}")
     from kubectl_koord.changes.annotate import PodsWanted
+    from kubectl_koord.changes.manifests import pods_change
 
     wanted = PodsWanted(index, _order(index_order) if index_order else (), topology_selector, removed)
-    if files:
-        from kubectl_koord.changes.manifests import pods_change
-        from kubectl_koord.cli.writing import print_changed
-
-        plan_files = partial(pods_change, wanted=wanted)
-        print_changed(
-            session, files, name, plan_files, what="pods of gang" if name else "pod of a gang", overwrite=overwrite
-        )
-        return
-    _demand(name)
 
     def plan() -> "ChangePlan":
         from kubectl_koord.changes.annotate import pods_plan
@@ -247,7 +222,8 @@ def pods(
         subject = session.subject(snapshot, name)
         return pods_plan(snapshot, subject, wanted, overwrite=overwrite)
 
-    carry_out(session, plan, How(dry_run, yes, field_manager))
+    change, what = partial(pods_change, wanted=wanted), "pods of gang" if name else "pod of a gang"
+    _change(session, name, files, change, what, plan, How(dry_run, yes, field_manager), overwrite=overwrite)
 
 
 def _name_and_removed(words: "Sequence[str] | None") -> tuple[str, tuple[str, ...]]:
@@ -260,9 +236,23 @@ def _name_and_removed(words: "Sequence[str] | None") -> tuple[str, tuple[str, ..
     return "".join(names), tuple(word.removesuffix("-") for word in words or () if word.endswith("-"))
 
 
-def _demand(name: str) -> None:
-    """Refuse to go on without a name."""
-    if not name:
+def _change(
+    session: "Session",
+    name: str,
+    files: "Sequence[str] | None",
+    change: "Planned",
+    what: str,
+    plan: "Callable[[], ChangePlan]",
+    how: How,
+    *,
+    overwrite: bool,
+) -> None:
+    """Change the manifests where some are given, else the objects of the cluster."""
+    if files:
+        print_changed(session, files, name, change, what=what, overwrite=overwrite)
+    elif name:
+        carry_out(session, plan, how)
+    else:
         raise KoordError("error: resource name may not be empty")
 
 

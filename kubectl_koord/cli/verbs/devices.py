@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, NODE, name_given, without_type
-from kubectl_koord.cli.session import Limit, Listing, NoHeaders, SortBy
+from kubectl_koord.cli.command_line import NODE, name_given, without_type
+from kubectl_koord.cli.flags import All, Limit, NoHeaders, SortBy
+from kubectl_koord.cli.session import Listing
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def command(
     sort_by: SortBy = "",
     limit: Limit = None,
     no_headers: NoHeaders = False,
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show the devices of nodes: what is free of each, who has the rest, where it sits, and how many pods fit."""
     from kubectl_koord.cluster import kinds

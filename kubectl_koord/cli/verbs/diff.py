@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, name_given
+from kubectl_koord.cli.command_line import name_given
+from kubectl_koord.cli.flags import All
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def command(
             "--shape", "--request", metavar="SHAPE", help="Compare how many such pods fit: 8gpu, or NAME=AMOUNT,..."
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show what differs between two snapshots: free cards or slots by domain, and the nodes and pods behind it."""
     from kubectl_koord.explain.diff import diff

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, name_given
+from kubectl_koord.cli.command_line import name_given
+from kubectl_koord.cli.flags import All
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Examples:
 def command(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="[LAYER/]NAME", help="A domain of the topology tree.")],
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show what runs in a domain, what is free, which pending gangs could use it, and what a drain would do."""
     from kubectl_koord.cluster import kinds

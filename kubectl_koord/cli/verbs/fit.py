@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP
+from kubectl_koord.cli.flags import All
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def command(
     detailed: Annotated[
         bool, typer.Option("--detailed-exit-code", help="Exit with 3 if it fits only by preemption, 4 if never.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show whether a job would be placed before it is submitted, whom it would preempt, and what is short.
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP
-from kubectl_koord.cli.session import Limit, Listing, NoHeaders, SortBy, Watch
+from kubectl_koord.cli.flags import All, AllNamespaces, Limit, NoHeaders, Selector, SortBy, Watch
+from kubectl_koord.cli.session import Listing
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -29,16 +29,14 @@ Examples:
 
 def command(
     context: typer.Context,
-    every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
+    every: AllNamespaces = False,
     pending: Annotated[bool, typer.Option("--pending", help="List only gangs with pending pods.")] = False,
-    selector: Annotated[
-        str, typer.Option("--selector", "-l", metavar="KEY=VALUE", help="List gangs whose PodGroup or pods match.")
-    ] = "",
+    selector: Selector = "",
     sort_by: SortBy = "",
     limit: Limit = None,
     no_headers: NoHeaders = False,
     watch: Watch = False,
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """List gangs: what is wanted, bound and pending of each, whether it can start, and how far it is spread."""
     from kubectl_koord.cli.follow import follow_report

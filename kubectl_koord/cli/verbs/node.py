@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, NODE, without_type
+from kubectl_koord.cli.command_line import NODE, without_type
+from kubectl_koord.cli.flags import All
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -21,7 +22,7 @@ Examples:
 def command(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a node.")],
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show what runs on a node, what is free, which pending gangs could use it, and what a drain would do."""
     from kubectl_koord.cluster import kinds

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, GANG_HELP
+from kubectl_koord.cli.flags import GANG_HELP, All
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def command(
             help="What counts: hours (of GPUs), pods, gangs, waits, cordons, reservations; may be repeated.",
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show the cheapest moves, in order, after which a gang is placed; nothing is changed.
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, GANG_HELP, check_several, several_names
-from kubectl_koord.cli.session import Watch
+from kubectl_koord.cli.command_line import check_several, several_names
+from kubectl_koord.cli.flags import GANG_HELP, All, Watch
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def command(
         str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this command changes nothing.")
     ] = "",
     watch: Watch = False,
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show which pods job preemption would preempt for a gang, attempt by attempt, and whether it helps."""
     from kubectl_koord.cli.follow import follow_report

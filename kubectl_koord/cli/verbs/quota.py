@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, QUOTA, name_given, without_type
-from kubectl_koord.cli.session import Watch
+from kubectl_koord.cli.command_line import QUOTA, name_given, without_type
+from kubectl_koord.cli.flags import All, Resource, Watch
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -39,11 +39,9 @@ def command(
     gang: Annotated[
         str | None, typer.Option("--for", metavar="GANG", help="Show how many pods of this gang quotas admit.")
     ] = None,
-    resource: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Count this resource (default: accelerators, else CPU).")
-    ] = None,
+    resource: Resource = None,
     watch: Watch = False,
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show elastic quotas: min, max, used, request and runtime, who lends, what is held back, what is wrong."""
     from kubectl_koord.cli.follow import follow_report

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, NODE, PODGROUP, QUOTA, without_type
+from kubectl_koord.cli.command_line import NODE, PODGROUP, QUOTA, without_type
+from kubectl_koord.cli.flags import All
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -43,14 +44,13 @@ _OFFLINE = "error: the scheduler's endpoints need a live cluster; --endpoint FIL
 _File = Annotated[str, typer.Option("--endpoint", metavar="FILE", help="Read a saved answer (-: stdin).")]
 _Port = Annotated[int, typer.Option("--port", metavar="PORT", help="The scheduler's own --port.")]
 _Log = Annotated[str, typer.Option("--log", metavar="FILE", help="The scheduler's log (-: stdin).")]
-_All = Annotated[bool, typer.Option("--all", help=ALL_HELP)]
 _Node = Annotated[str, typer.Argument(metavar="NODE", help="Name of a node.")]
 _Pod = Annotated[str, typer.Argument(metavar="[POD]", help="NAME or NAMESPACE/NAME; default: every pod.")]
 _PORT = 10251
 
 
 @app.command("gangs", epilog=EXAMPLES)
-def gangs(context: typer.Context, endpoint: _File = "", port: _Port = _PORT, everything: _All = False) -> None:
+def gangs(context: typer.Context, endpoint: _File = "", port: _Port = _PORT, everything: All = False) -> None:
     """Show every gang as the scheduler remembers it."""
     _gangs(context.obj, "", endpoint, port, everything=everything)
 
@@ -87,7 +87,7 @@ def quotas(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Name of a quota; default: all.")] = None,
     endpoint: _File = "",
     port: _Port = _PORT,
-    everything: _All = False,
+    everything: All = False,
 ) -> None:
     """Show the quotas as the scheduler counts them."""
     from kubectl_koord.cluster.objects import summaries
@@ -106,7 +106,7 @@ def devices(
     name: Annotated[str | None, typer.Argument(metavar="[NODE]", help="Name of a node; default: all.")] = None,
     endpoint: _File = "",
     port: _Port = _PORT,
-    everything: _All = False,
+    everything: All = False,
 ) -> None:
     """Show the devices of nodes, and who has them, as the scheduler's books say."""
     from kubectl_koord.cluster.objects import summaries
@@ -150,7 +150,7 @@ def reservations(context: typer.Context, name: _Node, endpoint: _File = "", port
 
 
 @app.command("services", epilog=EXAMPLES)
-def services(context: typer.Context, endpoint: _File = "", port: _Port = _PORT, everything: _All = False) -> None:
+def services(context: typer.Context, endpoint: _File = "", port: _Port = _PORT, everything: All = False) -> None:
     """Show which paths the scheduler answers."""
     from kubectl_koord.cluster.objects import summaries
     from kubectl_koord.explain.scheduler import routes
@@ -161,19 +161,19 @@ def services(context: typer.Context, endpoint: _File = "", port: _Port = _PORT, 
 
 
 @app.command("scores", epilog=EXAMPLES)
-def scores(context: typer.Context, log: _Log, pod: _Pod = "", everything: _All = False) -> None:
+def scores(context: typer.Context, log: _Log, pod: _Pod = "", everything: All = False) -> None:
     """Show, out of a log, how the nodes scored for each pod: why here."""
     _log(context.obj, "scores", log, pod, everything=everything)
 
 
 @app.command("filters", epilog=EXAMPLES)
-def filters(context: typer.Context, log: _Log, pod: _Pod = "", everything: _All = False) -> None:
+def filters(context: typer.Context, log: _Log, pod: _Pod = "", everything: All = False) -> None:
     """Show, out of a log, which plugin refused each node: why not there."""
     _log(context.obj, "filters", log, pod, everything=everything)
 
 
 @app.command("diagnosis", epilog=EXAMPLES)
-def diagnosis(context: typer.Context, log: _Log, pod: _Pod = "", everything: _All = False) -> None:
+def diagnosis(context: typer.Context, log: _Log, pod: _Pod = "", everything: All = False) -> None:
     """Show, out of a log, what the scheduler noted of each pod's last attempt."""
     _log(context.obj, "diagnosis", log, pod, everything=everything)
 

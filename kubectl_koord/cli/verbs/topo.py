@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, name_given
-from kubectl_koord.cli.session import Watch
-from kubectl_koord.cli.writing import MANAGER, DryRun, FieldManager, How, Overwrite, Yes, carry_out
+from kubectl_koord.cli.command_line import name_given
+from kubectl_koord.cli.flags import MANAGER, All, DryRun, FieldManager, Overwrite, Resource, Watch, Yes
+from kubectl_koord.cli.writing import How, carry_out
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -70,9 +70,7 @@ def command(
         int | None, typer.Option(min=0, metavar="N", help="Layers to show (default: on a terminal what fits).")
     ] = None,
     nodes: Annotated[bool, typer.Option("--nodes", help="Show every node.")] = False,
-    resource: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Count this resource (default: accelerators, else CPU).")
-    ] = None,
+    resource: Resource = None,
     whole_cards: Annotated[
         bool,
         typer.Option(
@@ -90,7 +88,7 @@ def command(
         int | None, typer.Option(min=1, metavar="N", help="Also count how many gangs of N pods of the shape fit.")
     ] = None,
     watch: Watch = False,
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show the topology tree: nodes, free resources, and nodes with missing labels."""
     if context.invoked_subcommand is not None:

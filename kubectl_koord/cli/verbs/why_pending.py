@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, GANG_HELP, check_several, several_names
-from kubectl_koord.cli.session import WHOLE, Limit, Listing, NoHeaders, SortBy
+from kubectl_koord.cli.command_line import check_several, several_names
+from kubectl_koord.cli.flags import GANG_HELP, All, AllNamespaces, Limit, NoHeaders, Selector, SortBy, Watch
+from kubectl_koord.cli.session import WHOLE, Listing
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ Examples:
 def command(
     context: typer.Context,
     name: Annotated[list[str] | None, typer.Argument(metavar="[GANG]...", help=GANG_HELP)] = None,
-    every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep running and print changes.")] = False,
+    every: AllNamespaces = False,
+    watch: Watch = False,
     until: Annotated[
         str,
         typer.Option("--until", metavar="GOAL", help="Wait until it is scheduled, or running; then exit with 0."),
@@ -61,16 +62,14 @@ def command(
     ] = "",
     nodes: Annotated[bool, typer.Option("--nodes", help="Also show why no more pods fit on each node.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Also show the scheduler's own messages, unchanged.")] = False,
-    selector: Annotated[
-        str, typer.Option("--selector", "-l", metavar="KEY=VALUE", help="List gangs whose PodGroup or pods match.")
-    ] = "",
+    selector: Selector = "",
     causes: Annotated[
         list[str] | None, typer.Option("--cause", metavar="CODE", help="List gangs with this cause; may be repeated.")
     ] = None,
     sort_by: SortBy = "",
     limit: Limit = None,
     no_headers: NoHeaders = False,
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show why a gang is pending: slots per domain, what blocks it, and what to do next."""
     from kubectl_koord.cli import follow

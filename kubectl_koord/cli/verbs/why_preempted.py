@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import ALL_HELP, GANG_HELP, one_name
+from kubectl_koord.cli.command_line import one_name
+from kubectl_koord.cli.flags import GANG_HELP, All
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ Examples:
 def command(
     context: typer.Context,
     victim: Annotated[list[str], typer.Argument(metavar="POD|GANG", help=GANG_HELP)],
-    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+    everything: All = False,
 ) -> None:
     """Show who preempted a pod or the pods of a gang: preemptor, trigger pod, priorities, plugin and result."""
     session: Session = context.obj

@@ -6,40 +6,45 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubectl_koord import leaving
 from kubectl_koord.errors import KoordError
 
-# `kubectl options` of 1.27 to 1.33, without the flags on logging and profiling; `as-user-extra`
-# and `kuberc` came later: an older kubectl refuses them by name, as it should.
-FLAGS_WITH_VALUE = frozenset(
-    {
-        "as",
-        "as-group",
-        "as-uid",
-        "as-user-extra",
-        "cache-dir",
-        "certificate-authority",
-        "client-certificate",
-        "client-key",
-        "cluster",
-        "context",
-        "kubeconfig",
-        "kuberc",
-        "namespace",
-        "password",
-        "request-timeout",
-        "server",
-        "tls-server-name",
-        "token",
-        "user",
-        "username",
-        "v",
-    }
-)
-FLAGS_WITHOUT_VALUE = frozenset({"disable-compression", "insecure-skip-tls-verify", "match-server-version"})
+FLAGS: Mapping[str, tuple[str, str]] = {
+    "as": ("USER", "Username to impersonate."),
+    "as-group": ("GROUP", "Group to impersonate; may be repeated."),
+    "as-uid": ("UID", "UID to impersonate."),
+    "as-user-extra": ("KEY=VALUE", "User extras to impersonate; may be repeated."),
+    "cache-dir": ("DIR", "Cache directory of kubectl."),
+    "certificate-authority": ("FILE", "Certificate of the certificate authority."),
+    "client-certificate": ("FILE", "Client certificate for TLS."),
+    "client-key": ("FILE", "Client key for TLS."),
+    "cluster": ("NAME", "The kubeconfig cluster to use."),
+    "context": ("NAME", "The kubeconfig context to use."),
+    "disable-compression": ("", "Do not ask the server for compressed responses."),
+    "insecure-skip-tls-verify": ("", "Do not check the server's certificate."),
+    "kubeconfig": ("FILE", "The kubeconfig file to use."),
+    "kuberc": ("FILE", "The kuberc file to use for preferences."),
+    "match-server-version": ("", "Require the server's version to match kubectl's."),
+    "namespace": ("NAME", "The namespace of names without one."),
+    "password": ("PASSWORD", "Password for basic authentication."),
+    "request-timeout": ("DURATION", "Limit of a request, such as 10s (default: 30 s of silence)."),
+    "server": ("URL", "Address and port of the API server."),
+    "tls-server-name": ("NAME", "Server name to check the server's certificate for."),
+    "token": ("TOKEN", "Bearer token for authentication."),
+    "user": ("NAME", "The kubeconfig user to use."),
+    "username": ("NAME", "Username for basic authentication."),
+    "v": ("LEVEL", "From 6 on, show each request on standard error."),
+}
+"""Each with what stands for its value, nothing for a switch, and what it is for, in the words of `kubectl options`.
+
+They are those of kubectl 1.27 to 1.33, but for logging and profiling; `as-user-extra` and `kuberc` came later: an older
+kubectl refuses them by name, as it should.
+"""
+FLAGS_WITH_VALUE = frozenset(name for name, (value, _) in FLAGS.items() if value)
+FLAGS_WITHOUT_VALUE = FLAGS.keys() - FLAGS_WITH_VALUE
 _OF_TARGET = FLAGS_WITH_VALUE - {"cache-dir", "namespace", "password", "request-timeout", "token", "username", "v"}
 _REPEATABLE = frozenset({"as-group", "as-user-extra"})
 _SECRET = frozenset({"password", "token", "username"})
