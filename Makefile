@@ -56,11 +56,11 @@ demo: $(VENV)/package
 	@echo "  kubectl koord why-pending train/one-short --demo"; echo
 	@$(KOORD) why-pending train/one-short --demo || [ $$? = 1 ]
 	@echo; echo "Which pods preemption would remove for a gang that it helps:"
-	@echo "  kubectl koord preempt train/helped --dry-run --demo"; echo
-	@$(KOORD) preempt train/helped --dry-run --demo
+	@echo "  kubectl koord preempt train/helped --demo"; echo
+	@$(KOORD) preempt train/helped --demo
 	@echo; echo "And for one that would still not run:"
-	@echo "  kubectl koord preempt train/in-vain --dry-run --demo"; echo
-	@$(KOORD) preempt train/in-vain --dry-run --demo || [ $$? = 1 ]
+	@echo "  kubectl koord preempt train/in-vain --demo"; echo
+	@$(KOORD) preempt train/in-vain --demo || [ $$? = 1 ]
 
 # What is told at once comes first; types and packaging, one process each and one line, run side by side.
 test: format-check lint imports spelling

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from kubectl_koord.cli.verb_table import VERBS, changes
+from kubectl_koord.cli.verb_table import VERBS, changes, needs_more
 from kubectl_koord.cluster.api import connection
 from kubectl_koord.cluster.api.connection import Connection, boolean
 from kubectl_koord.errors import KoordError
@@ -29,6 +29,56 @@ def named(words: "Sequence[str]") -> str:
     at = place(words)
     at += words[at : at + 1] == ["--"]
     return next(iter(words[at:]), "")
+
+
+def verb_first(words: Sequence[str]) -> list[str]:
+    """Return the words as Typer wants them: the verb, then its flags, wherever they stood; help is a flag, too.
+
+    Where the verb is missing that is a question for help.
+    """
+    at = place(words)
+    flags, rest = list(words[:at]), list(words[at:])
+    if rest[:1] == ["help"]:
+        return [*rest[1:], "--help"]
+    if flags == ["--version"] and not rest:
+        return ["version"]
+    if not flags and (not rest or (len(rest) == 1 and needs_more(rest[0]))):
+        return [*rest, "--help"]
+    return [*rest[:1], *flags, *rest[1:]]
+
+
+MORE = "Examples: --help. Options of every command: kubectl koord --help."
+_TITLE = """Show why a gang on Koordinator is pending, which pods it would preempt, and
+what to do next."""
+_GLOBALS = """Options of every command, before or after the verb:
+  --snapshot FILE|DIR        read what kubectl get -o json printed (-: stdin)
+  -R, --recursive            with the folders within a folder
+  --demo                     read the embedded demo cluster
+  --koordinator-version V    evaluate as 1.7, 1.8 or main (default: detected)
+  --koordinator-namespace N  where Koordinator is installed (default: found)
+  -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=|
+                             html, and for topo svg
+  --color auto|always|never  when to use colour
+  --no-pager                 no pager for what is longer than the terminal
+  --request-timeout 10s      limit of a request (default: 30 s of silence)
+  -v 6                       also show each request on standard error
+  -n, --context, --kubeconfig, --as, --server, ...  the same as in kubectl
+
+Also: kubectl koord scheduler --help, on what the scheduler itself remembers.
+
+Exit code: 0 yes, 1 no, 2 unknown or failure.
+"""
+
+
+def front_page(*, short: bool) -> str:
+    """Return the help of the program: the verbs in their groups; the long one has the options of every command, too."""
+    groups: dict[str, list[str]] = {}
+    for name, verb in VERBS.items():
+        if verb.group:
+            groups.setdefault(verb.group, []).append(f"  {name:<13}  {verb.about[0].upper()}{verb.about[1:]}.\n")
+    parts = (f"\n{title}:\n{''.join(lines)}" for title, lines in groups.items())
+    rest = f"\n  {MORE}\n" if short else f"\n{_GLOBALS}"
+    return f"Usage: kubectl koord [OPTIONS] COMMAND [ARGS]...\n\n{_TITLE}\n{''.join(parts)}{rest}"
 
 
 def in_full(words: "Sequence[str]") -> str:

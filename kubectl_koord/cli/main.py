@@ -86,6 +86,10 @@ def _check_text(argv: Sequence[str]) -> None:
 def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
+    words = command_line.verb_first(words)
+    if set(words) <= _HELP:
+        sys.stdout.write(command_line.front_page(short="--help" not in words))
+        return 0
     name = command_line.in_full(words)
     words = plain_switches(words, name)
     check_output(chosen, name if name in VERBS else "")

@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 class Verb:
     """One verb, or one that stands behind another, such as `annotate pods`.
 
-    `about` is a line of help. `module` in `cli.verbs` holds `command`, or `app` where more verbs stand behind it.
-    `reads` are the readings of `cluster.rbac` that it makes at most, of the cluster unless a file is given. `words` is
-    what completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds
-    those values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag, and it sends
-    none without the flag `only_with`. With a flag of `offline` it reads no cluster, unless one of `online` stands
-    beside it. Where it `writes` a file, `-o` names that.
+    `about` is a line of help; the first page of help has it below `group`, if at all. `module` in `cli.verbs` holds
+    `command`, or `app` where more verbs stand behind it. `reads` are the readings of `cluster.rbac` that it makes at
+    most, of the cluster unless a file is given. `words` is what completion offers in the place of each; where it
+    `repeats`, the last of them may be given again. `sends` holds those values of `--dry-run` with which it sends
+    requests other than GET, an empty one for no such flag, and it sends none without the flag `only_with`. With a flag
+    of `offline` it reads no cluster, unless one of `online` stands beside it. Where it `writes` a file, `-o` names it.
     """
 
     __slots__ = (
         "about",
+        "group",
         "module",
         "offline",
         "online",
@@ -38,6 +39,7 @@ class Verb:
         self,
         about: str,
         *,
+        group: str = "",
         module: str = "",
         words: tuple[str, ...] = (),
         repeats: bool = False,
@@ -50,6 +52,7 @@ class Verb:
     ) -> None:
         """Keep the row."""
         self.about = about
+        self.group = group
         self.module = module
         self.words = words
         self.repeats = repeats
@@ -66,14 +69,79 @@ class Verb:
         return bool(self.reads)
 
 
+_WHY, _WHAT_IF, _WHAT_IS = "Why a job waits", "What would help", "What there is"
+_RUN, _OFFLINE = "Run the cluster", "Beside the cluster"
 _SENDS = ("", "none", "server")
 _FILES = ("--filename", "-f")
 _BY_NAME = ("gangs", "namespace")
 _ASKS_LEADER = ("gangs", "leader")
 
 VERBS: "Mapping[str, Verb]" = {
+    "why-pending": Verb(
+        "show why gangs are pending, and what to do next",
+        group=_WHY,
+        module="why_pending",
+        reads=("disruption", "elsewhere", "traces", "watched", "namespace", "around"),
+        words=("gang",),
+        repeats=True,
+    ),
+    "preempt": Verb(
+        "show which pods the scheduler would preempt",
+        group=_WHY,
+        module="preempt",
+        reads=("disruption", "namespace", "followed"),
+        words=("gang",),
+        repeats=True,
+        sends=("server",),
+    ),
+    "why-preempted": Verb(
+        "show who preempted a pod",
+        group=_WHY,
+        module="why_preempted",
+        reads=("traces", "namespace"),
+        words=("gang",),
+    ),
+    "fit": Verb(
+        "show whether a job would be placed before it is submitted",
+        group=_WHAT_IF,
+        module="fit",
+        reads=("disruption", "fit", "namespace"),
+    ),
+    "plan": Verb(
+        "show which moves make room for a gang, and what they cost",
+        group=_WHAT_IF,
+        module="plan",
+        reads=("disruption", "namespace"),
+        words=("gang",),
+    ),
+    "annotate": Verb(
+        "set gang and topology annotations", group=_WHAT_IF, module="annotate", words=("target",), sends=_SENDS
+    ),
+    "annotate podgroup": Verb(
+        "set the settings of a PodGroup, or of manifests",
+        reads=_BY_NAME,
+        words=("podgroup",),
+        sends=_SENDS,
+        offline=_FILES,
+    ),
+    "annotate gang": Verb(
+        "set the settings of a gang's whole group, or of pods without a PodGroup, or of manifests",
+        reads=("disruption", "fit", "namespace"),
+        words=("gang",),
+        sends=_SENDS,
+        offline=_FILES,
+        online=("--create",),
+    ),
+    "annotate pods": Verb(
+        "set the topology index and selector of pods, or of manifests",
+        reads=_BY_NAME,
+        words=("gang",),
+        sends=_SENDS,
+        offline=_FILES,
+    ),
     "topo": Verb(
         "show the topology tree and its free resources",
+        group=_WHAT_IS,
         module="topo",
         reads=(*_BY_NAME, "followed"),
     ),
@@ -88,67 +156,69 @@ VERBS: "Mapping[str, Verb]" = {
         reads=("topology",),
         sends=_SENDS,
     ),
+    "gangs": Verb(
+        "list gangs: pods wanted, bound and pending, and their spread",
+        group=_WHAT_IS,
+        module="gangs",
+        reads=(*_BY_NAME, "elsewhere", "followed"),
+    ),
+    "quota": Verb(
+        "show elastic quotas, who lends, borrows and is held back",
+        group=_WHAT_IS,
+        module="quota",
+        reads=(*_BY_NAME, "followed"),
+        words=("quota",),
+    ),
     "devices": Verb(
         "show the GPUs and other devices of nodes, and who has them",
+        group=_WHAT_IS,
         module="devices",
         reads=("devices",),
         words=("node",),
         repeats=True,
     ),
     "node": Verb(
-        "show what runs on a node, what is free, who could use it, what a drain would do",
+        "show what runs on a node or domain, and what a drain would do",
+        group=_WHAT_IS,
         module="node",
         reads=("disruption", "moved"),
         words=("node",),
     ),
+    "doctor": Verb(
+        "find what is wrong: installation, topology, devices, gangs",
+        group=_RUN,
+        module="doctor",
+        reads=("doctor",),
+        offline=("--print-rbac",),
+    ),
+    "snapshot": Verb(
+        "write what the commands read to a file, without secrets",
+        group=_OFFLINE,
+        module="snapshot",
+        reads=("recorded",),
+        writes=True,
+    ),
+    "diff": Verb(
+        "show which domains, nodes and pods differ in two snapshots",
+        group=_OFFLINE,
+        module="diff",
+        reads=("gangs",),
+        words=("file", "file"),
+    ),
+    "explain": Verb("explain a code from an answer", group=_OFFLINE, module="explain", words=("code",)),
+    "version": Verb("show the version of this plugin", group=_OFFLINE, module="version"),
+    "completion": Verb(
+        "complete kubectl-koord in bash, zsh or fish", group=_OFFLINE, module="completion", words=("target",)
+    ),
+    "completion bash": Verb("print the script for bash"),
+    "completion zsh": Verb("print the script for zsh"),
+    "completion fish": Verb("print the script for fish"),
+    "completion install": Verb("write the script to the home folder", words=("shell",)),
     "domain": Verb(
-        "show the same of a domain of the topology",
-        module="domain",
+        "show the same of a domain of the topology: node does, too",
+        module="node",
         reads=("disruption", "moved"),
         words=("domain",),
-    ),
-    "quota": Verb(
-        "show elastic quotas, who lends and borrows, and what they hold back",
-        module="quota",
-        reads=(*_BY_NAME, "followed"),
-        words=("quota",),
-    ),
-    "why-pending": Verb(
-        "show why gangs are pending, and what to do next",
-        module="why_pending",
-        reads=("disruption", "elsewhere", "traces", "watched", "namespace", "around"),
-        words=("gang",),
-        repeats=True,
-    ),
-    "gangs": Verb(
-        "list gangs: what is wanted, bound and pending, and how far they are spread",
-        module="gangs",
-        reads=(*_BY_NAME, "elsewhere", "followed"),
-    ),
-    "preempt": Verb(
-        "show which pods the scheduler would preempt",
-        module="preempt",
-        reads=("disruption", "namespace", "followed"),
-        words=("gang",),
-        repeats=True,
-        sends=("server",),
-    ),
-    "plan": Verb(
-        "show which moves make room for a gang, in order, and what they cost",
-        module="plan",
-        reads=("disruption", "namespace"),
-        words=("gang",),
-    ),
-    "fit": Verb(
-        "show whether a job would be placed before it is submitted",
-        module="fit",
-        reads=("disruption", "fit", "namespace"),
-    ),
-    "why-preempted": Verb(
-        "show who preempted a pod",
-        module="why_preempted",
-        reads=("traces", "namespace"),
-        words=("gang",),
     ),
     "scheduler": Verb(
         "show what the scheduler remembers beside the objects, and read its log",
@@ -193,54 +263,6 @@ VERBS: "Mapping[str, Verb]" = {
     "scheduler scores": Verb("show out of a log how nodes scored", words=("pod",)),
     "scheduler filters": Verb("show out of a log which plugin refused a node", words=("pod",)),
     "scheduler diagnosis": Verb("show out of a log what was noted of attempts", words=("pod",)),
-    "snapshot": Verb(
-        "write what the commands read to a file, without secrets",
-        module="snapshot",
-        reads=("recorded",),
-        writes=True,
-    ),
-    "diff": Verb(
-        "show which domains, nodes and pods differ between two snapshots",
-        module="diff",
-        reads=("gangs",),
-        words=("file", "file"),
-    ),
-    "doctor": Verb(
-        "find what is wrong with the installation, topology, devices and gangs",
-        module="doctor",
-        reads=("doctor",),
-        offline=("--print-rbac",),
-    ),
-    "explain": Verb("explain a code from an answer", module="explain", words=("code",)),
-    "version": Verb("show the version of this plugin", module="version"),
-    "completion": Verb("complete kubectl-koord in bash, zsh or fish", module="completion", words=("target",)),
-    "completion bash": Verb("print the script for bash"),
-    "completion zsh": Verb("print the script for zsh"),
-    "completion fish": Verb("print the script for fish"),
-    "completion install": Verb("write the script to the home folder", words=("shell",)),
-    "annotate": Verb("set gang and topology annotations", module="annotate", words=("target",), sends=_SENDS),
-    "annotate podgroup": Verb(
-        "set the settings of a PodGroup, or of manifests",
-        reads=_BY_NAME,
-        words=("podgroup",),
-        sends=_SENDS,
-        offline=_FILES,
-    ),
-    "annotate gang": Verb(
-        "set the settings of a gang's whole group, or of pods without a PodGroup, or of manifests",
-        reads=("disruption", "fit", "namespace"),
-        words=("gang",),
-        sends=_SENDS,
-        offline=_FILES,
-        online=("--create",),
-    ),
-    "annotate pods": Verb(
-        "set the topology index and selector of pods, or of manifests",
-        reads=_BY_NAME,
-        words=("gang",),
-        sends=_SENDS,
-        offline=_FILES,
-    ),
 }
 """In the order in which help shows them."""
 

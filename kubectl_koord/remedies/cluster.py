@@ -286,7 +286,7 @@ def _job_of(pod: RunningPod) -> str:
 def _preempt(key: str, *, lone_pod: bool) -> str:
     """Return the call of this program that shows what preemption would do for a gang, or for a lone pod."""
     name, *namespace = name_and_namespace(key)
-    return paste("kubectl", "koord", "preempt", asked_for(name, lone_pod=lone_pod), *namespace, "--dry-run")
+    return paste("kubectl", "koord", "preempt", asked_for(name, lone_pod=lone_pod), *namespace)
 
 
 def _preemption_effects(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> str:

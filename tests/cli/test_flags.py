@@ -130,6 +130,7 @@ def test_a_bare_dry_run_takes_no_value_wherever_it_stands(koord: Run, cluster: s
         ("preempt", "--dry-run", "high"),
         ("preempt", "high", "--dry-run"),
         ("preempt", "high", "--dry-run=client"),
+        ("preempt", "high"),
     ]
     first, *others = [koord(*line, "--snapshot", cluster) for line in lines]
     assert first.code == 0
@@ -214,7 +215,10 @@ def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
         (("devices", "--all", "--nonsense"), "error: No such option: --nonsense"),
         (("topo", "--depth", "x"), "error: Invalid value for '--depth'"),
         (("preempt", "--dry-run"), "error: Missing argument 'GANG...'; see 'kubectl koord preempt --help'"),
-        (("preempt", "high"), "error: --dry-run is required: this command only shows what the scheduler would preempt"),
+        (
+            ("preempt", "high", "--dry-run=none"),
+            "error: --dry-run=none is not one of client, server: this command only shows",
+        ),
         (
             ("preempt", "high", "--dry-run=x"),
             "error: --dry-run=x is not one of client, server: this command only shows",

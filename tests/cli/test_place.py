@@ -30,6 +30,16 @@ def test_a_domain_by_its_name(koord: Run, places: str) -> None:
     assert koord("domain", "SpineLayer/spine-a", "--snapshot", places).out == done.out
 
 
+def test_node_and_domain_are_one_verb_and_what_has_both_names_is_what_was_asked_for(
+    koord: Run, places: str, tmp_path: Path
+) -> None:
+    assert koord("node", "spine-a", "--snapshot", places) == koord("domain", "spine-a", "--snapshot", places)
+    assert koord("domain", "a0", "--snapshot", places) == koord("node", "a0", "--snapshot", places)
+    both = write(tmp_path, {"kind": "List", "items": [topology(), node("a0", "a0")]})
+    assert koord("node", "a0", "--snapshot", both).out.startswith("Node a0; free: ")
+    assert koord("domain", "a0", "--snapshot", both).out.startswith("SpineLayer a0 has 1 node; free: ")
+
+
 def test_scripts_get_nodes_and_kinds(koord: Run, places: str) -> None:
     assert koord("node", "a0", "-o", "name", "--snapshot", places).out == "node/a0\n"
     assert koord("domain", "spine-a", "-o", "name", "--snapshot", places).out == "node/a0\nnode/a1\n"
@@ -43,6 +53,7 @@ def test_scripts_get_nodes_and_kinds(koord: Run, places: str) -> None:
     ("words", "said"),
     [
         (("node", "a9"), "error: no node 'a9', did you mean a0, a1?"),
+        (("node", "spine-x"), "error: no node 'spine-x', did you mean SpineLayer/spine-a, SpineLayer/spine-b?"),
         (("node", ""), "error: resource name may not be empty"),
         (("domain", "spine-x"), "error: no domain 'spine-x', did you mean SpineLayer/spine-a, SpineLayer/spine-b?"),
         (("domain", ""), "error: resource name may not be empty"),

@@ -1,4 +1,4 @@
-"""`kubectl koord node`: what there is to know of one node."""
+"""`kubectl koord node`, also called `domain`: what there is to know of one node, or of one domain of the topology."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,6 +6,7 @@ import typer
 
 from kubectl_koord.cli.command_line import NODE, without_type
 from kubectl_koord.cli.flags import All
+from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -14,24 +15,46 @@ EXAMPLES = """\b
 Examples:
   # What runs on a node, what is free, who could use it, what a drain would do
   kubectl koord node node-1
+  # The same of a domain of the topology
+  kubectl koord node spine-1
+  # One of several domains of that name
+  kubectl koord node BlockLayer/block-0
   # The same on the embedded demo cluster
-  kubectl koord node node-7 --demo
+  kubectl koord node block-2 --demo
 """
 
 
 def command(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a node.")],
+    name: Annotated[str, typer.Argument(metavar="[LAYER/]NAME", help="A node, or a domain of the topology tree.")],
     everything: All = False,
 ) -> None:
-    """Show what runs on a node, what is free, which pending gangs could use it, and what a drain would do."""
+    """Show what runs on a node or in a domain, what is free, which gangs could use it, and what a drain would do.
+
+    Where a node and a domain have one name, `node` shows the node and `domain` the domain.
+    """
     from kubectl_koord.cluster import kinds
-    from kubectl_koord.explain.place import node_report
+    from kubectl_koord.engine.tree import NoTree, tree_of
+    from kubectl_koord.explain.place import domain_report, domains_named, full_name, full_names, node_report
 
     session: Session = context.obj
     session.everything = everything
     asked = without_type(name, NODE)
     snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.MIGRATION_KINDS))
-    if asked not in snapshot.nodes:
-        session.unknown_name(snapshot, "nodes", "node", asked, snapshot.nodes)
-    session.show(node_report(snapshot, asked))
+    tree = tree_of(snapshot)
+    found = domains_named(tree, asked)
+    wants_domain = context.info_name == "domain"
+    if wants_domain and not found:
+        session.require(snapshot, "tree")
+    if asked in snapshot.nodes and not (wants_domain and found):
+        session.show(node_report(snapshot, asked))
+        return
+    if isinstance(tree, NoTree) or not found:
+        if wants_domain:
+            session.unknown_name(snapshot, "tree", "domain", asked, full_names(tree))
+        session.unknown_name(snapshot, "nodes", "node", asked, (*snapshot.nodes, *full_names(tree)))
+    session.require(snapshot, "tree")
+    if len(found) > 1:
+        choices = ", ".join(full_name(tree, index) for index in found)
+        raise KoordError(f"error: several domains are named {asked!r}: {choices}")
+    session.show(domain_report(snapshot, tree, found[0]))

@@ -1,4 +1,4 @@
-"""`kubectl koord preempt --dry-run`: which pods the scheduler would preempt, and whether it helps."""
+"""`kubectl koord preempt`: which pods the scheduler would preempt, and whether it helps."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   # Which pods the scheduler would preempt for gang job
-  kubectl koord preempt job --dry-run
+  kubectl koord preempt job
   # Also ask the API server about each eviction
   kubectl koord preempt job --dry-run=server
 """
@@ -27,8 +27,11 @@ def command(
     context: typer.Context,
     gang: Annotated[list[str], typer.Argument(metavar="GANG...", help=GANG_HELP)],
     dry_run: Annotated[
-        str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this command changes nothing.")
-    ] = "",
+        str,
+        typer.Option(
+            "--dry-run", metavar="[client|server]", help="server: also ask the API server; nothing is ever changed."
+        ),
+    ] = "client",
     watch: Watch = False,
     everything: All = False,
 ) -> None:
@@ -42,8 +45,8 @@ def command(
     check_several(session.options, names, alone=watch)
     session.everything = everything
     if dry_run not in {"client", "server"}:
-        given = f"--dry-run={dry_run} is not one of client, server" if dry_run else "--dry-run is required"
-        raise KoordError(f"error: {given}: this command only shows what the scheduler would preempt")
+        why = "this command only shows what the scheduler would preempt"
+        raise KoordError(f"error: --dry-run={dry_run} is not one of client, server: {why}")
     if dry_run == "server" and not session.options.is_live:
         raise KoordError("error: --dry-run=server needs a live cluster")
     if watch and dry_run == "server":
