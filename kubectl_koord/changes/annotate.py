@@ -47,9 +47,7 @@ def change_of(
 ) -> Change | None:
     """Return what is to be sent so that an object has these values, None where it has them.
 
-    Raises:
-        RefusedError: when a field has another value already and `overwrite` is not set; removing is not overwriting.
-
+    Raises RefusedError when a field has another value already and `overwrite` is not set; removing is not overwriting.
     """
     changed: Fields = {field: value for field, value in after.items() if before[field] != value}
     for field, value in changed.items():
@@ -141,10 +139,8 @@ def _new_oddities(snapshot: Snapshot, later: Snapshot, key: str) -> Iterable[Not
 def pod_group_plan(snapshot: Snapshot, key: str, wanted: WantedSettings, *, overwrite: bool) -> ChangePlan:
     """Return the plan for one PodGroup, with what why-pending answers before and after.
 
-    Raises:
-        RefusedError: when the PodGroup, a layer or a gang does not exist, or could not be read, a value is invalid,
-            or a key has another value already and `overwrite` is not set.
-
+    Raises RefusedError when the PodGroup, a layer or a gang does not exist, or could not be read, a value is invalid,
+    or a key has another value already and `overwrite` is not set.
     """
     group = snapshot.pod_groups.get(key)
     if group is None:
@@ -160,9 +156,7 @@ def changed_group(
 ) -> tuple[Change | None, PodGroup]:
     """Return what is to be sent for a PodGroup, None for nothing, and the PodGroup as it will be.
 
-    Raises:
-        RefusedError: as `pod_group_plan` does.
-
+    Raises RefusedError: as `pod_group_plan` does.
     """
     owner = AnnotatedGang(group.key, group.min_member, group.topology, "PodGroup", snapshot)
     after = wanted_values(owner, wanted)
@@ -204,9 +198,7 @@ _FIRST = "pods"
 def pods_to_read(snapshot: Snapshot, subject: Subject, wanted: WantedSettings) -> tuple[str, ...]:
     """Return the pods, as `namespace/name`, whose objects `gang_plan` needs: all of each gang that has no PodGroup.
 
-    Raises:
-        RefusedError: when there is no gang, or a gang of its group does not exist, or could not be read.
-
+    Raises RefusedError when there is no gang, or a gang of its group does not exist, or could not be read.
     """
     gangs_meant = _members(snapshot, subject, wanted)
     return tuple(pod.key for gang in gangs_meant if gang.key not in snapshot.pod_groups for pod in _pods(gang))
@@ -367,10 +359,8 @@ class Ranked(Protocol):
 def pods_plan(snapshot: Snapshot, subject: Subject, wanted: PodsWanted, *, overwrite: bool) -> ChangePlan:
     """Return the plan for each pending pod of a gang.
 
-    Raises:
-        RefusedError: when there is no gang, its pods could not all be read, a name ends in no number, two pods
-            share one, the order does not name each pod once, or a value is set already.
-
+    Raises RefusedError when there is no gang, its pods could not all be read, a name ends in no number, two pods share
+    one, the order does not name each pod once, or a value is set already.
     """
     if isinstance(subject, PodSubject):
         raise RefusedError(values.not_in_a_gang(subject.key))
@@ -399,9 +389,7 @@ def pods_plan(snapshot: Snapshot, subject: Subject, wanted: PodsWanted, *, overw
 def ranks_of(pods: Sequence[Ranked], wanted: PodsWanted) -> dict[str, int]:
     """Return the index of each pod by its key, nothing where none is wanted.
 
-    Raises:
-        RefusedError: when a name ends in no number, two pods share one, or the order does not name each pod once.
-
+    Raises RefusedError when a name ends in no number, two pods share one, or the order does not name each pod once.
     """
     if wanted.index:
         return _numbered(pods)
@@ -411,9 +399,7 @@ def ranks_of(pods: Sequence[Ranked], wanted: PodsWanted) -> dict[str, int]:
 def values_of(wanted: PodsWanted, rank: int | None) -> Fields:
     """Return the value of each field that a pod is to have, None of one that is to be removed.
 
-    Raises:
-        RefusedError: when that is nothing, or no setting of a pod, or contradicts itself.
-
+    Raises RefusedError when that is nothing, or no setting of a pod, or contradicts itself.
     """
     values: Fields = dict.fromkeys(_removed(wanted))
     if rank is not None:

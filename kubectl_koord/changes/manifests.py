@@ -62,10 +62,8 @@ class Meant(Struct, frozen=True):
 def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSettings) -> ManifestsChange | None:
     """Return what to do with PodGroups, None where there is none that is meant.
 
-    Raises:
-        RefusedError: when one has no name. The change raises it when a value is invalid, or a key has another value
-            already and `overwrite` is not set.
-
+    Raises RefusedError when one has no name. The change raises it when a value is invalid, or a key has another value
+    already and `overwrite` is not set.
     """
     keys = {_key(one, meant.namespace) for one in manifests if is_pod_group(one)}
     of_pods = {key for _, key, _ in _pods_in(manifests, meant.namespace)}
@@ -86,12 +84,9 @@ def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: Wante
 def gangs_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSettings) -> ManifestsChange | None:
     """Return what to do with whole gang groups, None where there is no gang that is meant.
 
-    Of a gang that has a PodGroup that one is changed, of another all its pods and pod templates.
-
-    Raises:
-        RefusedError: as `pod_groups_change` does, and when a gang of a group, or a PodGroup that alone can define one,
-            is not in the manifests.
-
+    Of a gang that has a PodGroup that one is changed, of another all its pods and pod templates. Raises RefusedError:
+    as `pod_groups_change` does, and when a gang of a group, or a PodGroup that alone can define one, is not in the
+    manifests.
     """
     groups = {_key(one, meant.namespace): one for one in manifests if is_pod_group(one)}
     pods: dict[str, Manifest] = {}
@@ -138,10 +133,8 @@ def _members(written: Mapping[str, Manifest], lacking: set[str], chosen: set[str
 def pods_change(manifests: Sequence[Manifest], meant: Meant, wanted: PodsWanted) -> ManifestsChange | None:
     """Return what to do with the pods of gangs, and with their templates, None where there is none that is meant.
 
-    Raises:
-        RefusedError: when what is wanted is no setting of a pod, or pods that have no names yet are to be numbered;
-            else as `pods_plan` and `pod_groups_change` do.
-
+    Raises RefusedError when what is wanted is no setting of a pod, or pods that have no names yet are to be numbered;
+    else as `pods_plan` and `pod_groups_change` do.
     """
     named = []
     found = False

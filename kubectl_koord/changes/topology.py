@@ -36,10 +36,8 @@ class NodePlaces(Struct, frozen=True):
 def labels_plan(snapshot: Snapshot, placed: NodePlaces, *, overwrite: bool) -> ChangePlan:
     """Return the plan that labels the nodes.
 
-    Raises:
-        RefusedError: when the nodes could not be read, a node or a layer does not exist, a value cannot be a label,
-            or a node has another value already and `overwrite` is not set.
-
+    Raises RefusedError when the nodes could not be read, a node or a layer does not exist, a value cannot be a label,
+    or a node has another value already and `overwrite` is not set.
     """
     refuse_unread(coverage.unread(snapshot, "tree"))
     wanted = _labels(snapshot, placed)
@@ -111,9 +109,7 @@ _SPEC = "spec.networkTopologySpec."
 def propose(snapshot: Snapshot, named: Sequence[NamedLayer] = ()) -> Proposal:
     """Return the topology that the labels of the nodes tell; see `diagnosis.proposal`.
 
-    Raises:
-        RefusedError: when the nodes could not be read, or have no such labels.
-
+    Raises RefusedError when the nodes could not be read, or have no such labels.
     """
     refuse_unread(coverage.unread(snapshot, "nodes"))
     try:
@@ -144,9 +140,7 @@ def _written(layers: Sequence[Layer]) -> list[dict[str, Any]]:
 def topology_plan(snapshot: Snapshot, proposal: Proposal) -> ChangePlan:
     """Return the plan that makes the live topology the proposed one: created where there is none.
 
-    Raises:
-        RefusedError: when the live one could not be read.
-
+    Raises RefusedError when the live one could not be read.
     """
     refuse_unread(coverage.unread(snapshot, "layers"))
     live = snapshot.topologies.get(tree.DEFAULT_NAME)

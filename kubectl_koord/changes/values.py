@@ -474,9 +474,7 @@ class AnnotatedGang(Struct, frozen=True):
 def wanted_values(owner: AnnotatedGang, wanted: WantedSettings) -> Fields:
     """Return the value of each field that is to be set, None of one that is to be removed.
 
-    Raises:
-        RefusedError: when a layer or a gang does not exist, or could not be read, or a value is invalid.
-
+    Raises RefusedError when a layer or a gang does not exist, or could not be read, or a value is invalid.
     """
     values = _set(owner, wanted)
     for name in wanted.removed:
@@ -535,9 +533,7 @@ def _one_of(option: str, value: str, allowed: Sequence[str]) -> str:
 def seconds(written: str) -> int:
     """Return a duration such as `600`, `90s` or `1h30m` in whole seconds.
 
-    Raises:
-        RefusedError: when it is none, or not above zero.
-
+    Raises RefusedError when it is none, or not above zero.
     """
     steps = _STEP.findall(written)
     if written.isascii() and written.isdecimal():
@@ -618,11 +614,6 @@ def _groups(owner: AnnotatedGang, written: Sequence[str]) -> str:
 
 
 def refuse_unread(gaps: tuple[Gap, ...]) -> None:
-    """Refuse what rests on kinds that could not be read.
-
-    Raises:
-        RefusedError: where there are any.
-
-    """
+    """Refuse what rests on kinds that could not be read. Raises RefusedError where there are any."""
     if gaps:
         raise RefusedError(could_not_be_read(gaps))

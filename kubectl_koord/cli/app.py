@@ -57,9 +57,7 @@ def _add(app: typer.Typer, name: str, verb: Verb) -> None:
 def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transport: "Transport | None") -> int:
     """Run one command line (without global options) and return its exit code.
 
-    Raises:
-        KoordError: usage errors too, as one line.
-
+    Raises KoordError: usage errors too, as one line.
     """
     session = Session(chosen, connection, transport)
     verb = named(words)

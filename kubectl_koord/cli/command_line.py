@@ -226,9 +226,7 @@ class Globals(NamedTuple):
 def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
     """Return the global options and the words that are none; a bare `--dry-run` becomes `=client`.
 
-    Raises:
-        KoordError: when a value is missing or not one of those allowed.
-
+    Raises KoordError when a value is missing or not one of those allowed.
     """
     found: dict[str, list[str]] = {"snapshot": [], "version": [], "output": [], "colour": [], "home": []}
     demo = recursive = no_pager = False
@@ -271,11 +269,7 @@ def repeated(chosen: Globals, connection: Connection) -> "Aim":
 def plain_switches(words: Sequence[str], verb: str) -> list[str]:
     """Return the words of a verb with its switches bare: `--watch=true` is `--watch`, `--watch=false` takes it back.
 
-    As in kubectl the last one counts.
-
-    Raises:
-        KoordError: in kubectl's words, for a value that is no truth value.
-
+    As in kubectl the last one counts. Raises KoordError in kubectl's words, for a value that is no truth value.
     """
     flags = flags_of(verb)
     end = words.index("--") if "--" in words else len(words)
@@ -302,12 +296,7 @@ def _switch(word: str) -> bool:
 
 
 def check_output(chosen: Globals, verb: str) -> None:
-    """Refuse a format that a verb does not have.
-
-    Raises:
-        KoordError: naming the verb that has it.
-
-    """
+    """Refuse a format that a verb does not have. Raises KoordError, naming the verb that has it."""
     if chosen.output == "svg" and verb and verb != "topo":
         raise KoordError("error: -o svg is for topo")
 
@@ -315,9 +304,7 @@ def check_output(chosen: Globals, verb: str) -> None:
 def name_given(name: str | None) -> str:
     """Return a name that may be left out, "" where it was.
 
-    Raises:
-        KoordError: when it is there and empty, as `"$JOB"` is by mistake: that must not ask for everything.
-
+    Raises KoordError when it is there and empty, as `"$JOB"` is by mistake: that must not ask for everything.
     """
     if name == "":
         raise KoordError("error: resource name may not be empty")
@@ -327,9 +314,7 @@ def name_given(name: str | None) -> str:
 def without_type(name: str | None, types: Sequence[str]) -> str:
     """Return a name without the type that may stand before it, "" for none.
 
-    Raises:
-        KoordError: for a name that is there and empty.
-
+    Raises KoordError for a name that is there and empty.
     """
     given = name_given(name)
     kind, slash, bare = given.partition("/")
@@ -339,9 +324,7 @@ def without_type(name: str | None, types: Sequence[str]) -> str:
 def several_names(words: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names that words give, each once: `a b`, or behind their type, as in `podgroup a b`.
 
-    Raises:
-        KoordError: for an empty word.
-
+    Raises KoordError for an empty word.
     """
     given = [name_given(word) for word in words or ()]
     if len(given) > 1 and "/" not in given[0]:
@@ -355,9 +338,7 @@ def several_names(words: Sequence[str] | None) -> tuple[str, ...]:
 def check_several(chosen: Globals, names: Sequence[str], *, alone: bool) -> None:
     """Refuse several names where one only is possible: where it is followed, or handed on as one document.
 
-    Raises:
-        KoordError: naming what wants one name.
-
+    Raises KoordError, naming what wants one name.
     """
     form = chosen.output
     if len(names) > 1 and (alone or form in DOCUMENTS):
@@ -368,9 +349,7 @@ def check_several(chosen: Globals, names: Sequence[str], *, alone: bool) -> None
 def one_name(words: Sequence[str] | None) -> str:
     """Return the name that one word gives, or two, its type and itself, as in `podgroup x`; "" for none.
 
-    Raises:
-        KoordError: for an empty word, and for more than one name.
-
+    Raises KoordError for an empty word, and for more than one name.
     """
     given = several_names(words)
     if len(given) > 1:
@@ -395,9 +374,7 @@ def _option(word: str, words: Iterator[str]) -> tuple[str, str] | None:
 def _file(output: list[str]) -> str:
     """Take the name of a file from where else a format stands.
 
-    Raises:
-        KoordError: for a format: hardly anybody wants a file of that name.
-
+    Raises KoordError for a format: hardly anybody wants a file of that name.
     """
     file = output.pop() if output else ""
     output.clear()

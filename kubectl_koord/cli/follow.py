@@ -50,9 +50,7 @@ class FollowOptions(NamedTuple):
 def follow_options(session: "Session", gang: str, *, watch: bool, until: str, timeout: str) -> FollowOptions | None:
     """Return what the flags ask for, None where an answer now is enough.
 
-    Raises:
-        KoordError: when they contradict each other, or what is read.
-
+    Raises KoordError when they contradict each other, or what is read.
     """
     if until and until not in GOALS:
         raise KoordError(f"error: --until {until!r} is not one of {', '.join(GOALS)}")
@@ -78,9 +76,7 @@ def _seconds(timeout: str) -> float:
 def follow_gang(session: "Session", name: str, options: FollowOptions) -> None:
     """Print the answer about one gang and its changes (`--watch`), and end when the goal is reached (`--until`).
 
-    Raises:
-        KoordError: when the gang is gone, or the cluster can be followed no longer.
-
+    Raises KoordError when the gang is gone, or the cluster can be followed no longer.
     """
     from kubectl_koord.cluster import kinds
 
@@ -91,9 +87,7 @@ def follow_gang(session: "Session", name: str, options: FollowOptions) -> None:
 def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snapshot], PendingGangsReport]") -> None:
     """Print the listing of pending gangs, and who begins to wait, waits for another cause, or waits no more.
 
-    Raises:
-        KoordError: when the cluster can be followed no longer.
-
+    Raises KoordError when the cluster can be followed no longer.
     """
     from kubectl_koord.cluster import kinds
     from kubectl_koord.explain.every_pending import listing_changes
@@ -118,9 +112,7 @@ def follow_report(
 ) -> None:
     """Print an answer, and what changes of it: of gangs a line for each, of anything else all of it anew.
 
-    Raises:
-        KoordError: when it cannot be followed, or what it is about is gone.
-
+    Raises KoordError when it cannot be followed, or what it is about is gone.
     """
     if session.options.output in DOCUMENTS:
         raise KoordError(f"error: -o {session.options.output} cannot be used with --watch")
@@ -266,9 +258,7 @@ class _ChangeListener:
     def wait(self) -> bool:
         """Return True when something has changed, a second after the last answer at the earliest; False at the end.
 
-        Raises:
-            BrokenPipeError: when nobody reads our output any more.
-
+        Raises BrokenPipeError when nobody reads our output any more.
         """
         if self._left() == 0:
             return False
@@ -297,12 +287,7 @@ class Followed(Protocol):
         """Its name, `namespace/name`."""
 
     def again(self, snapshot: "Snapshot") -> "Followed":
-        """Return it as another snapshot has it.
-
-        Raises:
-            KoordError: when it is gone.
-
-        """
+        """Return it as another snapshot has it. Raises KoordError when it is gone."""
 
     def why(self) -> "WhyReport":
         """Return the answer about it."""
@@ -315,12 +300,7 @@ class Followed(Protocol):
 
 
 def followed(session: "Session", snapshot: "Snapshot", name: str, until: str = "") -> Followed:
-    """Return what a name means.
-
-    Raises:
-        KoordError: when it means nothing, or more than one thing.
-
-    """
+    """Return what a name means. Raises KoordError when it means nothing, or more than one thing."""
     from kubectl_koord.engine.gangs import Subject
 
     if theirs := of_volcano(session, snapshot, name):
@@ -337,11 +317,7 @@ def with_job(
     """Return the snapshot with what was read of the job that a name means, and what the scheduler sees of it.
 
     A live cluster is asked for more than a gang or pod only where that is not what the name means, or where it is not
-    the scheduler that it waits for.
-
-    Raises:
-        KoordError: with the nearest names, when it means nobody.
-
+    the scheduler that it waits for. Raises KoordError with the nearest names, when it means nobody.
     """
     from kubectl_koord.cluster.one_job import of_job
     from kubectl_koord.engine.gangs import Subject

@@ -56,12 +56,7 @@ Part: TypeAlias = Text | Values | Range
 
 
 def template(text: str) -> tuple[Part, ...]:
-    """Return what a template says.
-
-    Raises:
-        KoordError: when it is none; the line names what could not be read.
-
-    """
+    """Return what a template says. Raises KoordError when it is none; the line names what could not be read."""
     open_ranges: list[tuple[tuple[Step, ...], list[Part]]] = []
     parts: list[Part] = []
     at = 0
@@ -98,9 +93,7 @@ def template(text: str) -> tuple[Part, ...]:
 def path(text: str) -> tuple[Step, ...]:
     """Return the steps of one path; `{.a.b}`, `.a.b`, `a.b` and `$.a.b` are the same.
 
-    Raises:
-        KoordError: when it is none.
-
+    Raises KoordError when it is none.
     """
     bare = text.strip()
     bare = bare[1:-1].strip() if bare.startswith("{") and bare.endswith("}") else bare

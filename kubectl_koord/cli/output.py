@@ -54,9 +54,7 @@ _FIRST_FIELD = re.compile(r"\w+")
 def check(form: str, argument: str) -> None:
     """Read the argument of a format, so that a mistake in it is told before anything else is done.
 
-    Raises:
-        KoordError: naming what cannot be read in it.
-
+    Raises KoordError, naming what cannot be read in it.
     """
     if form == "jsonpath":
         jsonpath.template(argument)
@@ -65,12 +63,7 @@ def check(form: str, argument: str) -> None:
 
 
 def printed(report: Report, output: str) -> str:
-    """Return the report in a format other than text.
-
-    Raises:
-        KoordError: when nothing in it has a name, for `name`.
-
-    """
+    """Return the report in a format other than text. Raises KoordError when nothing in it has a name, for `name`."""
     form, _, argument = output.partition("=")
     match form:
         case "json":
@@ -88,9 +81,7 @@ def printed(report: Report, output: str) -> str:
 def names(report: Report) -> tuple[str, ...]:
     """Return the objects that a report is about, as `kubectl get` takes them: `TYPE/NAME`, each once.
 
-    Raises:
-        KoordError: for a report that is about no object.
-
+    Raises KoordError for a report that is about no object.
     """
     match report:
         case PendingGangsReport():
@@ -127,11 +118,8 @@ def _restarting(report: PlanReport | PreemptReport) -> Iterator[str]:
 def sorted_by(report: R, path: str) -> R:
     """Return a listing in the order of a field of its items; numbers before text, what lacks it last.
 
-    A `-` before the path turns the order round.
-
-    Raises:
-        KoordError: when the path cannot be read, or no item may have such a field, or the report lists nothing.
-
+    A `-` before the path turns the order round. Raises KoordError when the path cannot be read, or no item may have
+    such a field, or the report lists nothing.
     """
     field = _field(report)
     is_downwards, path = path.startswith("-"), path.removeprefix("-")
@@ -150,12 +138,7 @@ def sorted_by(report: R, path: str) -> R:
 
 
 def first_of(report: R, most: int) -> R:
-    """Return a listing with the first so many of its items.
-
-    Raises:
-        KoordError: when the report lists nothing.
-
-    """
+    """Return a listing with the first so many of its items. Raises KoordError when the report lists nothing."""
     field = _field(report)
     return structs.replace(report, **{field: getattr(report, field)[:most]})
 
@@ -169,9 +152,7 @@ def _field(report: Report) -> str:
 def _check_field(path: str, rows: Sequence[object]) -> None:
     """Refuse a path of which no item has even the first field; what stands behind may be missing in all of them.
 
-    Raises:
-        KoordError: in kubectl's words, with the nearest of the fields that items have.
-
+    Raises KoordError in kubectl's words, with the nearest of the fields that items have.
     """
     from kubectl_koord.wording.suggestions import near
 
@@ -273,9 +254,7 @@ _NUMBER = re.compile(rf"({_KEY})\s*([<>])\s*(-?\d+)")
 def parsed(text: str) -> Selector:
     """Return the selector that a text is; an empty one matches everything.
 
-    Raises:
-        KoordError: naming the part that is none.
-
+    Raises KoordError, naming the part that is none.
     """
     return Selector(tuple(_requirement(part, text) for part in _parts(text)))
 

@@ -172,11 +172,8 @@ Found: TypeAlias = Literal["before", "otherwise", "unknown"]
 def send(transport: "Transport", planned: "ChangePlan", field_manager: str, aim: "Aim", *, all_or_none: bool) -> None:
     """Send every change of a plan; commands that are printed go where `aim` says.
 
-    With `all_or_none` a failure takes back what was changed before it, object by object, on standard error.
-
-    Raises:
-        KoordError: when one was not done: with how far it came, or what was rolled back.
-
+    With `all_or_none` a failure takes back what was changed before it, object by object, on standard error. Raises
+    KoordError when one was not done: with how far it came, or what was rolled back.
     """
     done: list[tuple[Change, dict[str, Any] | None]] = []
     sending = _Sending(transport, field_manager, aim, is_dry_run=planned.dry_run == "server")
@@ -260,9 +257,7 @@ class _Sending:
     def _looked_at(self, change: "Change", reason: str) -> dict[str, Any]:
         """Return the object if it is as wanted, though no answer said that it was changed.
 
-        Raises:
-            _UnsureError: with what it is, or that it could not be read.
-
+        Raises _UnsureError with what it is, or that it could not be read.
         """
         if self._is_dry_run:
             raise KoordError(reason)  # whatever became of it, nothing was stored
@@ -398,9 +393,7 @@ def _look_at(target: "ObjectName", aim: "Aim") -> str:
 def workload_as_written(session: "Session", name: str) -> "dict[str, Any]":
     """Return a workload, `KIND/NAME`, as its user would write it: of a live cluster, or out of the files in its place.
 
-    Raises:
-        KoordError: when there is none.
-
+    Raises KoordError when there is none.
     """
     from kubectl_koord.cluster import edits
     from kubectl_koord.cluster.manifests.read import as_created, paths_of

@@ -152,12 +152,7 @@ class Session:
         self.everything = False  # whether a terminal is shown what a pipe is shown
 
     def live_transport(self) -> "Transport":
-        """Return the way to the cluster.
-
-        Raises:
-            KoordError: when this run reads a file.
-
-        """
+        """Return the way to the cluster. Raises KoordError when this run reads a file."""
         if self.transport is None:
             raise KoordError("error: this needs a live cluster")
         return self.transport
@@ -224,9 +219,7 @@ class Session:
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.
 
-        Raises:
-            KoordError: when this run reads a file.
-
+        Raises KoordError when this run reads a file.
         """
         from kubectl_koord.cluster.watching import ClusterWatch
 
@@ -257,12 +250,7 @@ class Session:
         return found
 
     def subject(self, snapshot: "Snapshot", name: str) -> "Subject":
-        """Return whom a name means.
-
-        Raises:
-            KoordError: with the nearest names, when it means nobody.
-
-        """
+        """Return whom a name means. Raises KoordError with the nearest names, when it means nobody."""
         from kubectl_koord.engine.gangs import Subject
         from kubectl_koord.simulation import subjects
 
@@ -290,9 +278,7 @@ class Session:
     ) -> NoReturn:
         """Say that there is no node, domain or resource of a name.
 
-        Raises:
-            KoordError: always: with the nearest names, or naming the kinds that could not be read.
-
+        Raises KoordError: always: with the nearest names, or naming the kinds that could not be read.
         """
         from kubectl_koord.wording.suggestions import near
 
@@ -304,9 +290,7 @@ class Session:
     def require(self, snapshot: "Snapshot", about: "About", *namespaces: str) -> None:
         """Go on only where everything was read that tells whether something exists in these namespaces.
 
-        Raises:
-            KoordError: naming the kinds that could not be read, and why.
-
+        Raises KoordError, naming the kinds that could not be read, and why.
         """
         from kubectl_koord.diagnosis import coverage
         from kubectl_koord.wording.words import could_not_be_read
@@ -335,9 +319,7 @@ class Session:
     def listed(self, snapshot: "Snapshot", ask: "Callable[[Snapshot, str], L]", *, every: bool) -> "L":
         """Return what is asked of the user's namespace, or of every (""): of a file too, unless one was named.
 
-        Raises:
-            KoordError: when there is nothing to list as there is no such namespace.
-
+        Raises KoordError when there is nothing to list as there is no such namespace.
         """
         everywhere = every or (snapshot.source != "cluster" and not self.connection.namespace)
         namespace = "" if everywhere else self.namespace()
@@ -464,9 +446,7 @@ def write(text: str) -> None:
 def to_stdout() -> Iterator[None]:
     """Name standard output where it does not take what is written to it.
 
-    Raises:
-        KoordError: when it does not, unless nobody reads it any more.
-
+    Raises KoordError when it does not, unless nobody reads it any more.
     """
     try:
         yield

@@ -124,12 +124,7 @@ def script(shell: str) -> str:
 
 
 def current(environment: Mapping[str, str]) -> str:
-    """Return the user's login shell.
-
-    Raises:
-        KoordError: when it is none of those that we have a script for.
-
-    """
+    """Return the user's login shell. Raises KoordError when it is none of those that we have a script for."""
     shell = Path(environment.get("SHELL", "")).name
     if shell not in SHELLS:
         raise KoordError(f"error: the shell cannot be told from SHELL={shell!r}: name bash, zsh or fish")
@@ -139,11 +134,8 @@ def current(environment: Mapping[str, str]) -> str:
 def install(shell: str, environment: Mapping[str, str], home: Path) -> Iterator[Installed]:
     """Write the script where the user's shell finds it, and what kubectl asks beside the program, unless it is found.
 
-    Each is yielded once it is there.
-
-    Raises:
-        KoordError: when a file is in the way that is not ours, or cannot be written.
-
+    Each is yielded once it is there. Raises KoordError when a file is in the way that is not ours, or cannot be
+    written.
     """
     path, hint = _place(shell, environment, home)
     yield _write(path, _SCRIPTS[shell], hint)

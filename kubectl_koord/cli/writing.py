@@ -43,9 +43,7 @@ class How(Struct, frozen=True):
 def carry_out(session: "Session", plan: "Callable[[], ChangePlan]", how: How) -> None:
     """Plan, show, ask, send: each step only if the one before it allows.
 
-    Raises:
-        KoordError: when it may not be, or was not done.
-
+    Raises KoordError when it may not be, or was not done.
     """
     from msgspec import structs
 
@@ -74,12 +72,7 @@ def carry_out(session: "Session", plan: "Callable[[], ChangePlan]", how: How) ->
 
 
 def check(session: "Session", how: How) -> None:
-    """Refuse what may not be carried out this way, before anything is read.
-
-    Raises:
-        KoordError: when it may not.
-
-    """
+    """Refuse what may not be carried out this way, before anything is read. Raises KoordError when it may not."""
     if how.dry_run not in DRY_RUNS:
         raise KoordError(f"error: --dry-run={how.dry_run} is not one of {', '.join(DRY_RUNS)}")
     if not how.field_manager.isprintable() or not 0 < len(how.field_manager) <= _LONGEST_MANAGER:

@@ -65,10 +65,8 @@ class UnsureError(KoordError):
 def read(transport: Transport, path: str) -> dict[str, Any]:
     """Return the object at `path`.
 
-    Raises:
-        MissingError: when there is none.
-        KoordError: `Error from server (Forbidden): ...` and so on; also when what comes is not this object.
-
+    Raises MissingError when there is none. Raises KoordError: `Error from server (Forbidden): ...` and so on; also when
+    what comes is not this object.
     """
     with closing(transport.open(path)) as body:
         content = body.read(BOUNDS.object_bytes)
@@ -89,14 +87,9 @@ def patch(
 ) -> dict[str, Any]:
     """Send a JSON merge patch to the object at `path`, and return the new object.
 
-    With `metadata.resourceVersion` in the patch the server refuses to change a newer object.
-    With `dry_run_server` it checks everything and stores nothing.
-
-    Raises:
-        ConflictError: when the object is newer.
-        UnsureError: when nobody knows whether it was done.
-        KoordError: `Error from server (Forbidden): ...` and so on, when it was not done.
-
+    With `metadata.resourceVersion` in the patch the server refuses to change a newer object. With `dry_run_server` it
+    checks everything and stores nothing. Raises ConflictError when the object is newer. Raises UnsureError when nobody
+    knows whether it was done. Raises KoordError: `Error from server (Forbidden): ...` and so on, when it was not done.
     """
     return _sent(transport, ("PATCH", path, _MERGE_PATCH), patch, field_manager, dry_run_server=dry_run_server)
 
@@ -106,11 +99,8 @@ def create(
 ) -> dict[str, Any]:
     """Create an object in the list at `path` and return it; an object of that name is not changed.
 
-    Raises:
-        ConflictError: when there is one of this name.
-        UnsureError: when nobody knows whether it was done.
-        KoordError: `Error from server (Forbidden): ...` and so on, when it was not done.
-
+    Raises ConflictError when there is one of this name. Raises UnsureError when nobody knows whether it was done.
+    Raises KoordError: `Error from server (Forbidden): ...` and so on, when it was not done.
     """
     return _sent(transport, ("POST", path, "application/json"), manifest, field_manager, dry_run_server=dry_run_server)
 
@@ -152,11 +142,8 @@ def _object(content: bytes, path: str, name: str) -> dict[str, Any]:
 def evict_dry_run(transport: Transport, namespace: str, name: str, uid: str = "") -> EvictionAnswer:
     """Ask whether a pod could be evicted now; nothing is evicted.
 
-    With `uid` only that very pod is meant, not another of the same name.
-
-    Raises:
-        KoordError: when the server fails in another way than those of `EvictionAnswer`.
-
+    With `uid` only that very pod is meant, not another of the same name. Raises KoordError when the server fails in
+    another way than those of `EvictionAnswer`.
     """
     path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}/eviction"
     options: dict[str, Any] = {"dryRun": ["All"]}

@@ -64,9 +64,7 @@ class Around:
     def take(self, written: Written) -> None:
         """Take an object, as JSON has it; those that are of no use are passed over.
 
-        Raises:
-            KoordError: naming the object of which an amount cannot be read.
-
+        Raises KoordError, naming the object of which an amount cannot be read.
         """
         group, kind = written_jobs.group_of(text(written, "apiVersion")), text(written, "kind")
         row = QUEUES.get((group, kind))

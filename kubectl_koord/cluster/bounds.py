@@ -59,9 +59,7 @@ class Meter:
     def count(self, objects: int, size: int) -> None:
         """Take note of some more objects, and of the size of their text.
 
-        Raises:
-            TooLargeError: when that was too much.
-
+        Raises TooLargeError when that was too much.
         """
         self.objects += objects
         if self.objects > self.bounds.objects:

@@ -391,18 +391,14 @@ class Collector:
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
         """Take one decoded object (of `wire_types[kind]`).
 
-        Raises:
-            KoordError: naming the object whose value cannot be read.
-
+        Raises KoordError, naming the object whose value cannot be read.
         """
         self.add_all(kind, (written,))
 
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
         """Take decoded objects of one kind (of `wire_types[kind]`).
 
-        Raises:
-            KoordError: naming the object whose value cannot be read.
-
+        Raises KoordError, naming the object whose value cannot be read.
         """
         self._take_all(kind, written, self._taker(kind), attrgetter("metadata"))
 

@@ -30,9 +30,7 @@ LARGEST = BOUNDS.object_bytes
 def manifests_read(names: Iterable[str], texts: list[str] | None = None) -> list[Any]:
     """Return the documents of the files, in order; `-` is standard input. `texts` gets the text of each.
 
-    Raises:
-        KoordError: naming the file that cannot be read, is too large, or is no JSON or YAML.
-
+    Raises KoordError, naming the file that cannot be read, is too large, or is no JSON or YAML.
     """
     found = []
     for name in names:
@@ -190,9 +188,7 @@ class Placements(Struct, frozen=True):
 def read(name: str) -> Placements:
     """Return the content of a file; `-` is standard input.
 
-    Raises:
-        KoordError: naming the file, and the line or node in it, that cannot be read.
-
+    Raises KoordError, naming the file, and the line or node in it, that cannot be read.
     """
     try:
         text = whole(name, LARGEST).decode("utf-8-sig")

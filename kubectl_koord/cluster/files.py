@@ -105,9 +105,7 @@ def opened(name: str) -> Iterator[Source]:
 def whole(name: str, most: int) -> bytes:
     """Return all that a file holds, unpacked; `-` is standard input.
 
-    Raises:
-        KoordError: when it cannot be read, or is larger than so many bytes.
-
+    Raises KoordError when it cannot be read, or is larger than so many bytes.
     """
     with opened(name) as packed:
         found = unpacked(packed)[1].read(most + 1)

@@ -65,12 +65,7 @@ class Page:
         return self._body.readinto(buffer)
 
     def check(self) -> None:
-        """Look whether it is still wanted.
-
-        Raises:
-            KoordError: when it is not.
-
-        """
+        """Look whether it is still wanted. Raises KoordError when it is not."""
         if self._stop.is_set():
             raise KoordError("error: interrupted by the failure of another list")
 
@@ -98,10 +93,8 @@ class Pages:
     def __next__(self) -> Page:
         """Return the next page.
 
-        Raises:
-            Expired: when the list has to be begun again.
-            KoordError: when the page cannot be had, or the pages would never end.
-
+        Raises Expired when the list has to be begun again. Raises KoordError when the page cannot be had, or the pages
+        would never end.
         """
         if self._page and not self.continue_token:
             raise StopIteration
@@ -118,12 +111,7 @@ class Pages:
         return page
 
     def came(self, items: int) -> None:
-        """Take note of how many items a page had.
-
-        Raises:
-            KoordError: when page after page has none.
-
-        """
+        """Take note of how many items a page had. Raises KoordError when page after page has none."""
         self._without_items = 0 if items else self._without_items + 1
         if self._without_items >= _EMPTY_PAGES and self.continue_token:
             raise self._endless(f"{_EMPTY_PAGES} pages without items came, and more are to follow")
@@ -150,13 +138,9 @@ def read_lists(
 ) -> Lists[T]:
     """Read all the lists, each in a thread of its own.
 
-    `namespace` is only looked at when a cluster-wide list is forbidden; `decode` is called in
-    the threads. Lists that may not be read or are not served become a `Gap`. `arrived` is called with
-    each kind as soon as it is there, while others may still come.
-
-    Raises:
-        KoordError: the first failure of any list; the other threads are told to stop.
-
+    `namespace` is only looked at when a cluster-wide list is forbidden; `decode` is called in the threads. Lists that
+    may not be read or are not served become a `Gap`. `arrived` is called with each kind as soon as it is there, while
+    others may still come. Raises KoordError: the first failure of any list; the other threads are told to stop.
     """
     stop = threading.Event()
     outcomes = Outcomes[_Read[T]]()

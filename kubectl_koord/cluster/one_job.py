@@ -343,9 +343,7 @@ class _Reader:
     def _object(self, kind: str, path: str) -> dict[str, Any] | None:
         """Return what the server has at a path, None for nothing; a refusal is a gap of the kind.
 
-        Raises:
-            KoordError: when it answers with anything else.
-
+        Raises KoordError when it answers with anything else.
         """
         body = self._transport.open(path)
         try:

@@ -125,9 +125,7 @@ def opening(head: bytes) -> Opening | None:
 def beginning(source: Source, bounds: Bounds) -> tuple[bytes, Opening | None]:
     """Read how a list begins; where no list begins, all of the source, which may then be one object.
 
-    Raises:
-        TooLargeError: when it is neither.
-
+    Raises TooLargeError when it is neither.
     """
     head = source.read(LONGEST_HEAD)
     found = opening(head)

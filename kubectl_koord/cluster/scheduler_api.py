@@ -122,11 +122,8 @@ def _stated_port(transport: Transport, namespace: str, pod: str) -> int:
 def leader(transport: Transport, home: str = "") -> tuple[str, str]:
     """Return the namespace and name of the pod that holds the leader lease.
 
-    It is looked for in `home`, or in the usual namespace and, where it is not there, in all.
-
-    Raises:
-        KoordError: when the lease cannot be read, or nobody holds it.
-
+    It is looked for in `home`, or in the usual namespace and, where it is not there, in all. Raises KoordError when the
+    lease cannot be read, or nobody holds it.
     """
     path = f"{LEASE.path(home or HOME.namespace)}/{HOME.lease}"
     status, body = _get(transport, path)

@@ -68,9 +68,7 @@ class Ahead(Generic[T]):
     def found(self, wanted: Sequence[Kinds]) -> Iterator[T]:
         """Yield what was read of kinds, once it is there; what was not begun is begun now, all at once.
 
-        Raises:
-            KoordError: when it could not be read.
-
+        Raises KoordError when it could not be read.
         """
         for kinds in wanted:
             self._begin(kinds)
@@ -275,11 +273,8 @@ def live(  # noqa: PLR0913 - each names one thing
     """Return the cluster behind a transport, with a named gap for each kind that may not be read.
 
     `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all, `join` when
-    all is there but for what pending pods use. With `sums` only what pods take up is kept, by node.
-
-    Raises:
-        KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
-
+    all is there but for what pending pods use. With `sums` only what pods take up is kept, by node. Raises KoordError
+    when the server cannot be reached or answers with anything but a list or a refusal.
     """
     collector = SummingCollector(seen) if sums else ListingCollector(PodPool(details=POD_GROUP.name in kinds), seen)
     collector.looked_in = told.namespace
@@ -377,11 +372,7 @@ def read(
     """Return lists as parts of the collector's cluster, which are still to be absorbed; `early` is as in `live`.
 
     What tells how Koordinator is installed is looked for in `home`, or in the usual namespace, and else where its
-    objects say that it is. `ahead` is told of pods as they come.
-
-    Raises:
-        KoordError: as `live`.
-
+    objects say that it is. `ahead` is told of pods as they come. Raises KoordError: as `live`.
     """
     decode = _Decoding(collector, ahead)
     of_tree: dict[str, Collector] = {}

@@ -375,14 +375,11 @@ def from_files(  # noqa: PLR0913 - each names one thing
 ) -> Snapshot:
     """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
 
-    `installed` tells whether how Koordinator is installed is wanted, too.
-    `seen` is counted up, by kind, while objects come; `join` is called when all are there. Of a recorded cluster there
-    are the `kinds` that would be read of it live, with the same gaps: the answer is that of its moment. `around` takes
-    what lies around the scheduler, which is the snapshot's `jobs` then; of a recorded cluster nothing.
-
-    Raises:
-        KoordError: naming the file, and the object and field in it, that cannot be read.
-
+    `installed` tells whether how Koordinator is installed is wanted, too. `seen` is counted up, by kind, while objects
+    come; `join` is called when all are there. Of a recorded cluster there are the `kinds` that would be read of it
+    live, with the same gaps: the answer is that of its moment. `around` takes what lies around the scheduler, which is
+    the snapshot's `jobs` then; of a recorded cluster nothing. Raises KoordError, naming the file, and the object and
+    field in it, that cannot be read.
     """
     collector = Collector(seen=seen, traced=traced)
     collector.around = around
@@ -475,23 +472,15 @@ MOST_BYTES, MOST_LINES = 2 << 30, 20_000_000
 
 
 def answer(name: str) -> bytes:
-    """Return what a file holds.
-
-    Raises:
-        KoordError: when it cannot be read, or is too large for an answer.
-
-    """
+    """Return what a file holds. Raises KoordError when it cannot be read, or is too large for an answer."""
     return whole(name, LONGEST)
 
 
 def lines(name: str, seen: dict[str, int] | None = None) -> Iterator[str]:
     """Yield the lines of a log; of one that is longer than any that the scheduler writes, the beginning.
 
-    `seen` is counted up, by what it is, for who watches the reading.
-
-    Raises:
-        KoordError: when it cannot be read, or has no end.
-
+    `seen` is counted up, by what it is, for who watches the reading. Raises KoordError when it cannot be read, or has
+    no end.
     """
     count = size = 0
     with opened(name) as packed:

@@ -62,11 +62,8 @@ class State:
     def snapshot(self, chosen_version: str, namespace_only: str) -> Snapshot:
         """Return the current cluster; a kind whose watch broke is as of its last event.
 
-        The age of a lease counts from the last event of its watch.
-
-        Raises:
-            KoordError: that of the follower that gave up.
-
+        The age of a lease counts from the last event of its watch. Raises KoordError: that of the follower that gave
+        up.
         """
         with self._lock:
             if self._failure is not None:
@@ -191,9 +188,7 @@ class Streams:
 def lines(pieces: Iterable[bytes], bounds: Bounds = BOUNDS) -> Iterator[bytes]:
     """Yield complete lines; one that the end cut off is left out.
 
-    Raises:
-        TooLargeError: when a line is longer than any object.
-
+    Raises TooLargeError when a line is longer than any object.
     """
     rest = bytearray()
     for piece in pieces:
@@ -426,9 +421,7 @@ class ClusterWatch(Closing):
     def snapshot(self) -> Snapshot:
         """Return the current cluster; the first time as it was listed.
 
-        Raises:
-            KoordError: when it cannot be listed, or could not be watched for too long.
-
+        Raises KoordError when it cannot be listed, or could not be watched for too long.
         """
         followers: list[Follower] = []
         if not self._listed:

@@ -559,12 +559,8 @@ class NamedLayer(Struct, frozen=True):
 def proposed(snapshot: Snapshot) -> Proposal:
     """Return the topology that the labels of the nodes tell.
 
-    Of all families of labels the one counts that most nodes have; each layer is proven from the data to lie within
-    the one above it.
-
-    Raises:
-        NothingTellsError: when the nodes have no such labels.
-
+    Of all families of labels the one counts that most nodes have; each layer is proven from the data to lie within the
+    one above it. Raises NothingTellsError when the nodes have no such labels.
     """
     counted = workers(snapshot.nodes)
     every = tuple(snapshot.nodes.values())
@@ -590,9 +586,8 @@ def proposed(snapshot: Snapshot) -> Proposal:
 def of_names(snapshot: Snapshot, named: Sequence[NamedLayer]) -> Proposal:
     """Return the topology of layers with these names and keys, each within the one before it.
 
-    Raises:
-        NothingTellsError: when no node has a key, or the domains of a layer lie not within those of the one before it.
-
+    Raises NothingTellsError when no node has a key, or the domains of a layer lie not within those of the one before
+    it.
     """
     nodes = tuple(snapshot.nodes.values())
     counted = workers(snapshot.nodes)

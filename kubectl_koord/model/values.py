@@ -332,9 +332,7 @@ def parse(text: str | float) -> int:
 def parse_once(text: str | float) -> int:
     """Return the same without keeping it: for what was measured, of which hardly two are spelled alike.
 
-    Raises:
-        QuantityError: when the text is not of the form of a quantity.
-
+    Raises QuantityError when the text is not of the form of a quantity.
     """
     if isinstance(text, str) and len(text) <= _SHORT and text.isascii():
         for suffix, factor in _MEASURED:

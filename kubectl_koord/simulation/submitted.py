@@ -57,11 +57,8 @@ class ShapeRoom(Struct, frozen=True):
 def parsed(snapshot: Snapshot, text: str, members: int = 0, before: Snapshot | None = None) -> Shape:
     """Return the shape of `8gpu`, `16cpu`, `8gpu,64cpu`, `nvidia.com/gpu=8,memory=64Gi`.
 
-    Its resources are those of the snapshot's nodes, or of an earlier one's; see `requested`.
-
-    Raises:
-        ShapeError: when it cannot be read, or no node has such a resource.
-
+    Its resources are those of the snapshot's nodes, or of an earlier one's; see `requested`. Raises ShapeError when it
+    cannot be read, or no node has such a resource.
     """
     nodes = (*snapshot.nodes.values(), *(before.nodes.values() if before else ()))
     requests = requested(nodes, text)
@@ -76,11 +73,8 @@ def requested(nodes: Iterable[Node], text: str, *, known: bool = True) -> Mappin
 
     A resource may be named by what is behind its slash. GPUs are those of the vendor that most nodes have, or
     Koordinator's shares where nodes have no other, or a part of one is asked for. Unless it must be `known`, one that
-    no node has is taken by the name that is written.
-
-    Raises:
-        ShapeError: when a text cannot be read, or no node has such a resource.
-
+    no node has is taken by the name that is written. Raises ShapeError when a text cannot be read, or no node has such
+    a resource.
     """
     names = Counter(resource for node in nodes for resource, _ in node.allocatable)
     found: dict[str, int] = {}

@@ -60,9 +60,7 @@ def command(
 def _weights(written: "Iterable[str]") -> "Weights":
     """Return the weights with those that were given.
 
-    Raises:
-        KoordError: for a name that none has, and for what is no number from 0 upwards.
-
+    Raises KoordError for a name that none has, and for what is no number from 0 upwards.
     """
     from msgspec import structs
 

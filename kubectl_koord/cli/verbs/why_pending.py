@@ -151,9 +151,7 @@ def _show_all(session: "Session", ask: "partial[PendingGangsReport]", *, every: 
 def _known(causes: "Sequence[str]") -> tuple[str, ...]:
     """Return the codes; `no` in place of one is a mistake that would show an empty list.
 
-    Raises:
-        KoordError: for a code that no cause has.
-
+    Raises KoordError for a code that no cause has.
     """
     from kubectl_koord.reports.common import CAUSES
     from kubectl_koord.wording.suggestions import near

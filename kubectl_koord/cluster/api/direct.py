@@ -32,11 +32,10 @@ from kubectl_koord.cluster.api import transport
 from kubectl_koord.cluster.api.connection import DEFAULT, SERVICE_ACCOUNT, Connection, Target, in_pod
 from kubectl_koord.cluster.api.transport import (
     USER_AGENT,
-    Closing,
     Deadline,
     Limits,
     Notify,
-    Reply,
+    Sending,
     TimedReader,
     checked,
     interrupted,
@@ -47,7 +46,6 @@ from kubectl_koord.cluster.api.transport import (
     unable,
     unsent,
 )
-from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.errors import KoordError
 
 _LARGEST, _MOST_VALUES = 8 << 20, 200_000
@@ -987,7 +985,7 @@ _INTERIM, _MOST_INTERIM = range(100, 200), 5
 _HEADERS, _LINE = 200, 64 * 1024
 
 
-class ClientTransport(Closing):
+class ClientTransport(Sending[ClientBody]):
     """A `Transport` over the `kubernetes` client's pool; `target` is the server's address and the Authorization."""
 
     def __init__(
@@ -1015,35 +1013,7 @@ class ClientTransport(Closing):
             KoordError: in kubectl's words, when the API server cannot be reached.
 
         """
-        return self._request("GET", path, {}, None)
-
-    def watch(self, path: str, seconds: float) -> ClientBody:
-        """Send a GET whose body may take up to `seconds`, whatever the time limit of requests is.
-
-        Raises:
-            KoordError: in kubectl's words, when the API server cannot be reached.
-
-        """
-        answer = self.open(path)
-        answer.prolong(seconds)
-        return answer
-
-    def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
-        """Send a request with a body and return the whole answer.
-
-        Raises:
-            KoordError: in kubectl's words, when the API server cannot be reached.
-
-        """
-        answer = self._request(method, path, {"Content-Type": content_type}, body)
-        try:
-            return Reply(answer.status, answer.read(BOUNDS.object_bytes), answer.headers)
-        finally:
-            answer.close()
-
-    def bound(self, seconds: float) -> None:
-        """Let every request, but not the body of a watch, end within `seconds` from now."""
-        self._limits.bound(seconds)
+        return self._request("GET", path, {}, b"")
 
     def namespace(self) -> str:
         """Return the namespace that kubectl would use.
@@ -1071,7 +1041,7 @@ class ClientTransport(Closing):
         """Close the connections."""
         self._pool.clear()
 
-    def _request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> ClientBody:
+    def _request(self, method: str, path: str, headers: dict[str, str], body: bytes) -> ClientBody:
         deadline = self._current.deadline = Deadline(self._limits, path)
         if method not in self._methods:
             return ClientBody(Forbidden(), deadline)
@@ -1082,7 +1052,7 @@ class ClientTransport(Closing):
             response = self._pool.request(
                 method,
                 f"{self._server}{checked(path)}",
-                body=body,
+                body=body or None,
                 headers=self._headers | headers,
                 timeout=urllib3.Timeout(connect=left or _DIAL_SECONDS, read=left),
                 retries=False,

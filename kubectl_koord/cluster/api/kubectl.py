@@ -19,11 +19,10 @@ from kubectl_koord.cluster.api.connection import Connection, NamespaceLookup, Ta
 from kubectl_koord.cluster.api.transport import (
     LONGEST_REPLY,
     USER_AGENT,
-    Closing,
     Deadline,
     Limits,
     Notify,
-    Reply,
+    Sending,
     TimedReader,
     Unsent,
     checked,
@@ -36,7 +35,6 @@ from kubectl_koord.cluster.api.transport import (
     unable,
     unsent,
 )
-from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.errors import KoordError
 
 _GRACE = 1.0
@@ -457,7 +455,7 @@ _PIPE = 65536
 """What a pipe holds, and what is read of it at once."""
 
 
-class KubectlProxy(Closing):
+class KubectlProxy(Sending[SocketBody]):
     """A `Transport` over the socket of a `kubectl proxy` of our own."""
 
     def __init__(
@@ -486,35 +484,6 @@ class KubectlProxy(Closing):
 
         """
         return self._request("GET", path, {}, b"")
-
-    def watch(self, path: str, seconds: float) -> SocketBody:
-        """Send a GET whose body may take up to `seconds`, whatever the time limit of requests is.
-
-        Raises:
-            KoordError: in kubectl's words, when the API server cannot be reached.
-
-        """
-        answer = self.open(path)
-        answer.prolong(seconds)
-        return answer
-
-    def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
-        """Send a request with a body and return the whole answer.
-
-        Raises:
-            KoordError: in kubectl's words, when the API server cannot be reached.
-
-        """
-        headers = {"Content-Type": content_type, "Content-Length": str(len(body))}
-        answer = self._request(method, path, headers, body)
-        try:
-            return Reply(answer.status, answer.read(BOUNDS.object_bytes), answer.headers)
-        finally:
-            answer.close()
-
-    def bound(self, seconds: float) -> None:
-        """Let every request, but not the body of a watch, end within `seconds` from now."""
-        self._limits.bound(seconds)
 
     def namespace(self) -> str:
         """Return the namespace that kubectl would use.
@@ -561,7 +530,8 @@ class KubectlProxy(Closing):
     def _request(self, method: str, path: str, headers: dict[str, str], body: bytes) -> SocketBody:
         target = (method, checked(path))
         self._wait_until_ready()
-        whole = self._common() | headers
+        sized = {"Content-Length": str(len(body))} if method != "GET" else {}
+        whole = self._common() | headers | sized
         deadline = Deadline(self._limits, path)
         answer = exchange(self._connect(deadline), deadline, target, whole, body)
         if _is_fault_of_proxy(answer):

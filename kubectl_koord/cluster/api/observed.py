@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from kubectl_koord.cluster.api.connection import Target
-from kubectl_koord.cluster.api.transport import Body, Closing, Reply, Stream, Transport
+from kubectl_koord.cluster.api.transport import Body, Passing, Reply, Stream, Transport
 
 B = TypeVar("B", bound=Body)
 
@@ -17,7 +16,7 @@ _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
 
-class ObservedTransport(Closing):
+class ObservedTransport(Passing):
     """A `Transport` that prints each request with its status, and the server's warnings; `tell` prints a line.
 
     Headers and bodies are never printed: there are tokens in them.
@@ -45,26 +44,6 @@ class ObservedTransport(Closing):
         self._told(method, path, reply.status, begin)
         self._warn(reply.headers.get("warning", ""))
         return reply
-
-    def bound(self, seconds: float) -> None:
-        """Let every request end within `seconds` from now."""
-        self._transport.bound(seconds)
-
-    def namespace(self) -> str:
-        """Return the namespace that kubectl would use."""
-        return self._transport.namespace()
-
-    def server(self) -> str:
-        """Return the address of the server."""
-        return self._transport.server()
-
-    def target(self) -> Target:
-        """Return which cluster is meant."""
-        return self._transport.target()
-
-    def close(self) -> None:
-        """Give everything back."""
-        self._transport.close()
 
     def _seen(self, method: str, path: str, send: Callable[[], B]) -> B:
         begin = time.monotonic()

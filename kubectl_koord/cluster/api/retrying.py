@@ -7,12 +7,12 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from kubectl_koord.cluster.api.connection import Connection, Target
+from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.observed import REQUESTS
 from kubectl_koord.cluster.api.transport import (
     Body,
-    Closing,
     Notify,
+    Passing,
     Reply,
     Stream,
     Transport,
@@ -33,7 +33,7 @@ Wait = Callable[[threading.Event, float], object]
 WAIT: Wait = threading.Event.wait
 
 
-class RetryingTransport(Closing):
+class RetryingTransport(Passing):
     """A `Transport` that repeats a request after the time that a Retry-After header names.
 
     With `-v 6` `tell` prints each wait, without it `notify` is called with the first.
@@ -97,18 +97,6 @@ class RetryingTransport(Closing):
         """Let every request end within `seconds` from now."""
         self._end = self._clock() + seconds
         self._transport.bound(seconds)
-
-    def namespace(self) -> str:
-        """Return the namespace that kubectl would use."""
-        return self._transport.namespace()
-
-    def server(self) -> str:
-        """Return the address of the server."""
-        return self._transport.server()
-
-    def target(self) -> Target:
-        """Return which cluster is meant."""
-        return self._transport.target()
 
     def close(self) -> None:
         """End what is waited for, and give everything back."""

@@ -8,14 +8,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from kubectl_koord import __version__
 from kubectl_koord.cluster.api.connection import Connection, Target
-from kubectl_koord.cluster.bounds import decoder
+from kubectl_koord.cluster.bounds import BOUNDS, decoder
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, GapCode
 
@@ -530,3 +530,71 @@ class Closing(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         self.close()
+
+
+class Prolonged(Stream, Protocol):
+    """A body to which more time can be given."""
+
+    def prolong(self, seconds: float) -> None:
+        """Let it take up to `seconds`, whatever the time limit of requests is."""
+
+
+P = TypeVar("P", bound=Prolonged)
+
+
+class Sending(Closing, Generic[P]):
+    """What the ways to the API server have in common that make connections: all is a request within the limits."""
+
+    _limits: Limits
+
+    @abstractmethod
+    def open(self, path: str) -> P:
+        """Send a GET and return once the status is known."""
+
+    @abstractmethod
+    def _request(self, method: str, path: str, headers: dict[str, str], body: bytes) -> P:
+        """Send a request and return once the status is known."""
+
+    def watch(self, path: str, seconds: float) -> P:
+        """Send a GET whose body may take up to `seconds`, whatever the time limit of requests is."""
+        answer = self.open(path)
+        answer.prolong(seconds)
+        return answer
+
+    def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
+        """Send a request with a body and return the whole answer."""
+        answer = self._request(method, path, {"Content-Type": content_type}, body)
+        try:
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes), answer.headers)
+        finally:
+            answer.close()
+
+    def bound(self, seconds: float) -> None:
+        """Let every request, but not the body of a watch, end within `seconds` from now."""
+        self._limits.bound(seconds)
+
+
+class Passing(Closing):
+    """What the ways to the API server have in common that pass requests on to another one."""
+
+    _transport: Transport
+
+    def bound(self, seconds: float) -> None:
+        """Let every request end within `seconds` from now."""
+        self._transport.bound(seconds)
+
+    def namespace(self) -> str:
+        """Return the namespace that kubectl would use."""
+        return self._transport.namespace()
+
+    def server(self) -> str:
+        """Return the address of the server."""
+        return self._transport.server()
+
+    def target(self) -> Target:
+        """Return which cluster is meant."""
+        return self._transport.target()
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._transport.close()

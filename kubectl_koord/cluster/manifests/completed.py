@@ -48,9 +48,7 @@ def asks_parts(spec: TemplateSpec) -> bool:
 def split(spec: TemplateSpec) -> Split:
     """Return a spec with `koordinator.sh/gpu` in its parts, and with the number of cards as `gpu.shared`.
 
-    Raises:
-        QuantityError: naming the resource whose amount is no quantity.
-
+    Raises QuantityError, naming the resource whose amount is no quantity.
     """
     found = [_cards_container(one) for one in spec.containers or ()]
     return Split(structs.replace(spec, containers=[one for one, _ in found]), any(is_open for _, is_open in found))
@@ -203,10 +201,8 @@ def _defaults_container(written: Container, items: Iterable[LimitItem]) -> Conta
 def check_amounts(spec: PodSpec) -> None:
     """Let pass what the API server takes as requests and limits.
 
-    Raises:
-        RefusedError: for negative amounts, and for parts of what is requested in whole units.
-        QuantityError: when an amount is none.
-
+    Raises RefusedError for negative amounts, and for parts of what is requested in whole units. Raises QuantityError
+    when an amount is none.
     """
     for one in (spec, *(spec.containers or ()), *(spec.init_containers or ())):
         own = one.resources or ResourceRequirements()

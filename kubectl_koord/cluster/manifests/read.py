@@ -84,9 +84,7 @@ class Document(Struct, frozen=True):
 def read_documents(names: Iterable[str], bounds: Bounds = BOUNDS) -> Iterator[Document]:
     """Yield the objects of files, YAML or JSON, packed or not; `-` is standard input.
 
-    Raises:
-        KoordError: naming the file and the document that cannot be read.
-
+    Raises KoordError, naming the file and the document that cannot be read.
     """
     meter = Meter(bounds)
     for name in names:
@@ -115,9 +113,7 @@ def _braced(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]
 def _json(name: str, text: bytes, meter: Meter) -> list[Any] | None:
     """Return the values of JSON, one after the other as kubectl takes them; None of what may be YAML.
 
-    Raises:
-        KoordError: when it begins with JSON, and an object that follows is none.
-
+    Raises KoordError when it begins with JSON, and an object that follows is none.
     """
     with suppress(*_NO_JSON):
         whole = msgspec.json.decode(text)
@@ -160,12 +156,7 @@ def _yaml(name: str, source: Source, meter: Meter, fault: str = "not YAML") -> I
 
 
 def _objects(document: Document) -> Iterator[Document]:
-    """Yield the object, or the items of a List; an empty document is none.
-
-    Raises:
-        KoordError: when it is no object.
-
-    """
+    """Yield the object, or the items of a List; an empty document is none. Raises KoordError when it is no object."""
     value = document.value
     if value is None:
         return
@@ -330,9 +321,7 @@ class Manifests:
     def read(self, names: Iterable[str]) -> None:
         """Take the objects of files.
 
-        Raises:
-            KoordError: naming the file, the document and the field that cannot be read.
-
+        Raises KoordError, naming the file, the document and the field that cannot be read.
         """
         for document in read_documents(names):
             self.take(document)
@@ -340,9 +329,7 @@ class Manifests:
     def add_shape(self, name: str, pods: int, requests: Mapping[str, str], must_gather: str = "") -> None:
         """Add a gang of equal pods, which may have to gather in one domain of a layer.
 
-        Raises:
-            KoordError: when they are too many.
-
+        Raises KoordError when they are too many.
         """
         self._is_shape = True
         home = self._namespace()
@@ -405,12 +392,7 @@ class Manifests:
                 self._join_made(made_in, workload, workload.made(collector), moment)
 
     def take(self, document: Document) -> None:
-        """Take an object.
-
-        Raises:
-            KoordError: naming the document and the field that cannot be read.
-
-        """
+        """Take an object. Raises KoordError, naming the document and the field that cannot be read."""
         try:
             head = msgspec.convert(document.value, Head)
             title = f"{document.where}: {described(document.value)}"

@@ -880,11 +880,8 @@ class Job(AnyWorkload):
 def _volumes(name: str, written: Sequence[JobVolume]) -> tuple[list[Volume], tuple[PersistentVolumeClaim, ...]]:
     """Return the volumes that every pod gets, and the claims that are made for them.
 
-    Mirrors `createJobIOIfNotExist`, which gives a claim a name at random, and `createJobPod`.
-
-    Raises:
-        ValidationError: when Volcano refuses one (`validateIO`).
-
+    Mirrors `createJobIOIfNotExist`, which gives a claim a name at random, and `createJobPod`. Raises ValidationError
+    when Volcano refuses one (`validateIO`).
     """
     volumes: dict[str, Volume] = {}
     made: list[PersistentVolumeClaim] = []

@@ -107,12 +107,7 @@ _infos = decoder(list[DeviceInfo])
 
 
 def node_devices(written: DeviceObject) -> NodeDevices:
-    """Return the devices of a node.
-
-    Raises:
-        QuantityError: when an amount is no quantity.
-
-    """
+    """Return the devices of a node. Raises QuantityError when an amount is no quantity."""
     return _node_devices(written.metadata, written.spec.devices or (), _layout)
 
 

@@ -173,9 +173,8 @@ class Quota(Struct, gc=False):
 def quota(written: Quota) -> quotas.Quota:
     """Return the ElasticQuota as the scheduler reads it (`NewQuotaInfoFromQuota` in elasticquota/core/quota_info.go).
 
-    Raises:
-        QuantityError: when an amount of its spec or status is no quantity; one in an annotation counts as not written.
-
+    Raises QuantityError when an amount of its spec or status is no quantity; one in an annotation counts as not
+    written.
     """
     meta = written.metadata
     labels, annotations = strings(meta.labels), strings(meta.annotations)

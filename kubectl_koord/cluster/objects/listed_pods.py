@@ -299,12 +299,7 @@ class Rooms:
         self._by_spec: dict[bytes, RunningPod] = {}
 
     def of(self, written: PlacedPod) -> RunningPod:
-        """Return what a pod takes up.
-
-        Raises:
-            QuantityError: when a request is no quantity.
-
-        """
+        """Return what a pod takes up. Raises QuantityError when a request is no quantity."""
         spec = written.spec
         spec.node_name = None
         key = encoded(spec)

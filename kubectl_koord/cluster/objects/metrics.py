@@ -123,12 +123,7 @@ _alone = decoder(NodeMetric)
 
 
 def metric(written: NodeMetric) -> load.NodeMetric:
-    """Return what was measured of a node.
-
-    Raises:
-        QuantityError: when an amount is no quantity.
-
-    """
+    """Return what was measured of a node. Raises QuantityError when an amount is no quantity."""
     lists = _lists(written.status)
     numbers = cpu_and_memory(*[list(map(_encode, group)) for group in lists.groups()])
     return _metric(written, lists, lists.numbers(numbers)) if numbers else _odd_metric(written)

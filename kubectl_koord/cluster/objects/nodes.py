@@ -46,12 +46,7 @@ class LimitRange(Struct, gc=False):
 
 
 def readable_range(written: LimitRange) -> LimitRange:
-    """Return the object, once all of its amounts were parsed.
-
-    Raises:
-        QuantityError: when an amount is no quantity.
-
-    """
+    """Return the object, once all of its amounts were parsed. Raises QuantityError when an amount is no quantity."""
     for item in written.spec.limits or ():
         for some in (item.default, item.default_request, item.max, item.min, item.max_limit_request_ratio):
             amounts(some)
@@ -82,12 +77,7 @@ class ResourceQuota(Struct, gc=False):
 
 
 def readable_quota(written: ResourceQuota) -> ResourceQuota:
-    """Return the object, once all of its amounts were parsed.
-
-    Raises:
-        QuantityError: when an amount is no quantity.
-
-    """
+    """Return the object, once all of its amounts were parsed. Raises QuantityError when an amount is no quantity."""
     for some in (written.spec.hard, written.status.hard, written.status.used):
         amounts(some)
     return written
@@ -209,12 +199,7 @@ class RuntimeClass(Struct, gc=False):
 
 
 def readable(written: RuntimeClass) -> RuntimeClass:
-    """Return the object, once all of its amounts were parsed.
-
-    Raises:
-        QuantityError: when an amount is no quantity.
-
-    """
+    """Return the object, once all of its amounts were parsed. Raises QuantityError when an amount is no quantity."""
     if written.overhead is not None:
         amounts(written.overhead.pod_fixed)
     return written

@@ -166,12 +166,7 @@ def options(key: Key) -> DeviceOptions:
 
 
 def _read(written: str, form: type[T]) -> T | None:
-    """Return what an annotation holds; None where it holds null.
-
-    Raises:
-        _UnreadableError: when it is not of its form.
-
-    """
+    """Return what an annotation holds; None where it holds null. Raises _UnreadableError when it is not of its form."""
     try:
         found: T | None = fields.decode(written, form | None)
     except (msgspec.MsgspecError, RecursionError) as problem:

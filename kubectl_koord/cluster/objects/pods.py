@@ -194,9 +194,7 @@ def requests(spec: PodSpec) -> Resources:
 def requests_and_limits(spec: PodSpec) -> tuple[Resources, Resources]:
     """Return the requests and limits of a pod; pod-level resources replace those of its containers.
 
-    Raises:
-        QuantityError: when an amount is none.
-
+    Raises QuantityError when an amount is none.
     """
     parts = PodSpec(
         containers=spec.containers,
@@ -381,12 +379,7 @@ def tying_volumes(volumes: list[Volume]) -> list[Volume]:
 
 
 def pod_requirements(pod: Pod) -> pods.PodRequirements:
-    """Return what the filters read of the pod.
-
-    Raises:
-        QuantityError: when a request is no quantity.
-
-    """
+    """Return what the filters read of the pod. Raises QuantityError when a request is no quantity."""
     spec = pod.spec
     affinity = spec.affinity or Affinity()
     kind = priority_class(pod)
@@ -852,9 +845,7 @@ class Alike(Struct, frozen=True, gc=False):
 def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
     """Return the pod as what it is: finished, running (bound), or pending.
 
-    Raises:
-        QuantityError: when a request is no quantity.
-
+    Raises QuantityError when a request is no quantity.
     """
     if written.status.phase in FINISHED:
         return _finished(written)
@@ -988,12 +979,7 @@ def _history(conditions: list[Condition] | None) -> tuple[str, Condition | None]
 
 
 def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
-    """Return a pod that waits for a node.
-
-    Raises:
-        QuantityError: when a request is no quantity.
-
-    """
+    """Return a pod that waits for a node. Raises QuantityError when a request is no quantity."""
     meta, spec = written.metadata, written.spec
     annotations = strings(meta.annotations)
     gang, needs_group = gangs.gang_of(meta)

@@ -88,20 +88,13 @@ def resources(nano: Nano) -> Resources:
 def every_amount(written: Amounts | None) -> dict[str, int]:
     """Return rounded amounts by resource; those that are zero are there, too: of a limit that is not none at all.
 
-    Raises:
-        QuantityError: as `amounts`.
-
+    Raises QuantityError: as `amounts`.
     """
     return {resource: values.amount(resource, value) for resource, value in sorted(amounts(written).items())}
 
 
 def measured(written: Amounts | None) -> Resources:
-    """Return measured amounts, without a cache: hardly two texts are equal.
-
-    Raises:
-        QuantityError: as `amounts`.
-
-    """
+    """Return measured amounts, without a cache: hardly two texts are equal. Raises QuantityError: as `amounts`."""
     return resources(amounts(written, values.parse_once))
 
 
@@ -143,11 +136,8 @@ def _multiplied(numbers: list[int], forms: list[bytes]) -> list[int]:
 def limits(written: Amounts | None) -> Resources:
     """Return amounts in name order, zeros among them: of a resource with a limit of zero nothing may be used.
 
-    Each pair of resource and amount is one shared object, cached by its text.
-
-    Raises:
-        QuantityError: naming the resource whose amount is no quantity.
-
+    Each pair of resource and amount is one shared object, cached by its text. Raises QuantityError, naming the resource
+    whose amount is no quantity.
     """
     if not written:
         return ()

@@ -78,12 +78,7 @@ class Reservation(Struct, gc=False):
 
 
 def readable(written: Reservation) -> Reservation:
-    """Return the object, once all of its amounts were parsed.
-
-    Raises:
-        QuantityError: when an amount is no quantity.
-
-    """
+    """Return the object, once all of its amounts were parsed. Raises QuantityError when an amount is no quantity."""
     _size(written)
     if written.spec.template is not None:
         requests(written.spec.template.spec)

@@ -277,11 +277,8 @@ class ResourceSlice(Struct, gc=False):
 def device_slice(written: ResourceSlice) -> resource_claims.DeviceSlice:
     """Return the slice with its devices, each with where it can be used.
 
-    One with counters that devices share has none: the scheduler leaves the slice out, or takes no device of it.
-
-    Raises:
-        QuantityError: naming the capacity that is no quantity.
-
+    One with counters that devices share has none: the scheduler leaves the slice out, or takes no device of it. Raises
+    QuantityError, naming the capacity that is no quantity.
     """
     spec = written.spec
     devices = () if spec.shared_counters else spec.devices or ()

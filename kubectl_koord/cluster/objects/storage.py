@@ -109,12 +109,7 @@ def tracked_driver(written: CSIDriver) -> str | None:
 
 
 def storage_capacity(written: CSIStorageCapacity) -> objects.StorageCapacity:
-    """Return how large a volume may be.
-
-    Raises:
-        QuantityError: when that is no quantity.
-
-    """
+    """Return how large a volume may be. Raises QuantityError when that is no quantity."""
     limit = written.capacity if written.maximum_volume_size is None else written.maximum_volume_size
     amount: Amounts = {} if limit is None else {"storage": limit}
     return objects.StorageCapacity(
@@ -265,9 +260,7 @@ def _terms(affinity: Identity[NodeSelector]) -> tuple[NodeTerm, ...]:
 def claim(written: PersistentVolumeClaim) -> objects.Claim:
     """Return the claim, not yet joined with its volume.
 
-    Raises:
-        QuantityError: when the size that it asks for is no quantity.
-
+    Raises QuantityError when the size that it asks for is no quantity.
     """
     meta, spec = written.metadata, written.spec
     annotations = meta.annotations or {}
@@ -296,12 +289,7 @@ def with_volume(claim: objects.Claim, volume: ClusterVolume | None) -> objects.C
 
 
 def volume(written: PersistentVolume) -> ClusterVolume:
-    """Return what counts of a volume.
-
-    Raises:
-        QuantityError: when it is free, and its capacity is no quantity.
-
-    """
+    """Return what counts of a volume. Raises QuantityError when it is free, and its capacity is no quantity."""
     meta, spec = written.metadata, written.spec
     affinity = None if spec.node_affinity is None else _affinity(msgspec.json.encode(spec.node_affinity)).required
     terms = _terms(Identity(affinity)) if affinity is not None else None

@@ -123,33 +123,21 @@ class _Reservations(Struct):
 def gangs(text: bytes, source: str) -> dict[str, GangSummary]:
     """Return the gangs of an answer to `gangs`, or the one of an answer to `gang`, by their keys.
 
-    Raises:
-        KoordError: when the text is neither.
-
+    Raises KoordError when the text is neither.
     """
     found = _one_or_many(text, _Gang, source)
     return {gang.name: _gang(gang) for gang in found}
 
 
 def quotas(text: bytes, source: str) -> dict[str, QuotaSummary]:
-    """Return the quotas of an answer, all of them or one, by name.
-
-    Raises:
-        KoordError: when the text is neither.
-
-    """
+    """Return the quotas of an answer, all of them or one, by name. Raises KoordError when the text is neither."""
     found = _one_or_many(text, _Quota, source)
     amounts = ({name: _amounts(getattr(one, name), source) for name in _QUOTA_FIELDS} for one in found)
     return {one.name: QuotaSummary(one.name, one.parent_name, some) for one, some in zip(found, amounts, strict=True)}
 
 
 def node(text: bytes, source: str) -> NodeSummary:
-    """Return the node of an answer.
-
-    Raises:
-        KoordError: when the text is none.
-
-    """
+    """Return the node of an answer. Raises KoordError when the text is none."""
     found = _decoded(text, _Node, source)
     pods = frozenset(one.pod.metadata.key() for one in found.pods or ())
     return NodeSummary(found.node.metadata.name, pods, _resource(found.requested), _resource(found.allocatable))
@@ -158,31 +146,19 @@ def node(text: bytes, source: str) -> NodeSummary:
 def devices(text: bytes, source: str) -> tuple[DeviceSummary, ...]:
     """Return the devices of all nodes of an answer, in the order of nodes, types and minors.
 
-    Raises:
-        KoordError: when the text is none.
-
+    Raises KoordError when the text is none.
     """
     found = _decoded(text, dict[str, _Devices], source)
     return tuple(one for name, devices in sorted(found.items()) for one in _devices(name, devices, source))
 
 
 def devices_of(text: bytes, source: str, name: str) -> tuple[DeviceSummary, ...]:
-    """Return the devices of an answer that is about one node.
-
-    Raises:
-        KoordError: when the text is none.
-
-    """
+    """Return the devices of an answer that is about one node. Raises KoordError when the text is none."""
     return tuple(_devices(name, _decoded(text, _Devices, source), source))
 
 
 def cpus(text: bytes, source: str) -> CPUSummary:
-    """Return the CPUs of an answer.
-
-    Raises:
-        KoordError: when the text is none.
-
-    """
+    """Return the CPUs of an answer. Raises KoordError when the text is none."""
     found = _decoded(text, _CPUs, source)
     pods = {f"{pod.namespace}/{pod.name}": _numbers(pod.cpuset, source) for pod in found.allocated_pods or ()}
     return CPUSummary(found.name, _numbers(found.available_cpus, source), {key: pods[key] for key in sorted(pods)})
@@ -191,9 +167,7 @@ def cpus(text: bytes, source: str) -> CPUSummary:
 def reservations(text: bytes, source: str) -> dict[str, ReservationSummary]:
     """Return the Reservations of an answer by name; a pod that is one is `namespace/name`.
 
-    Raises:
-        KoordError: when the text is none.
-
+    Raises KoordError when the text is none.
     """
     items = _decoded(text, _Reservations, source).items or ()
     found = (
@@ -210,12 +184,7 @@ def reservations(text: bytes, source: str) -> dict[str, ReservationSummary]:
 
 
 def services(text: bytes, source: str) -> tuple[str, ...]:
-    """Return the paths that may be asked with GET.
-
-    Raises:
-        KoordError: when the text tells of none.
-
-    """
+    """Return the paths that may be asked with GET. Raises KoordError when the text tells of none."""
     return tuple(_decoded(text, dict[str, list[str]], source).get("GET", ()))
 
 

@@ -181,11 +181,8 @@ def live(
 ) -> tuple[Recorder, Recording]:
     """Return the cluster behind a transport, and how it was read; `seen` is counted up, by kind, while objects come.
 
-    `home` is as `source.read` has it.
-
-    Raises:
-        KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
-
+    `home` is as `source.read` has it. Raises KoordError when the server cannot be reached or answers with anything but
+    a list or a refusal.
     """
     recorder = Recorder(seen=seen)
     recorder.looked_in = home
@@ -219,9 +216,7 @@ def _events(selected: str) -> ListRequest:
 def from_files(names: Iterable[str], seen: dict[str, int] | None = None) -> tuple[Recorder, Recording]:
     """Return the cluster in files, and how it was read: from the snapshot file, if one of them is a snapshot.
 
-    Raises:
-        KoordError: naming the file, and the object and field in it, that cannot be read.
-
+    Raises KoordError, naming the file, and the object and field in it, that cannot be read.
     """
     recorder = Recorder(seen=seen)
     stored.read(names, recorder)
@@ -260,12 +255,7 @@ def is_packed(path: str) -> bool:
 
 
 def check_ending(path: str) -> None:
-    """Refuse a name that promises another format.
-
-    Raises:
-        KoordError: when it does.
-
-    """
+    """Refuse a name that promises another format. Raises KoordError when it does."""
     ending = os.path.splitext(path)[1].lower().removeprefix(".")  # noqa: PTH122
     if ending in _OTHER_FORMATS:
         raise KoordError(f"error: a snapshot is JSON (.json) or packed JSON (.json.gz), not .{ending}: {path!r}")
@@ -278,12 +268,7 @@ class NewFile:
     """
 
     def __init__(self, path: str) -> None:
-        """Check that the file does not exist yet.
-
-        Raises:
-            KoordError: when there is, or no file can be made there.
-
-        """
+        """Check that the file does not exist yet. Raises KoordError when there is, or no file can be made there."""
         self._path = path
         self._beside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(4)}")  # noqa: PTH118, PTH119, PTH120
         if os.path.lexists(path):
@@ -326,9 +311,7 @@ class NewFile:
     def complete(self) -> None:
         """Give the file its name.
 
-        Raises:
-            KoordError: when there is a file of this name by now, or it could not be written.
-
+        Raises KoordError when there is a file of this name by now, or it could not be written.
         """
         try:
             self._file.flush()
@@ -357,12 +340,7 @@ class NewFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        """Remove the temporary name.
-
-        Raises:
-            KoordError: when the file did not take what was written to it.
-
-        """
+        """Remove the temporary name. Raises KoordError when the file did not take what was written to it."""
         try:
             with self._named_where_full():
                 self._file.close()

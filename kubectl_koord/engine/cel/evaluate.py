@@ -44,10 +44,7 @@ Overloads: TypeAlias = dict[tuple[type, ...], Callable[..., Value]]
 def called(name: str, *values: Value) -> Value:
     """Return what a function, method or operator makes of values.
 
-    Raises:
-        EvaluationError: when it takes no such values, or fails.
-        UnsupportedError: when it is not evaluated.
-
+    Raises EvaluationError when it takes no such values, or fails. Raises UnsupportedError when it is not evaluated.
     """
     overloads = OVERLOADS.get(name)
     if overloads is None:
@@ -234,10 +231,8 @@ class Subject:
     def attributes(self) -> Domains:
         """Return the attributes.
 
-        Raises:
-            EvaluationError: when one has no value, or none of a type that the scheduler knows.
-            UnsupportedError: when they are not known.
-
+        Raises EvaluationError when one has no value, or none of a type that the scheduler knows. Raises
+        UnsupportedError when they are not known.
         """
         if self.device is None:
             raise UnsupportedError
@@ -281,10 +276,7 @@ _Evaluate: TypeAlias = Callable[[_Scope], Value]
 def matches(expression: str, subject: Subject) -> bool:
     """Tell whether a device matches an expression (`DeviceMatches`).
 
-    Raises:
-        EvaluationError: when the evaluation fails.
-        UnsupportedError: when it cannot be told.
-
+    Raises EvaluationError when the evaluation fails. Raises UnsupportedError when it cannot be told.
     """
     if subject.device is not None:
         subject.attributes()  # whatever the expression asks for, they are looked at

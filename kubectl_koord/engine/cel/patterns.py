@@ -39,9 +39,7 @@ Part: TypeAlias = Callable[[_Text, frozenset[int]], frozenset[int]]
 def matcher(pattern: str) -> Callable[[str], bool]:
     """Return what tells whether a pattern is somewhere in a text.
 
-    Raises:
-        UnsupportedError: when the pattern is none, or uses more than is evaluated; so may what is returned.
-
+    Raises UnsupportedError when the pattern is none, or uses more than is evaluated; so may what is returned.
     """
     part = _Pattern(pattern).whole()
 

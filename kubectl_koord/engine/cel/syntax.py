@@ -75,10 +75,7 @@ class Domains(dict[str, dict[str, Value]]):
 def version(text: str) -> Version:
     """Return a semantic version.
 
-    Raises:
-        EvaluationError: when the text is none.
-        UnsupportedError: when it is very long.
-
+    Raises EvaluationError when the text is none. Raises UnsupportedError when it is very long.
     """
     if len(text) > _VALUES_MOST_CHARACTERS:
         raise UnsupportedError
@@ -93,12 +90,7 @@ def version(text: str) -> Version:
 
 
 def amount(text: str) -> Amount:
-    """Return a quantity.
-
-    Raises:
-        EvaluationError: when the text is none.
-
-    """
+    """Return a quantity. Raises EvaluationError when the text is none."""
     try:
         return Amount(values.parse(text), not _FRACTION.search(text))
     except values.QuantityError:
@@ -108,9 +100,7 @@ def amount(text: str) -> Amount:
 def equal(left: Value, right: Value) -> bool:
     """Tell whether values are equal: those of different types are not, but numbers may be.
 
-    Raises:
-        EvaluationError: when a version or a quantity is compared with another type.
-
+    Raises EvaluationError when a version or a quantity is compared with another type.
     """
     if left is None or right is None:
         return left is right
@@ -194,9 +184,7 @@ Node: TypeAlias = Literal | Name | Field | Item | Items | Call
 def parsed(text: str) -> Node:
     """Return the tree of an expression.
 
-    Raises:
-        UnsupportedError: when the text is too long, nested too deep, or no expression as far as this goes.
-
+    Raises UnsupportedError when the text is too long, nested too deep, or no expression as far as this goes.
     """
     if len(text) > _MOST_CHARACTERS:
         raise UnsupportedError
