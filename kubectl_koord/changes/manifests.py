@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.changes import values as sentences
 from kubectl_koord.changes.annotate import PodsWanted, change_of, ranks_of, values_of
 from kubectl_koord.changes.values import (
     GANG_LABEL,
@@ -15,6 +14,7 @@ from kubectl_koord.changes.values import (
     LIGHT_LABEL,
     MINIMUM,
     MINIMUM_LABEL,
+    NAMELESS,
     PREFIX,
     SPEC,
     AnnotatedGang,
@@ -23,9 +23,18 @@ from kubectl_koord.changes.values import (
     Value,
     WantedSettings,
     Where,
+    declared_already,
+    gang_not_in_manifests,
     group_ids,
+    has_pod_group,
     mapping,
+    more_than_its_pods,
+    no_gang_of,
+    no_names_yet,
+    no_object,
+    pod_group_not_in_manifests,
     put,
+    several_gangs,
     wanted_values,
     written_value,
 )
@@ -124,9 +133,9 @@ def _members(written: Mapping[str, Manifest], lacking: set[str], chosen: set[str
         members = set(group_ids(wanted.groups, min(chosen).partition("/")[0]))
     for key in sorted(members):
         if key not in written:
-            raise RefusedError(sentences.gang_not_in_manifests(key))
+            raise RefusedError(gang_not_in_manifests(key))
         if key in lacking:
-            raise RefusedError(sentences.pod_group_not_in_manifests(key))
+            raise RefusedError(pod_group_not_in_manifests(key))
     return members
 
 
@@ -145,7 +154,7 @@ def pods_change(manifests: Sequence[Manifest], meant: Meant, wanted: PodsWanted)
         if pod.get("kind") == "Pod" and mapping(pod.get("metadata")).get("name"):
             named.append(_Named(_key(pod, meant.namespace), str(pod["metadata"]["name"]), key))
         elif wanted.index or wanted.order:
-            raise RefusedError(sentences.no_names_yet(key))
+            raise RefusedError(no_names_yet(key))
     if not found:
         return None
     ranks = ranks_of(named, wanted)
@@ -175,7 +184,7 @@ def is_pod_group(manifest: Mapping[str, Any]) -> bool:
 def _key(manifest: Mapping[str, Any], namespace: str) -> str:
     metadata = mapping(manifest.get("metadata"))
     if not metadata.get("name"):
-        raise RefusedError(sentences.NAMELESS)
+        raise RefusedError(NAMELESS)
     return f"{metadata.get('namespace') or namespace}/{metadata['name']}"
 
 
@@ -274,14 +283,14 @@ def new_gang(
 
     """
     if one.obstacle is not None:
-        raise RefusedError(sentences.no_gang_of(one))
+        raise RefusedError(no_gang_of(one))
     name = _name(written, one)
     key = f"{one.namespace}/{name}"
     if key in meant.gangs or (meant.snapshot is not None and key in meant.snapshot.pod_groups):
-        raise RefusedError(sentences.has_pod_group(key))
+        raise RefusedError(has_pod_group(key))
     minimum = one.minimum if wanted.min_member is None else wanted.min_member
     if minimum > one.pods:
-        raise RefusedError(sentences.more_than_its_pods(minimum, one.pods))
+        raise RefusedError(more_than_its_pods(minimum, one.pods))
     owner = AnnotatedGang(key, minimum, None, "PodGroup", meant.snapshot, others)
     values = wanted_values(owner, structs.replace(wanted, min_member=minimum))
     set_now: Fields = {field: value for field, value in values.items() if value is not None}
@@ -313,7 +322,7 @@ def _name(written: Manifest, one: Workload) -> str:
     """Return the name that the templates give their gang already, or else that of the workload."""
     named = {str(found) for each in one.templates if (found := _at(written, (*each.labels, GANG_LABEL)))}
     if len(named) > 1:
-        raise RefusedError(sentences.several_gangs(one, sorted(named)))
+        raise RefusedError(several_gangs(one, sorted(named)))
     return named.pop() if named else one.name
 
 
@@ -332,7 +341,7 @@ def _labelled(
                 continue
             field = ".".join(map(str, keys))
             if old not in _USUAL and not overwrite:
-                raise RefusedError(sentences.declared_already(field, old))
+                raise RefusedError(declared_already(field, old))
             before[field], after[field] = old, value
             _put(changed, keys, value)
     return changed, before, after
@@ -353,5 +362,5 @@ def _put(written: Any, keys: Keys, value: str) -> None:  # noqa: ANN401 - any JS
             written[key] = {}
         written = written[key]
         if not isinstance(written, dict | list):
-            raise RefusedError(sentences.no_object(str(key)))
+            raise RefusedError(no_object(str(key)))
     written[last] = value

@@ -9,8 +9,22 @@ from msgspec import Struct, structs
 from kubectl_koord.changes.annotate import change_of
 from kubectl_koord.changes.values import LABEL, Fields, RefusedError, refuse_unread
 from kubectl_koord.diagnosis import coverage
-from kubectl_koord.diagnosis import labels as sentences
-from kubectl_koord.diagnosis.labels import NamedLayer, NothingTellsError, Proposal, of_names, proposed
+from kubectl_koord.diagnosis.labels import (
+    NamedLayer,
+    NothingTellsError,
+    Proposal,
+    as_live,
+    bad_label,
+    labels_unchanged,
+    layer_in_use,
+    nothing_named,
+    of_names,
+    proposed,
+    too_deep,
+    tree_notes,
+    unknown_column,
+    unknown_nodes,
+)
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.model.objects import Layer, Node
 from kubectl_koord.model.snapshot import Snapshot
@@ -43,7 +57,7 @@ def labels_plan(snapshot: Snapshot, placed: NodePlaces, *, overwrite: bool) -> C
     wanted = _labels(snapshot, placed)
     unknown = sorted(set(wanted) - set(snapshot.nodes))
     if unknown:
-        raise RefusedError(sentences.unknown_nodes(unknown))
+        raise RefusedError(unknown_nodes(unknown))
     changes = []
     later: dict[str, Node] = dict(snapshot.nodes)
     for name in sorted(wanted):
@@ -61,8 +75,8 @@ def labels_plan(snapshot: Snapshot, placed: NodePlaces, *, overwrite: bool) -> C
         changes=made,
         applied=False,
         effect=None,
-        message="" if made else sentences.labels_unchanged(),
-        notes=sentences.tree_notes(built),
+        message="" if made else labels_unchanged(),
+        notes=tree_notes(built),
     )
 
 
@@ -80,9 +94,9 @@ def _labels(snapshot: Snapshot, placed: NodePlaces) -> dict[str, dict[str, str]]
     for node, labels in wanted.items():
         for key, value in labels.items():
             if not _VALUE.fullmatch(value):
-                raise RefusedError(sentences.bad_label(node, key, value))
+                raise RefusedError(bad_label(node, key, value))
     if not any(wanted.values()):
-        raise RefusedError(sentences.nothing_named())
+        raise RefusedError(nothing_named())
     return {node: labels for node, labels in wanted.items() if labels}
 
 
@@ -91,13 +105,13 @@ def _key(column: str, keys: Mapping[str, str]) -> str:
     if column in keys:
         return keys[column]
     if "/" not in column or not _KEY.fullmatch(column):
-        raise RefusedError(sentences.unknown_column(column, tuple(keys)))
+        raise RefusedError(unknown_column(column, tuple(keys)))
     return column
 
 
 def _from_below(layers: Sequence[Layer], levels: int) -> list[str]:
     if levels > len(layers):
-        raise RefusedError(sentences.too_deep(levels, tuple(layer.name for layer in layers)))
+        raise RefusedError(too_deep(levels, tuple(layer.name for layer in layers)))
     return [layer.label_keys[0] for layer in reversed(layers)]
 
 
@@ -163,7 +177,7 @@ def topology_plan(snapshot: Snapshot, proposal: Proposal) -> ChangePlan:
         changes=changes,
         applied=False,
         effect=None,
-        message="" if changes else sentences.as_live(),
+        message="" if changes else as_live(),
         notes=proposal.notes,
     )
 
@@ -187,4 +201,4 @@ def _lost_layers(snapshot: Snapshot, proposal: Proposal) -> Iterator[Notice]:
             if rule.layer not in known:
                 users.setdefault(rule.layer, []).append(gang.key)
     for layer, keys in users.items():
-        yield Notice("unknown-layer", sentences.layer_in_use(layer, keys))
+        yield Notice("unknown-layer", layer_in_use(layer, keys))

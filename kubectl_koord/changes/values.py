@@ -152,7 +152,7 @@ def _has(sent: object, now: object) -> bool:
 
 
 def rebased(change: Change, now: Mapping[str, Any]) -> Change:
-    """Return the same change of the object as it is now."""
+    """Return a change with the resource version of the object as it is now."""
     version = version_of(now)
     return structs.replace(change, patch=merge_patch(change.after, version), resource_version=version)
 

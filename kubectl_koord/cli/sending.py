@@ -96,7 +96,7 @@ def unsure(target: str, reason: str, state: str) -> str:
 
 
 def unsure_alone(target: str, reason: str, state: str) -> str:
-    """Return the same, where the reason comes first."""
+    """Return that nobody answered whether an object was changed, the reason first."""
     return f"{reason} ({target}: {state})"
 
 

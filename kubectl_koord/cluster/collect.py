@@ -33,7 +33,6 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import installation as installation_module
 from kubectl_koord.model import objects, pods
-from kubectl_koord.model import values as quantity
 from kubectl_koord.model.hardware import MOST_ZONES, NodeDevices, NodeNUMA
 from kubectl_koord.model.installation import HOME, ConfigState, Descheduler, Home, Installation, Volcano, is_older
 from kubectl_koord.model.load import LoadSettings, NodeMetric
@@ -43,6 +42,7 @@ from kubectl_koord.model.reservations import Reservation, ReservedMember
 from kubectl_koord.model.resource_claims import DynamicResources, PodClaim
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.unevaluated import NodeSetting
+from kubectl_koord.model.values import QuantityError
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.around import Around
@@ -417,7 +417,7 @@ class Collector:
         for one in written:
             try:
                 take(one)
-            except (quantity.QuantityError, ValidationError) as problem:
+            except (QuantityError, ValidationError) as problem:
                 meta = meta_of(one)
                 name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
                 raise KoordError(f"error: {kind} {name}: {problem}") from None

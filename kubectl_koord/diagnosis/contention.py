@@ -237,7 +237,7 @@ def left_by_others(simulation: Simulation, others: Iterable[Subject]) -> LeftByJ
 
 
 def left_by(simulation: Simulation, ahead: JobsAhead) -> LeftByJobsAhead | None:
-    """Return the same of jobs that take what is given."""
+    """Return what jobs leave that go first; None where there are none."""
     return LeftByJobsAhead(simulation, ahead) if ahead.names else None
 
 

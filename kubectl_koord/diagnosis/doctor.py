@@ -569,7 +569,7 @@ def _may_evict(profile: DeschedulerProfile, pod: RunningPod) -> bool:
     )
 
 
-def devices_empty(nodes: Sequence[str]) -> str:
+def no_gpu_listed(nodes: Sequence[str]) -> str:
     """Return which nodes have GPUs that their Device does not list."""
     number = len(nodes)
     return (
@@ -702,7 +702,7 @@ def _gpus(snapshot: Snapshot) -> Iterator[Finding]:
         if node.devices and (number := sum(not one.healthy for one in node.devices.layout.devices))
     }
     if empty:
-        yield found("device-empty", "error", "Node", empty, devices_empty(empty))
+        yield found("device-empty", "error", "Node", empty, no_gpu_listed(empty))
     if missing:
         yield found("device-missing", "warning", "Node", missing, devices_missing(missing))
     if ill:

@@ -26,7 +26,7 @@ from kubectl_koord.reports.jobs import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.simulation.what_if import CORDON, opened, room_alone
 from kubectl_koord.wording.facts import lost_nodes, multiples
-from kubectl_koord.wording.refusals import obstacle, obstacles, stage
+from kubectl_koord.wording.refusals import obstacle, refusal_counts, stage
 from kubectl_koord.wording.words import amounts, count, few, listed
 
 _Cost: TypeAlias = tuple[int, int, int]
@@ -596,7 +596,7 @@ def funnel(simulation: Simulation, first: Attempt) -> Funnel:
     own = first.trigger.requirements
     is_alike = all(pod.requirements is own or pod.requirements == own for pod in simulation.subject.pending)
     left = len(names) - sum(one.nodes for one in refused)
-    return Funnel(len(names), obstacles(refused), left, stages, "" if is_alike else first.trigger.key)
+    return Funnel(len(names), refusal_counts(refused), left, stages, "" if is_alike else first.trigger.key)
 
 
 def _refused(simulation: Simulation, first: Attempt) -> Iterable[Refused]:

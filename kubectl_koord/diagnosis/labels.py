@@ -406,7 +406,7 @@ def not_within(name: str, above: str, values: Sequence[str]) -> str:
     return f"--layer {name} does not lie within {above}: {_some(values)} {verb} below several of its domains"
 
 
-def layers_same_domains(key: str, other: str) -> str:
+def divides_no_more(key: str, other: str) -> str:
     """Return that a level is left out as it divides no more than the one above it."""
     return f"{key} is left out: it has the same domains as {other}."
 
@@ -649,7 +649,7 @@ def _dividing(chain: Sequence[FamilyLevel], notes: list[str]) -> Iterator[Family
     above: FamilyLevel | None = None
     for level in chain:
         if above is not None and level.is_accelerator and same_domains(level, above):
-            notes.append(layers_same_domains(level.keys[0], above.keys[0]))
+            notes.append(divides_no_more(level.keys[0], above.keys[0]))
         else:
             above = level
             yield level

@@ -661,7 +661,7 @@ def reservation_notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> 
         yield Notice("reservation-members", _bound_members(reserved))
     for one in preempting(simulation.view, priority(simulation.subject), known):
         yield Notice("reservation-preempts", _preempts(one.reservation, [pod.key for pod in one.victims]))
-    if known.forgets_owners and _reservations_decides_what_is_forgotten(simulation, found):
+    if known.forgets_owners and _depends_on_forgotten_owners(simulation, found):
         yield Notice("owners-forgotten", _OWNERS_FORGOTTEN)
     if not known.filters_by_reservation:
         over = sorted({name for outcome in found for name in _overcommitted(simulation, outcome)})
@@ -724,7 +724,7 @@ def _may_draw(simulation: Simulation) -> bool:
     )
 
 
-def _reservations_decides_what_is_forgotten(simulation: Simulation, outcomes: Iterable[Outcome]) -> bool:
+def _depends_on_forgotten_owners(simulation: Simulation, outcomes: Iterable[Outcome]) -> bool:
     """Tell whether the subject's place depends on running owners that a scheduler forgets as it starts."""
     view = _without_owners(simulation.view)
     if view is None:

@@ -186,7 +186,7 @@ def unknown_quota(pods: int, example: str, quota: str) -> str:
     return f"{count(pods, 'pod')} (such as {example}) {'names' if pods == 1 else 'name'} it, it does not exist: {then}."
 
 
-def quota_findings_over_used(used: Resources, runtime: Mapping[str, int]) -> str:
+def uses_too_much(used: Resources, runtime: Mapping[str, int]) -> str:
     """Return that a quota uses more than it may, of these resources."""
     parts = [f"{' of '.join(amounts_of(name, number, runtime[name]))} {resource_name(name)}" for name, number in used]
     return f"it uses more than its runtime: {listed(parts)}."
@@ -356,7 +356,7 @@ def _by_amounts(state: QuotaState) -> Iterator[QuotaFinding]:
     tree = state.tree
     for name, resources in over_used(state).items():
         used = tuple((resource, state.used(name)[resource]) for resource in resources)
-        message = quota_findings_over_used(used, state.runtime(name))
+        message = uses_too_much(used, state.runtime(name))
         yield QuotaFinding(
             "quota-over-used", "warning", name, message, _what_helps(state, tree.quotas[name], resources)
         )

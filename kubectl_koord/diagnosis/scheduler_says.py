@@ -15,7 +15,7 @@ from kubectl_koord.engine.reasons import (
 )
 from kubectl_koord.engine.reservations import one_of_each_owner, owned
 from kubectl_koord.engine.slots import Offer
-from kubectl_koord.messages import conditions as refusals
+from kubectl_koord.messages import conditions as condition_texts
 from kubectl_koord.messages.conditions import conditions, failed_attempts, instant, of_events, root_of
 from kubectl_koord.messages.parser import ParsedMessage, QuotaMessage, TopologyMessage
 from kubectl_koord.model.pods import Event, PendingPod
@@ -107,10 +107,10 @@ def _is_same_quota(said: QuotaMessage, refusal: QuotaExceeded) -> bool:
 
 def _counts(root: ParsedMessage, now: Computed) -> bool | None:
     failed = [attempt for attempt in now.attempts if attempt.placement is None and attempt.prefilter is None]
-    said = refusals.said(root.counts) if failed else None
+    said = condition_texts.said(root.counts) if failed else None
     if said is None:
         return None
-    own = said.keys() - {refusals.LEFT_OUT}
+    own = said.keys() - {condition_texts.LEFT_OUT}
     is_of_seat = bool(own) and any(own == set(_of_seat(attempt)) for attempt in failed)
     by_nodes = [attempt for attempt in failed if attempt.plan is None and attempt.failed_seat is None]
     counts_all = root.nodes == len(now.simulation.view.names())
@@ -121,28 +121,28 @@ def _counts(root: ParsedMessage, now: Computed) -> bool | None:
     return None if not is_certain or _are_reservations_counted(root, by_nodes) else False
 
 
-def _counted(attempt: Attempt) -> Mapping[refusals.Refusal, int]:
+def _counted(attempt: Attempt) -> Mapping[condition_texts.Refusal, int]:
     answers = attempt.node_answers
-    return _of_offer(answers) if isinstance(answers, Offer) else refusals.counted(attempt.refused)
+    return _of_offer(answers) if isinstance(answers, Offer) else condition_texts.counted(attempt.refused)
 
 
 @memoised
-def _of_offer(offer: Offer) -> Mapping[refusals.Refusal, int]:
-    return refusals.counted(offer.reasons)
+def _of_offer(offer: Offer) -> Mapping[condition_texts.Refusal, int]:
+    return condition_texts.counted(offer.reasons)
 
 
-def _of_seat(attempt: Attempt) -> tuple[refusals.Refusal, ...]:
+def _of_seat(attempt: Attempt) -> tuple[condition_texts.Refusal, ...]:
     """Return what a failed seat refuses for: the one node that was left to the pod."""
     seat = attempt.failed_seat
-    return () if seat is None or isinstance(seat.reason, PreFilterRefusal) else refusals.of_reason(seat.reason)
+    return () if seat is None or isinstance(seat.reason, PreFilterRefusal) else condition_texts.of_reason(seat.reason)
 
 
 def _are_reservations_counted(root: ParsedMessage, attempts: Sequence[Attempt]) -> bool:
     """Tell whether reservations stand in the message beside nodes: which of them does is not compared."""
-    texts = (refusals.of_text(text) for _, text in root.counts)
+    texts = (condition_texts.of_text(text) for _, text in root.counts)
     drawing = (attempt for attempt in attempts if attempt.prepared.reservations)
     ours = (one.reason for attempt in drawing for one in attempt.refused)
-    return refusals.OF_RESERVATION in texts or any(isinstance(reason, _OF_RESERVATIONS) for reason in ours)
+    return condition_texts.OF_RESERVATION in texts or any(isinstance(reason, _OF_RESERVATIONS) for reason in ours)
 
 
 _OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")

@@ -88,7 +88,7 @@ def occupants_of(view: View) -> Sequence[tuple[Occupant, ...]]:
 
 @memoised
 def held_of(view: View) -> Sequence[tuple[Occupant, ...]]:
-    """Return the same with those who are taken away on trial alone."""
+    """Return the occupants of each node, by position, as they are without the removals on trial."""
     (base, there), trial = view.layers(), view.trial()
     if trial is not None:
         return held_of(trial[0])
@@ -225,7 +225,7 @@ class StateSees(Protocol):
         """Return what it sees of one node."""
 
     def everywhere(self, view: View) -> Iterable[Hashable]:
-        """Return the same of all nodes, in name order."""
+        """Return what it sees of each node, in name order."""
 
     def __hash__(self) -> int:
         """Hash it."""

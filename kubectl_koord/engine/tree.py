@@ -67,7 +67,7 @@ class Tree(Struct, frozen=True):
         return self.by_layer.get(layer, ())
 
     def at_or_root(self, layer: str) -> tuple[int, ...]:
-        """Return the same, and for no layer the root."""
+        """Return the indices of the layer's domains, and that of the root where no layer is named."""
         return self.at_layer(layer) if layer else (0,)
 
     def ancestors(self, index: int) -> Iterator[int]:

@@ -505,12 +505,12 @@ def _ways_out(before: WhyReport, after: WhyReport) -> Iterator[str]:
     more = [message for message in new if without_ages(message) not in map(without_ages, old)]
     less = [message for message in old if without_ages(message) not in map(without_ages, new)]
     if more:
-        yield f"now helps: {_progress_first(more)}"
+        yield f"now helps: {_first_of(more)}"
     elif less and before.verdict == "no":
-        yield f"no longer helps: {_progress_first(less)}"
+        yield f"no longer helps: {_first_of(less)}"
 
 
-def _progress_first(messages: Sequence[str]) -> str:
+def _first_of(messages: Sequence[str]) -> str:
     return messages[0] + (f" (the first of {len(messages)})" if messages[1:] else "")
 
 

@@ -6,8 +6,7 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-from kubectl_koord.diagnosis import coverage, disruption, migrations
-from kubectl_koord.diagnosis import obstacles as cards
+from kubectl_koord.diagnosis import coverage, disruption, migrations, obstacles
 from kubectl_koord.engine.filters import Prepared
 from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.placement import domain_slots
@@ -39,7 +38,7 @@ from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of
 from kubectl_koord.simulation.subjects import of_each, pending_subjects
 from kubectl_koord.simulation.what_if import MovedPod, moved
 from kubectl_koord.wording.facts import lost_nodes, node_state, reservation_owner
-from kubectl_koord.wording.refusals import lacking, obstacles
+from kubectl_koord.wording.refusals import lacking, refusal_counts
 from kubectl_koord.wording.words import could_not_be_read, domain_name
 
 _RANKS = {resource: rank for rank, resource in enumerate(("cpu", "memory", "pods"))}
@@ -83,12 +82,12 @@ def _is_share(name: str) -> bool:
 
 def devices(cluster: Scenario, names: Iterable[str]) -> tuple[TypeTotal, ...]:
     """Return the devices by type."""
-    counted = [cards.counted(cluster.view, name) for name in names]
+    counted = [obstacles.counted(cluster.view, name) for name in names]
     sizes: dict[str, int] = {}
     for node in counted:
         for kind, found in node.items():
             sizes[kind] = max(sizes.get(kind, 1), found.cards)
-    return cards.totals(counted, sizes, seen=cards.are_books_seen(cluster.snapshot))
+    return obstacles.totals(counted, sizes, seen=obstacles.are_books_seen(cluster.snapshot))
 
 
 def running(cluster: Scenario, names: Iterable[str]) -> tuple[JobHere, ...]:
@@ -273,7 +272,7 @@ def _prepared(simulation: Simulation, found: Decided, pod: PendingPod) -> Prepar
 
 
 def _reasons(offer: Offer) -> tuple[ReasonHere, ...]:
-    return tuple(ReasonHere(*item) for item in obstacles(offer.reasons))
+    return tuple(ReasonHere(*item) for item in refusal_counts(offer.reasons))
 
 
 _KINDS = ("Node", "Pod", "PodGroup", "Device", "Reservation", "ClusterNetworkTopology", "PodDisruptionBudget")
@@ -369,8 +368,8 @@ def _shared(snapshot: Snapshot, names: Sequence[str], domain: int | None) -> _Sh
         basis=basis,
         warnings=(
             *migrations.notices(moving, snapshot),
-            *cards.of_nodes(snapshot, names),
-            *cards.lost(snapshot, names),
+            *obstacles.of_nodes(snapshot, names),
+            *obstacles.lost(snapshot, names),
             *warnings,
         ),
         free=tuple(free(cluster, names)),

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import structs
 
 from kubectl_koord.diagnosis import coverage
-from kubectl_koord.diagnosis import quotas as holding
+from kubectl_koord.diagnosis import quotas as quota_diagnosis
 from kubectl_koord.diagnosis.quotas import spelled
 from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.quota.state import QuotaState, lending
@@ -63,15 +63,15 @@ def quotas(
             report,
             quotas=tuple(_row(quota, depth, tree) for quota, depth in _in_order(tree, wanted)),
             message=f"Cannot tell what quotas use and may use: {could_not_be_read(unread).rstrip('.')}.",
-            findings=holding.of_quotas(tree),
+            findings=quota_diagnosis.of_quotas(tree),
         )
     view = of(snapshot)
-    state = holding.state_of(view)
+    state = quota_diagnosis.state_of(view)
     shares = _shares(state)
     shown = {name} if name else wanted
-    refused = {quota: some for quota, some in holding.held_of(state, snapshot).items() if quota in shown}
-    held = holding.reported(refused, state, snapshot)
-    own = holding.pods_of(state, view, name, refused.get(name, ())) if name else ()
+    refused = {quota: some for quota, some in quota_diagnosis.held_of(state, snapshot).items() if quota in shown}
+    held = quota_diagnosis.reported(refused, state, snapshot)
+    own = quota_diagnosis.pods_of(state, view, name, refused.get(name, ())) if name else ()
     is_all = not name and not namespace
     return structs.replace(
         report,
@@ -79,9 +79,9 @@ def quotas(
         quotas=tuple(_row(quota, depth, tree, state, shares) for quota, depth in _in_order(tree, wanted)),
         message=_of_one(tree, name, own, held) if name else _of_many(tree, held, wanted),
         held_back=held,
-        findings=tuple(one for one in holding.findings(view, state) if is_all or one.object in wanted),
-        over_use=holding.over_use(state, view, shown),
-        headroom=None if subject is None else holding.headroom_of(subject, view),
+        findings=tuple(one for one in quota_diagnosis.findings(view, state) if is_all or one.object in wanted),
+        over_use=quota_diagnosis.over_use(state, view, shown),
+        headroom=None if subject is None else quota_diagnosis.headroom_of(subject, view),
         pods=own,
     )
 

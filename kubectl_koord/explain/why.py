@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.diagnosis import contention, coverage, evidence, labels, migrations, quotas
-from kubectl_koord.diagnosis import obstacles as admission
+from kubectl_koord.diagnosis import contention, coverage, evidence, labels, migrations, obstacles, quotas
 from kubectl_koord.diagnosis.contention import Case, LeftByJobsAhead, as_few_first
 from kubectl_koord.diagnosis.scheduler_says import Computed, scheduler_says, unseen_events
 from kubectl_koord.engine.admission import before_trying, is_open, is_satisfied_by_earlier_pods
@@ -63,7 +62,7 @@ from kubectl_koord.wording.facts import (
     same_place,
     template_of,
 )
-from kubectl_koord.wording.refusals import lacking, not_allocated, obstacle, obstacles
+from kubectl_koord.wording.refusals import lacking, not_allocated, obstacle, refusal_counts
 from kubectl_koord.wording.words import (
     could_not_be_read,
     count,
@@ -98,7 +97,7 @@ def said(cause: Cause | Unsaid) -> Cause:
 
 
 def why_not(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
-    """Return the same where not all causes are shown."""
+    """Return why an attempt places no pod, its sentence not yet made: it is costly, and not all are shown."""
     return (
         _refused(first)
         or _plan_failure(simulation, first)
@@ -121,9 +120,9 @@ def _refused(first: Attempt) -> Cause | None:
         return Cause(refusal.code, f"no node is looked at for {pod}: {lacking(refusal)}.", (pod,))
     unasked = first.over_quota or first.prefilter
     if unasked is not None:
-        return admission.cause(unasked)
+        return obstacles.cause(unasked)
     unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
-    return admission.cause(unknown) if unknown is not None else None
+    return obstacles.cause(unknown) if unknown is not None else None
 
 
 def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
@@ -161,7 +160,7 @@ def _planned(plan: PlacementPlan) -> tuple[str, int, int]:
 def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
     """Return which resource claims nodes cannot serve that would take the pod otherwise, None for none."""
     claiming = tuple(pod for pod in simulation.subject.pending if pod.resource_claims)
-    lost = obstacles(one for one in first.refused if isinstance(one.reason, ClaimReason)) if claiming else ()
+    lost = refusal_counts(one for one in first.refused if isinstance(one.reason, ClaimReason)) if claiming else ()
     if not lost:
         return None
     if first.aborted:
@@ -178,7 +177,7 @@ def _given_up(pod: str, aborted: Mapping[str, Reason]) -> str:
 
 def _unoffered(simulation: Simulation, first: Attempt) -> Cause | None:
     """Return which resource no node offers, None where some node offers all that is requested."""
-    found = admission.unoffered(simulation, first)
+    found = obstacles.unoffered(simulation, first)
     if found is None:
         return None
     if found.unlisted:
@@ -330,7 +329,7 @@ def _indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
 
 def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) -> Cause:
     pods = simulation.subject.pending
-    apart = admission.exclusions(simulation, first)
+    apart = obstacles.exclusions(simulation, first)
     excluded = () if apart else evidence.other_than_room(first)
     why = _apart(apart) if raw else _scattered(first.trigger, first.rejections)
     message = _slots_lack(len(pods), simulation.must_gather, best, raw, excluded, why)
@@ -377,7 +376,7 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
     each = _requested(subject.pending)
     placed = sum(len(pods) for pods in first.waiting.values())
     number = len(subject.pending)
-    why = _apart(admission.exclusions(simulation, first))
+    why = _apart(obstacles.exclusions(simulation, first))
     if isinstance(subject, GangSubject) and subject.group.is_satisfied():
         return about_pods("insufficient-capacity", _some_fit(placed, number, each, why), first.left)
     minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
@@ -407,7 +406,7 @@ def _apart(refused: Sequence[Refused]) -> str:
 
 
 def _scattered(pod: PendingPod, refused: Mapping[str, Reason]) -> str:
-    found = admission.scattered(pod, refused)
+    found = obstacles.scattered(pod, refused)
     return refusals.free_but_scattered(found.resource, found.free, found.most) if found is not None else ""
 
 
@@ -621,14 +620,14 @@ _MOST_OUTCOMES = 8
 
 def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verdict) -> Iterator[Notice]:
     """Yield what is not expected of the books, of preemption where it may come, and of jobs beside the subject."""
-    yield from admission.booking_notices(simulation, outcomes)
+    yield from obstacles.booking_notices(simulation, outcomes)
     if (
         verdict != "yes"
         and simulation.snapshot.config.preemption
         and not simulation.snapshot.config.plugins.default_preemption
     ):
-        most = 1 if admission.may_surprise(simulation) else None
-        yield from admission.victim_notices(
+        most = 1 if obstacles.may_surprise(simulation) else None
+        yield from obstacles.victim_notices(
             simulation, islice(every_outcome(simulation, most_rounds=most), _MOST_OUTCOMES)
         )
     if verdict != "yes" and simulation.snapshot.config.preemption:
@@ -800,7 +799,7 @@ def verdict_of(simulation: Simulation) -> Decided:
 
 def blocked(blocker: Blocker) -> tuple[Verdict, Cause]:
     """Return the answer about a subject that is not tried."""
-    return "unknown" if is_open(blocker) else "no", admission.cause(blocker)
+    return "unknown" if is_open(blocker) else "no", obstacles.cause(blocker)
 
 
 def not_readable(gaps: tuple[Gap, ...]) -> Cause:
@@ -916,7 +915,7 @@ def _cause(cases: Sequence[Case], unevaluated: _Unevaluated, verdict: Verdict) -
     simulation, outcomes = cases[0].simulation, tuple(outcome for case in cases for outcome in case.outcomes)
     if verdict == "unknown" and unevaluated:
         says = (
-            admission.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
+            obstacles.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
         )
         return says or Cause("not-evaluated", depends_on(unevaluated))
     if outcomes[0].followed and len({outcome.placed_at_once for outcome in outcomes}) == 1:
@@ -960,7 +959,7 @@ def _depends_on_others(jobs: Sequence[str]) -> str:
 
 def _waiting_for_victims(simulation: Simulation) -> Cause | None:
     """Return a cause when victims of an earlier attempt still terminate."""
-    leaving = admission.awaited(simulation)
+    leaving = obstacles.awaited(simulation)
     if not leaving:
         return None
     names = sorted(victim.key for victim in leaving)
@@ -996,7 +995,7 @@ def why(
     blockers = before_trying(subject, snapshot, simulation.tree)
     blind = coverage.unread_for(subject, snapshot)
     missing = coverage.absent(snapshot, coverage.kinds_needed(subject, snapshot))
-    warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
+    warnings = (*coverage.general(snapshot), *missing, *obstacles.warnings(subject, snapshot, simulation.tree))
     if not brief:
         warnings = (*warnings, *of_pods(simulation))
     if not subject.pending:
@@ -1012,7 +1011,7 @@ def why(
         verdict, cause = blocked(blockers[0])
         cause = cause if brief else coverage.told(subject, snapshot, cause)
         besides: dict[str, Cause] = {}
-        for other in (*(admission.cause(other) for other in blockers[1:] if other.code != cause.code), *refused):
+        for other in (*(obstacles.cause(other) for other in blockers[1:] if other.code != cause.code), *refused):
             besides.setdefault(other.code, other)
         also = tuple(besides.values())
         proven, steps = ways_out.divided(simulation, next_steps.for_cause(simulation, cause) if not brief else ())
@@ -1073,7 +1072,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
         (
             *warnings,
             *coverage.of_search(outcomes),
-            *admission.reservation_notices(seen, outcomes),
+            *obstacles.reservation_notices(seen, outcomes),
             *next_steps.surplus_notices(simulation, verdict),
             *next_steps.retry_notices(simulation, verdict),
             *(of_jobs_ahead(simulation) if not brief else ()),
@@ -1114,8 +1113,8 @@ def _also_wrong(subject: Subject, also: Iterable[Cause]) -> Iterator[CauseCode]:
 
 def _quota(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Iterator[Cause]:
     """Yield which quota refuses the pods, too, or did as the scheduler last reported."""
-    refusal = admission.exceeded(simulation)
-    refused = admission.cause(refusal) if refusal is not None else admission.refuses(simulation, unevaluated)
+    refusal = obstacles.exceeded(simulation)
+    refused = obstacles.cause(refusal) if refusal is not None else obstacles.refuses(simulation, unevaluated)
     if refused is not None:
         yield refused
 

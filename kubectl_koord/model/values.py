@@ -330,7 +330,7 @@ def parse(text: str | float) -> int:
 
 
 def parse_once(text: str | float) -> int:
-    """Return the same without keeping it: for what was measured, of which hardly two are spelled alike.
+    """Return the amount without caching it: for measured values, of which hardly two are spelled alike.
 
     Raises QuantityError when the text is not of the form of a quantity.
     """

@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 from msgspec import Struct, structs
 
 from kubectl_koord.diagnosis import disruption, evidence
-from kubectl_koord.diagnosis import labels as outside
+from kubectl_koord.diagnosis import labels as node_labels
 from kubectl_koord.diagnosis.labels import NothingTellsError, filled, proposed
 from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.gangs import GangSubject
@@ -616,7 +616,7 @@ class _Labels:
     def __init__(self, snapshot: Snapshot, tree: Tree) -> None:
         self._snapshot = snapshot
         self._tree = tree
-        self.layers = outside.layers_of(snapshot, tree)
+        self.layers = node_labels.layers_of(snapshot, tree)
         every = {layer.name: [tree.domains[index] for index in tree.at_layer(layer.name)] for layer in self.layers}
         self._above = {layer: {one.name: one.parent for one in domains} for layer, domains in every.items()}
 
@@ -643,7 +643,7 @@ class _Labels:
 
     def _told(self, layer: Layer, labels: Mapping[str, str]) -> str:
         """Return the value that a layer's label would have: of a key that is nearly it, or of the layer below."""
-        near = (value for key, value in sorted(labels.items()) if value and outside.nearest(key, layer.label_keys))
+        near = (value for key, value in sorted(labels.items()) if value and node_labels.nearest(key, layer.label_keys))
         return next(near, "") or self._of_below(layer, labels)
 
     def _of_below(self, layer: Layer, labels: Mapping[str, str]) -> str:
@@ -698,7 +698,7 @@ def _labelled(search: Search, *, guessed: bool) -> Iterator[WayOut]:
 
 def _strays(plan: PlacementPlan) -> list[str]:
     """Return the nodes outside the tree, and those that are domains of their own as they lack a label."""
-    alone = outside.alone_in(plan.tree, plan.requirements.must_gather)
+    alone = node_labels.alone_in(plan.tree, plan.requirements.must_gather)
     return [*(one.node for one in plan.tree.outside), *alone][:_MOST_NODES]
 
 
@@ -787,14 +787,16 @@ def _see_named_topology(layers: Iterable[tuple[str, Sequence[str]]]) -> str:
 
 def _is_empty(search: Search) -> bool:
     plan = search.first.plan
-    return plan is not None and outside.empty_layer(search.simulation.snapshot, plan) is not None
+    return plan is not None and node_labels.empty_layer(search.simulation.snapshot, plan) is not None
 
 
 def _named(snapshot: Snapshot, plan: PlacementPlan, *, is_empty: bool) -> Iterator[tuple[tuple[Layer, ...], bool]]:
     """Yield layers of labels that nodes have: those that a provider sets, then others that may mean it."""
     with contextlib.suppress(NothingTellsError):
         yield proposed(snapshot).layers, True
-    if is_empty and (layers := filled(snapshot, outside.layers_of(snapshot, plan.tree), plan.requirements.must_gather)):
+    if is_empty and (
+        layers := filled(snapshot, node_labels.layers_of(snapshot, plan.tree), plan.requirements.must_gather)
+    ):
         yield layers, False
 
 

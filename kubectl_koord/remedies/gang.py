@@ -318,7 +318,7 @@ def _largest_request(search: Search, resource: str, now: int, *, limits: bool) -
 
 
 def _largest_estimated(search: Search, resource: str, now: int, *, limits: bool) -> int:
-    """Return the same where load is what refuses: the engine is asked for each step, if for more than a tiny one."""
+    """Return the largest request that fits where load refuses: the engine is asked for each step but the smallest."""
     step = _step(now)
     least = -(-now // (_LEAST_SHARE * step))
 

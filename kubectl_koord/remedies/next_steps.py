@@ -165,11 +165,11 @@ def dropped(pods: Sequence[PendingPod]) -> list[str]:
     return [part for part in (_scale_down(fields), left_out) if part]
 
 
-_NEXT_STEPS_MOST_NAMED = 4
+_MOST_LEFT_OUT = 4
 
 
 def _leave_out_pods(pods: Sequence[str]) -> str:
-    return f"leave out {few(pods, _NEXT_STEPS_MOST_NAMED)}" if pods else ""
+    return f"leave out {few(pods, _MOST_LEFT_OUT)}" if pods else ""
 
 
 def _scale_down(fields: Iterable[tuple[str, str, int]]) -> str:

@@ -159,12 +159,12 @@ def attempt_of(simulation: Simulation) -> int:
 
 
 def run_with_preemption(simulation: Simulation) -> int:
-    """Return the same where it is computed what preemption does, too."""
+    """Return how many steps it takes to try a subject, its preemption included."""
     return _PREEMPTION * run_of(simulation)
 
 
 def next_attempt_of(simulation: Simulation) -> int:
-    """Return the same for what tells of the next attempt: preemption is computed where pods differ."""
+    """Return how many steps the next attempt takes: preemption is computed where pods differ."""
     are_alike = len({pod.requirements for pod in simulation.subject.pending}) <= 1
     return run_of(simulation) if are_alike else run_with_preemption(simulation)
 

@@ -206,7 +206,7 @@ def _families(search: Search) -> Sequence[_Family]:
 
 
 def _quick(search: Search) -> Sequence[_Family]:
-    """Return the same, where there is too little time to look for all without those that take long."""
+    """Return the families that may help, without those that take long where there is little time."""
     families = _families(search)
     return [family for family in families if family not in _LONG] if search.budget.is_tight else families
 

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from kubectl_koord.explain.every_pending import ProgressNote
-from kubectl_koord.render import shown as aimed
+from kubectl_koord.render import shown as shown_module
 from kubectl_koord.render.document import USUAL, Block, Columns, Line, printed
 from kubectl_koord.render.lines import VERDICT_STYLE
 from kubectl_koord.render.pages import (
@@ -91,7 +91,7 @@ def text(
     if shown is None:
         shown = ON_A_SCREEN if style.width and not isinstance(report, _WHOLE) else EVERYTHING
     height = style.height if not isinstance(report, Explanation | Explanations) else 0
-    page = aimed.page(printed(_page(report, topo_options or TopoOptions(), shown, columns), columns), aim)
+    page = shown_module.page(printed(_page(report, topo_options or TopoOptions(), shown, columns), columns), aim)
     return _written(page, style, height=height, names=shown.few)
 
 
@@ -114,7 +114,7 @@ def to_hand_on(
 
     """
     options = topo_options or TopoOptions()
-    page = [*aimed.page(printed(_page(report, options, EVERYTHING, columns), columns), aim), *_read(report)]
+    page = [*shown_module.page(printed(_page(report, options, EVERYTHING, columns), columns), aim), *_read(report)]
     if form == "svg" and isinstance(report, TopologyReport):
         from kubectl_koord.render.svg import to_svg  # noqa: PLC0415 - needed for this format alone
 

@@ -77,7 +77,7 @@ def to_svg(page: Sequence[Block], report: TopologyReport, *, depth: int | None, 
     canvas.write(said[:1], "head")
     canvas.tree(roots)
     if report.outside:
-        canvas.write([Line(topo.topo_outside(len(report.outside)))])
+        canvas.write([Line(topo.nodes_outside(len(report.outside)))])
         canvas.grid(outside)
     canvas.grid(_legend(roots), height=_LINE)
     canvas.write([line for line in said[-2:] if line.style == "dim"])

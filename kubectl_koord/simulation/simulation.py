@@ -412,7 +412,7 @@ def largest(most: int, fits: Callable[[int], bool]) -> int:
 
 
 def largest_from_above(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the same where it is probably near `most`: each step down is twice as long as the last."""
+    """Return the largest number that fits, probably near `most`: each step down is twice as long as the last."""
     above, step = most + 1, 1
     while above > 1:
         size = max(1, above - step)
@@ -423,7 +423,7 @@ def largest_from_above(most: int, fits: Callable[[int], bool]) -> int:
 
 
 def largest_from_below(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the same where it is probably small: twice as many are tried each time."""
+    """Return the largest number that fits, probably a small one: twice as many are tried each time."""
     size, tried = 0, 1
     while tried <= most and fits(tried):
         size, tried = tried, tried * 2

@@ -48,8 +48,15 @@ from kubectl_koord.reports.common import (
     Uncordon,
     UseQuota,
 )
-from kubectl_koord.simulation import simulation as sizes
-from kubectl_koord.simulation.simulation import Scenario, Simulation, likeliest_outcome, seats, see_no_difference
+from kubectl_koord.simulation.simulation import (
+    Scenario,
+    Simulation,
+    largest_from_above,
+    largest_from_below,
+    likeliest_outcome,
+    seats,
+    see_no_difference,
+)
 
 MOST_COPIES = 256
 """How many copies are tried; a job that fits as often as that is not followed further."""
@@ -165,9 +172,9 @@ def largest(simulation: Simulation, view: View) -> Counted:
 
     alike = _most_alike(simulation, view)
     if alike is None:
-        found = sizes.largest_from_below(most // step - none, fits)
+        found = largest_from_below(most // step - none, fits)
     else:
-        found = sizes.largest_from_above(min(least + alike, most) // step - none, fits)
+        found = largest_from_above(min(least + alike, most) // step - none, fits)
     number = (none + found) * step if found else 0
     return Counted(number, number if budget.is_cut else most // step * step)
 
@@ -490,7 +497,7 @@ def _with_pods(simulation: Simulation, keys: set[str], change: Callable[[Pending
 
 
 def _once(change: Callable[[PendingPod], PendingPod | None]) -> Callable[[PendingPod], PendingPod | None]:
-    """Return the same change, made once of each pod however often it is listed; pods go on sharing what they ask."""
+    """Return the change with a cache by pod: pods that shared their requirements go on sharing them."""
     known: dict[int, PendingPod | None] = {}
     shared: dict[int, PodRequirements] = {}
 
@@ -509,7 +516,7 @@ def _once(change: Callable[[PendingPod], PendingPod | None]) -> Callable[[Pendin
 def _with_own_pods(
     simulation: Simulation, keys: set[str], change: Callable[[PendingPod], PendingPod | None]
 ) -> Simulation:
-    """Return the same, with the pods that wait in the snapshot as they are."""
+    """Return the simulation with some pending pods of the subject changed; the snapshot keeps its own."""
     subject = simulation.subject.with_pending(lambda pods: _changed(pods, keys, change))
     return structs.replace(simulation, subject=subject)
 

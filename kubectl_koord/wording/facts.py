@@ -15,7 +15,7 @@ from kubectl_koord.model.values import Requirement, Selector
 from kubectl_koord.reports.capacity import HeldBack
 from kubectl_koord.reports.common import BrokenGang, FreedPod
 from kubectl_koord.reports.jobs import GangRow, StaleFault, VolcanoCondition, VolcanoGang
-from kubectl_koord.wording.refusals import obstacles
+from kubectl_koord.wording.refusals import refusal_counts
 from kubectl_koord.wording.words import (
     amounts_of,
     could_not_be_read,
@@ -35,7 +35,8 @@ def multiples(numbers: Mapping[str, int]) -> str:
 def lost_nodes(refused: Iterable[Refused]) -> str:
     """Return the reasons for which nodes refuse, the commonest first, each with the number of nodes."""
     return (
-        listed([f"{why} ({count(number, 'node')})" for why, number in obstacles(refused)]) or "the cluster has no nodes"
+        listed([f"{why} ({count(number, 'node')})" for why, number in refusal_counts(refused)])
+        or "the cluster has no nodes"
     )
 
 
@@ -123,7 +124,7 @@ def more_quotas(number: int) -> str:
     return f"... and {count(number, 'more quota')} (--all shows them)"
 
 
-_RESERVATIONS_MOST_NAMED = 3
+_MOST_RESERVATIONS = 3
 
 
 def once_placed(landing: Sequence[tuple[str, str]], case: str) -> str:
@@ -132,13 +133,9 @@ def once_placed(landing: Sequence[tuple[str, str]], case: str) -> str:
         return case
     placed = [
         f"reservation {name} is placed {f'on {node}' if node else 'over running pods'}"
-        for name, node in landing[:_RESERVATIONS_MOST_NAMED]
+        for name, node in landing[:_MOST_RESERVATIONS]
     ]
-    more = (
-        [f"{len(landing) - _RESERVATIONS_MOST_NAMED} more on other nodes"]
-        if len(landing) > _RESERVATIONS_MOST_NAMED
-        else []
-    )
+    more = [f"{len(landing) - _MOST_RESERVATIONS} more on other nodes"] if len(landing) > _MOST_RESERVATIONS else []
     return f"{', '.join([*placed, *more])}, and {case}"
 
 

@@ -312,7 +312,7 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             assert_never(reason)
 
 
-def obstacles(refused: Iterable[Refused]) -> tuple[tuple[str, int], ...]:
+def refusal_counts(refused: Iterable[Refused]) -> tuple[tuple[str, int], ...]:
     """Return why nodes refuse, in a few plain words each, and how many do; the commonest first.
 
     Reasons that differ only in what was measured are one: every busy node has a usage of its own.
@@ -721,12 +721,12 @@ def ignored_markers(marker: str, pods: int) -> str:
     )
 
 
-_LOAD_MOST_NAMED = 4
+_MOST_NODES = 4
 
 
 def overloaded_sentence(nodes: Sequence[str]) -> str:
     """Return that these nodes refuse the pods for load, and that preemption there does not help."""
-    which = listed(nodes) if len(nodes) <= _LOAD_MOST_NAMED else count(len(nodes), "node")
+    which = listed(nodes) if len(nodes) <= _MOST_NODES else count(len(nodes), "node")
     verb = "refuses" if len(nodes) == 1 else "refuse"
     return f"{which} {verb} its pods for measured load, which preemption there does not lower at once."
 

@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.engine import reasons as nodes
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.model.values import Resources, Taint
-from kubectl_koord.wording.refusals import obstacle, obstacles, stage
+from kubectl_koord.wording.refusals import obstacle, refusal_counts, stage
 from kubectl_koord.wording.words import (
     amount_of,
     amounts,
@@ -246,7 +246,7 @@ def refused(*reasons: Reason) -> list[nodes.Refused]:
 def test_nodes_that_differ_in_what_was_measured_are_told_together(
     reasons: tuple[Reason, ...], words: list[tuple[str, int]]
 ) -> None:
-    assert obstacles(refused(*reasons)) == tuple(words)
+    assert refusal_counts(refused(*reasons)) == tuple(words)
 
 
 @pytest.mark.parametrize(

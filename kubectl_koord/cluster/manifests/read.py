@@ -17,7 +17,7 @@ from kubectl_koord.cluster.bounds import Bounds, Meter, TooLargeError
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.files import opened, told, unpacked
 from kubectl_koord.cluster.kinds import Kind, whole_name
-from kubectl_koord.cluster.manifests import completed as cards
+from kubectl_koord.cluster.manifests import completed as completed_module
 from kubectl_koord.cluster.manifests.allowed import Quotas, Tolerations, refused_by_ranges
 from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, ranges_of
 from kubectl_koord.cluster.manifests.completed import completed as completed_template
@@ -406,7 +406,7 @@ class Manifests:
                 written = msgspec.convert(document.value, _PodManifest)
                 meta = self._placed(title, head, written.metadata)
                 self._counted(title, 1)
-                self._asks_parts = self._asks_parts or cards.asks_parts(written.spec)
+                self._asks_parts = self._asks_parts or completed_module.asks_parts(written.spec)
                 self._workloads.append(_Workload(title, "Pod", meta, None, written.spec))
             elif key in OBJECTS:
                 kind = OBJECTS[key]
@@ -445,7 +445,7 @@ class Manifests:
     def _count_sets(self, title: str, made: Made) -> None:
         for one in made.sets:
             self._counted(title, max(one.count, 1))  # a set without pods takes time, too
-            self._asks_parts = self._asks_parts or cards.asks_parts(one.template.spec)
+            self._asks_parts = self._asks_parts or completed_module.asks_parts(one.template.spec)
 
     def _placed(self, title: str, head: Head, meta: Meta) -> Meta:
         """Return the metadata with the name and the namespace that the object would have."""

@@ -32,7 +32,7 @@ from kubectl_koord.cluster.objects.storage import ClaimSpec, PersistentVolumeCla
 from kubectl_koord.model.unevaluated import PodSetting, PodUnevaluated, WideningPodSetting
 
 
-class BuiltinJobSpec(Struct, gc=False, rename="camel"):
+class BatchJobSpec(Struct, gc=False, rename="camel"):
     """spec of a Job."""
 
     template: Template
@@ -41,16 +41,16 @@ class BuiltinJobSpec(Struct, gc=False, rename="camel"):
     suspend: bool | None = None
 
 
-class BuiltinJob(AnyWorkload):
+class BatchJob(AnyWorkload):
     """One Job."""
 
-    spec: BuiltinJobSpec
+    spec: BatchJobSpec
 
 
 class BuiltinJobTemplate(Struct, gc=False):
     """spec.jobTemplate of a CronJob."""
 
-    spec: BuiltinJobSpec
+    spec: BatchJobSpec
 
 
 class BuiltinCronJobSpec(Struct, gc=False, rename="camel"):
@@ -100,13 +100,13 @@ class StatefulSet(AnyWorkload):
     spec: StatefulSetSpec
 
 
-def pods_of_job(spec: BuiltinJobSpec) -> int:
+def pods_of_job(spec: BatchJobSpec) -> int:
     """Return how many pods of a Job run at once."""
     parallel = number(spec.parallelism)
     return parallel if spec.completions is None else min(parallel, number(spec.completions))
 
 
-def _builtin_job(name: str, spec: BuiltinJobSpec, at: tuple[str, ...] = ("spec", "template")) -> Made:
+def _builtin_job(name: str, spec: BatchJobSpec, at: tuple[str, ...] = ("spec", "template")) -> Made:
     labels = {"job-name": name, "batch.kubernetes.io/job-name": name}
     pods = Set(spec.template, name, pods_of_job(spec), labels=labels, at=at)
     return Made((pods,), is_suspended=bool(spec.suspend))
@@ -132,7 +132,7 @@ def _stateful_set(name: str, written: StatefulSet) -> Made:
 
 
 BUILTIN = (
-    WorkloadKind("batch", "Job", BuiltinJob, lambda name, written: _builtin_job(name, written.spec)),
+    WorkloadKind("batch", "Job", BatchJob, lambda name, written: _builtin_job(name, written.spec)),
     WorkloadKind("batch", "CronJob", CronJob, _builtin_cron_job),
     WorkloadKind("apps", "StatefulSet", StatefulSet, _stateful_set),
     WorkloadKind("apps", "Deployment", Replicas, _replicas),
@@ -420,7 +420,7 @@ _EXCLUSIVE_GROUPS = {
 class JobTemplate(Struct, gc=False):
     """replicatedJobs[].template."""
 
-    spec: BuiltinJobSpec
+    spec: BatchJobSpec
     metadata: TemplateMeta = field(default_factory=TemplateMeta)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects import fields, pod_devices
-from kubectl_koord.cluster.objects import pods as numa
+from kubectl_koord.cluster.objects import pods as pod_objects
 from kubectl_koord.cluster.objects.fields import (
     Condition,
     Meta,
@@ -138,7 +138,7 @@ def room(written: Reservation, reservation: reservations.Reservation, pool: PodP
             requests_of,
             ports=tuple(host_ports(template.spec)),
             pod_anti_affinity=pod_terms(template.spec.affinity.pod_anti_affinity if template.spec.affinity else None),
-            numa=numa.numa_request(annotations, qos=None, priority_class=""),
+            numa=pod_objects.numa_request(annotations, qos=None, priority_class=""),
             claims=tuple(
                 [
                     one.persistent_volume_claim.claim_name
@@ -152,7 +152,7 @@ def room(written: Reservation, reservation: reservations.Reservation, pool: PodP
         priority=_priority(written),
         allocations=Allocations(
             devices=pod_devices.allocated(annotations),
-            cpus=numa.allocated(annotations),
+            cpus=pod_objects.allocated(annotations),
             reservation=reservation.uid,
         ),
         resources=reservation.resources,

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.bounds import TooLargeError
-from kubectl_koord.cluster.objects import settings as load_aware
+from kubectl_koord.cluster.objects import settings
 from kubectl_koord.cluster.objects.fields import Int32, Meta, arguments_of, mapping, mappings
 from kubectl_koord.cluster.objects.settings import (
     extenders_of,
@@ -200,7 +200,7 @@ def _of_profile(profile: dict[str, Any], base: SchedulerConfig, gates: dict[str,
         preemption=bool(arguments.get("enablePreemption", False)) and "postFilter" not in plugins.lacks("Coscheduling"),
         aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
-        load=load_aware.settings(arguments_of(profile, "LoadAwareScheduling")),
+        load=settings.settings(arguments_of(profile, "LoadAwareScheduling")),
         numa=_numa(arguments_of(profile, "NodeNUMAResource")),
         device_scoring=_scoring(devices.get("scoringStrategy"), DEVICE_SCORING),
         aligns_devices=devices.get("disableDeviceNUMATopologyAlignment") is not True,

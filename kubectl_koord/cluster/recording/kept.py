@@ -224,11 +224,11 @@ _OF_EVICTOR = (*descheduler.OF_EVICTOR, "evictSystemCriticalPods", "evictAllBare
 
 def kept_descheduler(text: str) -> str:
     """Return what is read of the configuration as the text of one."""
-    found = descheduler_read_of(text)
+    found = descheduler_as_read(text)
     return _UNREADABLE if found is None else json.dumps(found)
 
 
-def descheduler_read_of(text: str) -> Tree | None:
+def descheduler_as_read(text: str) -> Tree | None:
     """Return what is read of the configuration, None where it cannot be read."""
     parsed = scheduler.parsed(text)
     if parsed is None or descheduler.configuration("read", parsed) == descheduler.UNREADABLE:
@@ -362,7 +362,7 @@ def referred(kind: str, tree: Tree) -> Iterator[str]:
     yield from referred_keys(tree)
     if kind == kinds.CONFIG_MAP.name:
         text = descheduler.text_of(tree.get("data") or {})
-        yield from referred_keys(text and descheduler_read_of(text))
+        yield from referred_keys(text and descheduler_as_read(text))
 
 
 def kept_fields(kind: str, tree: Tree, labels: AbstractSet[str]) -> Tree | None:

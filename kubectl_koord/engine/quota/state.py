@@ -69,7 +69,7 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         )
 
     def _refused(self, pod: Pod) -> QuotaExceeded | None:
-        """Return the same by its arithmetic alone."""
+        """Return which quota refuses the pod, and by how much, without why its limit is that low."""
         labels = quota_labels(pod.labels)
         name = self.tree.name_by(labels, pod.namespace)
         if not name or self.tree.fault_of(pod) is not None:

@@ -52,7 +52,7 @@ def by_kind(pods: Iterable[P]) -> Mapping[QuotaKind, Alike[P]]:
 
 @memoised
 def all_running(snapshot: Snapshot) -> Mapping[QuotaKind, Alike[RunningPod]]:
-    """Return the same of all that run in a snapshot."""
+    """Return all running pods of a snapshot, grouped by what decides on their quota."""
     running = snapshot.running
     return by_kind(running.listed if isinstance(running, RunningPods) else chain.from_iterable(running.values()))
 
@@ -269,7 +269,7 @@ def waiting(pods: Iterable[PendingPod], tree: QuotaTree) -> OwnSums:
 
 @memoised
 def all_waiting(snapshot: Snapshot) -> OwnSums:
-    """Return the same for all pods of a snapshot that wait."""
+    """Return what all waiting pods of a snapshot request, by quota."""
     return waiting(snapshot.pending, quota_tree(snapshot))
 
 

@@ -121,7 +121,7 @@ def others_without(number: int) -> str:
     return f"{count(number, 'node')} {'has' if number == 1 else 'have'} no Device object."
 
 
-def devices_empty(nodes: Sequence[NodeCards]) -> str:
+def without_any(nodes: Sequence[NodeCards]) -> str:
     """Return how many nodes have Device objects without devices, and no accelerators either."""
     if len(nodes) == 1:
         return f"{nodes[0].node} has an empty Device object, and no accelerators."
@@ -210,7 +210,7 @@ def _remarks(report: DevicesReport) -> Iterator[Line]:
             yield Line(devices_not_reported(not_reported), "warn")
     empty = [node for node in report.nodes if node.device == "empty" and not node.accelerators]
     if empty:
-        yield Line(devices_empty(empty), "dim")
+        yield Line(without_any(empty), "dim")
     yield from (Line(unlisted(node), "warn") for node in report.nodes if node.unlisted)
     outside = [node.node for node in report.nodes if node.cards and node.parent is None]
     if outside and report.domains:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.model.snapshot import Gap as Unread
 from kubectl_koord.render.document import USUAL, Block, Column, Columns, Command, EmptyLine, Line, Row, Style, Table
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
@@ -227,7 +226,7 @@ def how_to_read(file: str) -> str:
 
 
 def snapshot_blocks(
-    file: str, packed: int, objects: Mapping[str, tuple[int, int]], unread: Sequence[Unread], *, anonymized: bool
+    file: str, packed: int, objects: Mapping[str, tuple[int, int]], unread: Sequence[Gap], *, anonymized: bool
 ) -> list[Block]:
     """Return the page.
 

@@ -106,7 +106,7 @@ def free_of_others(every: Sequence[Free]) -> list[str]:
 
 
 def also_free(amounts: Sequence[str], more: int) -> str:
-    """Return the same in a line, the first of many amounts."""
+    """Return the free amounts in a line: the first few, and how many more there are."""
     return f"Also free: {first_names(amounts, more) if more else ', '.join(amounts)}."
 
 

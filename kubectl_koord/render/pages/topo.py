@@ -135,7 +135,7 @@ def _are(nodes: str, number: int, state: str) -> str:
     return f"{nodes} {'is' if number == 1 else 'are'} {state}"
 
 
-def topo_outside(number: int) -> str:
+def nodes_outside(number: int) -> str:
     """Return how many nodes are outside the tree, and what that means."""
     nodes = count(number, "node")
     return f"{nodes} outside the tree (gangs with a topology spec are never placed there):"
@@ -479,5 +479,5 @@ def _outside(outside: tuple[OutsideNode, ...]) -> Iterator[Block]:
     by_missing: dict[tuple[str, ...], list[str]] = {}
     for node in outside:
         by_missing.setdefault(node.missing, []).append(node.node)
-    yield Line(topo_outside(len(outside)), "warn")
+    yield Line(nodes_outside(len(outside)), "warn")
     yield from (Line(lacking(names, missing), indent=2) for missing, names in by_missing.items())

@@ -275,7 +275,7 @@ def _by_shape(shapes: Sequence[PodShape]) -> str:
     return listed([f"{one.requests} ({count(one.pods, 'pod')})" for one in shapes], "or")
 
 
-def why_next_steps(proven: int) -> str:
+def next_steps_title(proven: int) -> str:
     """Return the title of the ways out, so many of them proven."""
     return f"{NEXT_STEPS} (cheapest first)" if proven > 1 else NEXT_STEPS
 
@@ -319,7 +319,7 @@ def what_if(noun: str, is_told: Sequence[bool]) -> str:
     return f"Slots per {noun}: {' | '.join(['now', *compress(_WHAT_IFS, is_told)])}"
 
 
-def why_in_the_way(domain: SlotRow, *, everything: bool) -> str:
+def what_is_in_the_way(domain: SlotRow, *, everything: bool) -> str:
     """Return what is in the way in a domain: on every node, or on the first few."""
     if not domain.obstacles:
         return domain.in_the_way
@@ -419,7 +419,7 @@ def steps(report: WhyReport | FitGang, shown: Shown) -> Iterator[Block]:
         yield from (EmptyLine(), Line(no_way_out(report.no_way_out)))
         yield from [Bullets(tuple(_as_told(next_steps)))] if next_steps else ()
     elif proven or next_steps:
-        yield from (EmptyLine(), Line(why_next_steps(len(proven)), "bold"))
+        yield from (EmptyLine(), Line(next_steps_title(len(proven)), "bold"))
         first = [way for way in next_steps if way.action in _OF_THE_CAUSE]
         others = [way for way in next_steps if way.action not in _OF_THE_CAUSE]
         yield Bullets((*_as_told(first), *_as_told(proven), *_unproven(others, beside_proven=bool(proven))))
@@ -528,6 +528,6 @@ def _slot_row(domain: SlotRow, wanted: int | None, shown: Shown, *, mixed: bool)
     name = domain_name(domain.name)
     if mixed:
         name = f"{layer_noun(domain.layer)} {name}"
-    in_the_way = why_in_the_way(domain, everything=shown.few is None)
+    in_the_way = what_is_in_the_way(domain, everything=shown.few is None)
     cells = (name, _of(domain.offer_slots, wanted), str(domain.short), in_the_way)
     return Row(cells, "" if domain.short else "good")
