@@ -17,7 +17,8 @@ from tests.cli.test_quota import elastic_quota
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-TOYS = TOY_FILTER, TOY_COLUMN, TOY_KIND, TOY_VERB = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+TOYS = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+TOY_FILTER, TOY_COLUMN, TOY_FINDING, TOY_CAUSE, TOY_KIND, TOY_VERB = TOYS
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
 
@@ -27,6 +28,8 @@ def package(tmp_path: Path) -> Path:
     """Return a folder with a copy of the package and of its rules."""
     shutil.copytree(ROOT / "kubectl_koord", tmp_path / "kubectl_koord", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "distribution").mkdir()
+    shutil.copy(ROOT / "distribution" / "symptoms.toml", tmp_path / "distribution")
     return tmp_path
 
 
@@ -83,6 +86,38 @@ def test_the_toy_column_is_shown_in_its_place(package: Path) -> None:
     column = head.index("CHILDREN") + len("CHILDREN")
     assert parent[:column].split()[-1] == "1"
     assert re.findall(r"^\+\+\+ b/(.*)$", TOY_COLUMN, re.MULTILINE) == ["kubectl_koord/render/pages/quota.py"]
+
+
+def test_the_toy_finding_is_one_of_doctor_and_has_a_page(package: Path) -> None:
+    nodes = [world.node("n12", "s"), world.node("n13", "s")]
+    cluster = world.write(package, {"kind": "List", "items": nodes})
+
+    ran(package, "git", "apply", "-", stdin=TOY_FINDING)
+
+    answer = json.loads(asked(package, "doctor", "--snapshot", cluster, "-o", "json"))
+    found = [one for one in answer["findings"] if one["code"] == "unlucky-node"]
+    assert [(one["severity"], one["object"], one["remedy"]) for one in found] == [
+        ("warning", "Node/n13", "Give it another name.")
+    ]
+    assert asked(package, "explain", "unlucky-node").startswith("A node has an unlucky name.\n")
+
+
+def test_the_toy_cause_keeps_a_pod_from_being_tried_and_has_a_page(package: Path) -> None:
+    nodes = [world.node("n", "s"), world.node("m", "s")]
+    items = [*world.scheduler(), *nodes, world.pod("p-12"), world.pod("p-13")]
+    cluster = world.write(package, {"kind": "List", "items": items})
+    asked(package, "why-pending", "pod/p-13", "--snapshot", cluster)
+
+    ran(package, "git", "apply", "-", stdin=TOY_CAUSE)
+
+    answer = json.loads(asked(package, "why-pending", "pod/p-13", "--snapshot", cluster, "-o", "json", code=1))
+    assert answer["cause"] == {
+        "code": "unlucky-pod",
+        "message": "default/p-13 has an unlucky name.",
+        "pods": ["default/p-13"],
+    }
+    asked(package, "why-pending", "pod/p-12", "--snapshot", cluster)
+    assert asked(package, "explain", "unlucky-pod").startswith("A pod has an unlucky name.\n")
 
 
 def test_the_toy_kind_is_a_new_file_and_its_row_and_is_read(package: Path) -> None:
