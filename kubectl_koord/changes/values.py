@@ -224,11 +224,6 @@ def no_pod_group(key: str, nearest: str) -> str:
     return f"podgroup {key!r} not found{_did_you_mean(nearest)}"
 
 
-def no_layer(layer: str, nearest: str) -> str:
-    """Return that the topology has no such layer, and the name that is nearest, if any."""
-    return f"layer {layer!r} is not in the topology{_did_you_mean(nearest)}"
-
-
 def no_gang(key: str, nearest: str) -> str:
     """Return that there is no such gang, and the name that is nearest, if any."""
     return f"gang {key!r} does not exist{_did_you_mean(nearest)}"
@@ -256,11 +251,6 @@ def no_names_yet(key: str) -> str:
 def no_tree(fault: TreeFault) -> str:
     """Return why there is no layer at all."""
     return f"no layer to gather on: {fault_clause(fault)}"
-
-
-def no_setting(name: str) -> str:
-    """Return that a name to be removed is no setting of a gang."""
-    return f"{name!r} is no setting of a gang (kubectl annotate removes other annotations)"
 
 
 def no_pod_setting(name: str) -> str:
@@ -310,11 +300,6 @@ def group_attached_once(key: str) -> str:
     )
 
 
-def minimum_out_of_range(number: int) -> str:
-    """Return that no gang has such a minimum."""
-    return f"--min-member {number} must be above zero and below 2147483648"
-
-
 def not_in_a_gang(pod: str) -> str:
     """Return that a pod has no gang whose ranks could be set."""
     return f"pod {pod} belongs to no gang"
@@ -333,36 +318,6 @@ def no_number(pod: str) -> str:
 def same_number(one: str, other: str, number: int) -> str:
     """Return that the names of two pods end in the same number."""
     return f"pods {one} and {other} end in the same number {number}"
-
-
-def total_below_minimum(total: int, minimum: int) -> str:
-    """Return that the total is less than the gang's minimum."""
-    return f"--total {total} is less than minMember {minimum}"
-
-
-def not_one_of(option: str, value: str, allowed: Sequence[str]) -> str:
-    """Return that an option has none of its values."""
-    return f"{option} {value!r} is not one of {', '.join(allowed)}"
-
-
-def not_a_duration(value: str) -> str:
-    """Return that a waiting time cannot be read."""
-    return f"--waiting-time {value!r} is not a duration such as 90s, 10m or 1h30m"
-
-
-def duration_out_of_range(value: str) -> str:
-    """Return that a waiting time is too short or too long."""
-    return f"--waiting-time {value!r} must be above zero and below 68 years"
-
-
-def not_a_multiple(value: str) -> str:
-    """Return that a multiple cannot be read."""
-    return f"--multiple {value!r} must be LAYER=N with N above zero"
-
-
-def groups_lack(key: str) -> str:
-    """Return that a gang's own list of its group leaves it out."""
-    return f"--groups must include {key} itself: the scheduler takes the list literally"
 
 
 def declared_already(name: str, value: str | int | None) -> str:
@@ -480,7 +435,7 @@ def wanted_values(owner: AnnotatedGang, wanted: WantedSettings) -> Fields:
     for name in wanted.removed:
         key = key_of(name, owner.where)
         if not key:
-            raise RefusedError(no_setting(name))
+            raise RefusedError(f"{name!r} is no setting of a gang (kubectl annotate removes other annotations)")
         if key in values:
             raise RefusedError(set_and_removed(name))
         values[key] = None
@@ -515,18 +470,18 @@ def _numbers(owner: AnnotatedGang, wanted: WantedSettings) -> Fields:
     if wanted.min_member is not None:
         minimum = wanted.min_member
         if not 0 < minimum < 1 << 31:
-            raise RefusedError(minimum_out_of_range(minimum))
+            raise RefusedError(f"--min-member {minimum} must be above zero and below 2147483648")
         values[key_of("min-member", owner.where)] = minimum if owner.where == "PodGroup" else str(minimum)
     if wanted.total is not None:
         if wanted.total < minimum:
-            raise RefusedError(total_below_minimum(wanted.total, minimum))
+            raise RefusedError(f"--total {wanted.total} is less than minMember {minimum}")
         values[PREFIX + "total-number"] = str(wanted.total)
     return values
 
 
 def _one_of(option: str, value: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
-        raise RefusedError(not_one_of(option, value, allowed))
+        raise RefusedError(f"{option} {value!r} is not one of {', '.join(allowed)}")
     return value
 
 
@@ -541,9 +496,9 @@ def seconds(written: str) -> int:
     elif steps and "".join(number + unit for number, unit in steps) == written:
         total = sum(int(number) * _SECONDS[unit] for number, unit in steps)
     else:
-        raise RefusedError(not_a_duration(written))
+        raise RefusedError(f"--waiting-time {written!r} is not a duration such as 90s, 10m or 1h30m")
     if not 0 < total < 1 << 31:
-        raise RefusedError(duration_out_of_range(written))
+        raise RefusedError(f"--waiting-time {written!r} must be above zero and below 68 years")
     return total
 
 
@@ -571,7 +526,7 @@ def _topology_spec(owner: AnnotatedGang, wanted: WantedSettings) -> str:
 def _multiple(written: str) -> tuple[str, int]:
     layer, _, number = written.partition("=")
     if not layer or not number.isascii() or not number.isdecimal() or not 0 < int(number) < 1 << 31:
-        raise RefusedError(not_a_multiple(written))
+        raise RefusedError(f"--multiple {written!r} must be LAYER=N with N above zero")
     return layer, int(number)
 
 
@@ -582,7 +537,7 @@ def _check_layers(snapshot: Snapshot, layers: Iterable[str]) -> None:
         raise RefusedError(no_tree(built.fault))
     for layer in layers:
         if layer not in built.layers:
-            raise RefusedError(no_layer(layer, nearest(layer, built.layers)))
+            raise RefusedError(f"layer {layer!r} is not in the topology{_did_you_mean(nearest(layer, built.layers))}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -609,7 +564,7 @@ def _groups(owner: AnnotatedGang, written: Sequence[str]) -> str:
                 refuse_unread(coverage.unread(owner.snapshot, "members", key.partition("/")[0]))
                 raise RefusedError(no_gang(key, nearest(key, known)))
     if owner.key not in wanted:
-        raise RefusedError(groups_lack(owner.key))
+        raise RefusedError(f"--groups must include {owner.key} itself: the scheduler takes the list literally")
     return json.dumps(sorted(set(wanted)))
 
 

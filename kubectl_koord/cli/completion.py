@@ -110,16 +110,12 @@ def _read(typed: Sequence[str]) -> TypedLine:
         elif word == "--":
             return TypedLine(tuple(typed), verb, (*words, *rest), "", only_words=True)
         elif word.startswith("-"):
-            flag = word if _wants_value(verb, word) else ""
+            flag = word if word not in _AFTER_EQUALS_ONLY and bool(_value_of(verb, word)) else ""
         elif f"{verb} {word}".lstrip() in VERBS and not words:
             verb = f"{verb} {word}".lstrip()
         else:
             words.append(word)
     return TypedLine(tuple(typed), verb, tuple(words), flag)
-
-
-def _wants_value(verb: str, word: str) -> bool:
-    return word not in _AFTER_EQUALS_ONLY and bool(_value_of(verb, word))
 
 
 def _value_of(verb: str, flag: str) -> str:

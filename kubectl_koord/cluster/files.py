@@ -42,7 +42,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _files(folder: str, *, recursive: bool) -> list[str]:
-    found = [file for file in _walked(folder, recursive=recursive) if _is_read(file)]
+    found = [file for file in _walked(folder, recursive=recursive) if file.removesuffix(_PACKED).endswith(EXTENSIONS)]
     if not found:
         raise KoordError(f"error: no file in {folder}: recognized file extensions are {', '.join(EXTENSIONS)}")
     return sorted(found)
@@ -68,10 +68,6 @@ def _is_dump(folder: str) -> bool:
         for one in beside
         for end in EXTENSIONS
     )
-
-
-def _is_read(name: str) -> bool:
-    return name.removesuffix(_PACKED).endswith(EXTENSIONS)
 
 
 def _refused(problem: OSError) -> None:

@@ -15,7 +15,6 @@ from kubectl_koord.engine.filters.node import is_selected, untolerated
 from kubectl_koord.engine.filters.resource_claims import open_claims, uses_claims
 from kubectl_koord.engine.gangs import (
     Gang,
-    GangGroup,
     GangSubject,
     PodSubject,
     Subject,
@@ -129,7 +128,7 @@ def kinds_needed(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     kinds = ["Node", "Pod", "ElasticQuota", "Reservation", "NodeMetric"]
     if isinstance(subject, GangSubject):
         kinds.append("PodGroup")
-        if _has_spec(subject.group):
+        if any(gang.topology is not None for gang in subject.group.everyone):
             kinds.append("ClusterNetworkTopology")
     kinds += (*volume_kinds(subject, snapshot), *claim_kinds(subject, snapshot))
     if any(is_device(resource) for pod in subject.pending for resource, _ in pod.requirements.requests):
@@ -153,10 +152,6 @@ def volume_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
 def claim_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     """Return the kinds that decide about the resource claims of the subject's pods."""
     return resource_claims.KINDS if any(uses_claims(pod, snapshot) for pod in subject.pending) else ()
-
-
-def _has_spec(group: GangGroup) -> bool:
-    return any(gang.topology is not None for gang in group.everyone)
 
 
 def is_device(resource: str) -> bool:

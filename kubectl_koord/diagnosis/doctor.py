@@ -212,11 +212,6 @@ def no_right(
     return f"{missing} for {listed(resources)}: {why.rstrip('.')}{need}."
 
 
-def not_told(resource: str, missing: str, why: str) -> str:
-    """Return that nobody knows whether something may be done with a resource."""
-    return f"whether you may {missing} {resource} could not be found out: {why.rstrip('.')}."
-
-
 def _it(resources: Sequence[str]) -> str:
     return "it" if len(resources) == 1 else "them"
 
@@ -262,7 +257,7 @@ def of_access(snapshot: Snapshot, rights: Mapping[str, Right], lacks: Collection
     yield from _rights((*_refused(snapshot, rights), *(lack for lack in lacks if lack.is_sure)))
     for lack in lacks:
         if not lack.is_sure:
-            message = not_told(lack.resource, lack.verb, lack.why)
+            message = f"whether you may {lack.verb} {lack.resource} could not be found out: {lack.why.rstrip('.')}."
             yield found("not-checked", "info", lack.resource, [], message)
     installed = snapshot.installation or Installation(whole=False)
     if not installed.whole:
@@ -828,11 +823,6 @@ def differ(images: Sequence[str]) -> str:
     return f"the images have different tags: {listed(images)}."
 
 
-def webhook_missing(kind: str, name: str) -> str:
-    """Return that a webhook configuration is missing."""
-    return f"there is no {kind} {name}."
-
-
 def unsigned(name: str, hooks: Sequence[str]) -> str:
     """Return which webhooks have no caBundle."""
     return f"{some(hooks)} of {name} {verb(len(hooks), 'has', 'have')} no caBundle: the API server cannot call it."
@@ -842,11 +832,6 @@ def no_classes(missing: Sequence[tuple[str, int]]) -> str:
     """Return which PriorityClasses are missing, and their values in the Helm chart."""
     names = listed([f"{name} ({value})" for name, value in missing], "or")
     return f"there is no PriorityClass {names}: pods that name {verb(len(missing), 'it', 'them')} cannot be created."
-
-
-def class_value(name: str, value: int, low: int, high: int) -> str:
-    """Return that a PriorityClass is outside its band."""
-    return f"the value of {name} is {value}, not within {low} to {high}: its pods do not count as {name}."
 
 
 _SCHEDULER, _MANAGER = "koord-scheduler", "koord-manager"
@@ -891,12 +876,8 @@ def _deployments(installed: Installation, namespace: str) -> Iterator[Finding]:
     if scheduler is not None and is_newer(scheduler.image):
         yield found("version-newer", "warning", "Deployment", [scheduler.name], newer(scheduler.image))
     images = [one.image for one in known if one.image]
-    if len({_tag(image) for image in images}) > 1:
+    if len({image.partition("@")[0].rpartition("/")[2].partition(":")[2] for image in images}) > 1:
         yield found("versions-differ", "warning", "Deployment", [one.name for one in known], differ(images))
-
-
-def _tag(image: str) -> str:
-    return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
 
 
 def _replicas(one: Deployment) -> Iterator[Finding]:
@@ -919,7 +900,7 @@ def _leader(snapshot: Snapshot) -> Iterator[Finding]:
 def _webhooks(installed: Installation, kind: str, name: str) -> Iterator[Finding]:
     known = [one for one in installed.webhooks if (one.kind, one.name) == (kind, name)]
     if not known:
-        yield found("webhook-missing", "warning", kind, [name], webhook_missing(kind, name))
+        yield found("webhook-missing", "warning", kind, [name], f"there is no {kind} {name}.")
     for one in known:
         if one.unsigned:
             yield found("webhook-without-ca", "error", kind, [name], unsigned(name, one.unsigned))
@@ -933,7 +914,9 @@ def _classes(installed: Installation) -> Iterator[Finding]:
         yield found("priority-class-missing", "warning", "PriorityClass", missing, message)
     for name, (_, low, high) in _CLASSES.items():
         if name in values and not low <= values[name] <= high:
-            message = class_value(name, values[name], low, high)
+            message = (
+                f"the value of {name} is {values[name]}, not within {low} to {high}: its pods do not count as {name}."
+            )
             yield found("priority-class-value", "error", "PriorityClass", [name], message)
 
 

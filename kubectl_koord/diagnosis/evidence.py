@@ -478,7 +478,7 @@ def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) ->
     reason, trigger = first.worded.get(name), first.prepared.trigger
     nominated = first.prepared.nominated_before(trigger, name)
     if reason is None or reason.unresolvable or isinstance(reason, Cordoned) or not (held or nominated):
-        return _node_refuses(name, reason), ()
+        return f"{name}: {obstacle(reason) if reason else 'full'}", ()
     need = frozenset(scarce(trigger.requirements.requests, reason))
     running = [one for one in held if not isinstance(one, PendingPod)]
     now = {pod.key for pod in view.snapshot.nominated}
@@ -514,10 +514,6 @@ def _largest_first(using: Sequence[RunningPod | ReservedRoom], need: Collection[
     is_alike = all(one.requirements.requests == using[0].requirements.requests for one in using)
     each = f"{largest}, " if len(using) == 1 else f"{largest} each, " if is_alike else ""
     return f"{names} ({each}priority {span})"
-
-
-def _node_refuses(name: str, reason: Reason | None) -> str:
-    return f"{name}: {obstacle(reason) if reason else 'full'}"
 
 
 def _taking(pods: Iterable[PendingPod], need: Collection[str]) -> list[PendingPod]:

@@ -192,11 +192,6 @@ def candidates(nodes: Sequence[Node]) -> Mapping[str, int]:
     return {key: number for number, key in sorted(dividing)[:_MOST_CANDIDATES]}
 
 
-def zone_of(nodes: Sequence[Node]) -> FamilyLevel | None:
-    """Return the zones, None where there are none."""
-    return next(_levels(((ZONE,),), nodes, are_accelerators=False), None)
-
-
 def nests(lower: FamilyLevel, higher: FamilyLevel) -> bool:
     """Tell whether each value of the lower level is found under exactly one of the higher."""
     return not repeated(lower, higher)
@@ -406,22 +401,12 @@ def not_within(name: str, above: str, values: Sequence[str]) -> str:
     return f"--layer {name} does not lie within {above}: {_some(values)} {verb} below several of its domains"
 
 
-def divides_no_more(key: str, other: str) -> str:
-    """Return that a level is left out as it divides no more than the one above it."""
-    return f"{key} is left out: it has the same domains as {other}."
-
-
 def placeholder(key: str, value: str, nodes: int) -> str:
     """Return that a label says nothing on some nodes, and what the scheduler takes that for."""
     if not value:
         return f"{key} is empty on {count(nodes, 'node')}, as good as missing."
     where = f"{key} is the placeholder {value} on {count(nodes, 'node')}"
     return f"{where}, which the scheduler takes for a domain: remove it."
-
-
-def reversed_order() -> str:
-    """Return that the levels lie within each other the other way round."""
-    return "The levels lie within each other in the reverse of their usual order: taken as they lie."
 
 
 def repeats(key: str, above: str, names: Sequence[str]) -> str:
@@ -441,21 +426,6 @@ def disagree(newest: str, key: str) -> str:
 def other_names(newest: str, key: str) -> str:
     """Return that a second key of a level has other names for the same domains."""
     return f"{key} has other names than {newest} for the same domains: nodes that carry only one of them are set apart."
-
-
-def one_value(key: str) -> str:
-    """Return that a level is left out as it divides nothing."""
-    return f"{key} is left out: all nodes have the same value."
-
-
-def one_node_each(key: str) -> str:
-    """Return that a level is left out as each of its domains is a node."""
-    return f"{key} is left out: every node has a value of its own."
-
-
-def accelerators_above(key: str, below: str) -> str:
-    """Return that a domain of linked accelerators is larger than a level of the network."""
-    return f"Domains of {key} span several of {below}: placed above it."
 
 
 def not_nested(key: str) -> str:
@@ -574,7 +544,7 @@ def proposed(snapshot: Snapshot) -> Proposal:
     for level in whole:
         if level.is_accelerator:
             _place(chain, level, notes)
-    zone = zone_of(every)
+    zone = next(_levels(((ZONE,),), every, are_accelerators=False), None)
     if family.source != GENERIC and zone and len(set(zone.values.values())) > 1:
         _add_zone(chain, zone, notes)
     chain = list(_dividing(chain, notes))
@@ -649,7 +619,7 @@ def _dividing(chain: Sequence[FamilyLevel], notes: list[str]) -> Iterator[Family
     above: FamilyLevel | None = None
     for level in chain:
         if above is not None and level.is_accelerator and same_domains(level, above):
-            notes.append(divides_no_more(level.keys[0], above.keys[0]))
+            notes.append(f"{level.keys[0]} is left out: it has the same domains as {above.keys[0]}.")
         else:
             above = level
             yield level
@@ -673,7 +643,7 @@ def _in_order(levels: list[FamilyLevel], notes: list[str]) -> list[FamilyLevel]:
     for order in (levels, levels[::-1]):
         if all(nests(lower, higher) for higher, lower in pairwise(order)):
             if order is not levels:
-                notes.append(reversed_order())
+                notes.append("The levels lie within each other in the reverse of their usual order: taken as they lie.")
             return order
     kept: list[FamilyLevel] = []
     for level in levels:
@@ -699,9 +669,9 @@ def _telling(levels: Sequence[FamilyLevel], nodes: int, notes: list[str]) -> Ite
     for level in levels:
         domains = set(level.values.values())
         if len(domains) == 1 and len(level.values) == nodes:
-            notes.append(one_value(level.keys[0]))
+            notes.append(f"{level.keys[0]} is left out: all nodes have the same value.")
         elif len(domains) == len(level.values):
-            notes.append(one_node_each(level.keys[0]))
+            notes.append(f"{level.keys[0]} is left out: every node has a value of its own.")
         else:
             yield level
 
@@ -712,7 +682,7 @@ def _place(chain: list[FamilyLevel], level: FamilyLevel, notes: list[str]) -> No
         higher, lower = chain[at - 1 : at] if at else [], chain[at : at + 1]
         if all(nests(level, one) for one in higher) and all(nests(one, level) for one in lower):
             if at < len(chain):
-                notes.append(accelerators_above(level.keys[0], chain[at].keys[0]))
+                notes.append(f"Domains of {level.keys[0]} span several of {chain[at].keys[0]}: placed above it.")
             chain.insert(at, level)
             return
     notes.append(not_nested(level.keys[0]))

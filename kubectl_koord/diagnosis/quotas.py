@@ -94,11 +94,6 @@ def same_name(name: str, namespaces: Sequence[str]) -> str:
     return f"there are {len(namespaces)} quotas called {name}: in namespaces {listed(namespaces)}."
 
 
-def same_namespace(namespace: str, quotas: Sequence[str]) -> str:
-    """Return which quotas list one namespace."""
-    return f"namespace {namespace} is listed by quotas {listed(quotas)}: which one its pods get is not defined."
-
-
 def no_parent(parent: str) -> str:
     """Return that a parent does not exist."""
     return f"its parent {parent} does not exist: what becomes of it is not defined."
@@ -109,18 +104,8 @@ def cycle(chain: Sequence[str]) -> str:
     return f"it is below itself: {' < '.join(chain)}."
 
 
-def other_tree(tree: str, parent: str, of_parent: str) -> str:
-    """Return that a quota is in another tree than its parent."""
-    return f"it is in {_tree(tree)}, its parent {parent} in {_tree(of_parent)}."
-
-
 def _tree(tree: str) -> str:
     return f"tree {tree}" if tree else "the default tree"
-
-
-def parent_without_label(children: Sequence[str]) -> str:
-    """Return that a quota has others below it, and may not."""
-    return f"it is not labelled is-parent=true, and is the parent of {listed(children)}."
 
 
 def negative(field: str, amount: Resources) -> str:
@@ -154,11 +139,6 @@ def resources_differ(parent: str, more: Sequence[str], fewer: Sequence[str]) -> 
 
 def _are(items: Sequence[str]) -> str:
     return "is" if len(items) == 1 else "are"
-
-
-def min_not_in_parent(parent: str, resources: Sequence[str]) -> str:
-    """Return which resources of a minimum the parent's lacks."""
-    return f"min has {listed(resources)}, which min of {parent} has not."
 
 
 def min_above_parent(resource: str, own: int, below: int, children: int) -> str:
@@ -245,7 +225,9 @@ def _names(tree: QuotaTree) -> Iterator[QuotaFinding]:
     for namespace, names in listing.items():
         if len(names) > 1:
             quotas = sorted(names)
-            message = same_namespace(namespace, quotas)
+            message = (
+                f"namespace {namespace} is listed by quotas {listed(quotas)}: which one its pods get is not defined."
+            )
             yield _finding("error", "quota-same-namespace", quotas[0], message)
 
 
@@ -280,7 +262,7 @@ def _place(quota: Quota, tree: QuotaTree) -> Iterator[QuotaFinding]:
         yield _finding("error", "quota-cycle", quota.name, cycle(loop))
         return
     if quota.tree != parent.tree:
-        message = other_tree(quota.tree, parent.name, parent.tree)
+        message = f"it is in {_tree(quota.tree)}, its parent {parent.name} in {_tree(parent.tree)}."
         yield _finding("error", "quota-other-tree", quota.name, message)
     own, above = {resource for resource, _ in quota.max}, {resource for resource, _ in parent.max}
     if own != above:
@@ -288,7 +270,7 @@ def _place(quota: Quota, tree: QuotaTree) -> Iterator[QuotaFinding]:
         yield _finding("error", "quota-resources-differ", quota.name, message)
     extra = sorted({resource for resource, _ in quota.min} - {resource for resource, _ in parent.min})
     if extra:
-        message = min_not_in_parent(parent.name, extra)
+        message = f"min has {listed(extra)}, which min of {parent.name} has not."
         yield _finding("error", "quota-min-not-in-parent", quota.name, message)
 
 
@@ -304,7 +286,9 @@ def _loop(quota: Quota, tree: QuotaTree) -> list[str]:
 
 def _below(parent: Quota, children: Sequence[Quota]) -> Iterator[QuotaFinding]:
     if not parent.is_parent:
-        message = parent_without_label([child.name for child in children])
+        message = (
+            f"it is not labelled is-parent=true, and is the parent of {listed([child.name for child in children])}."
+        )
         yield _finding("error", "quota-parent-without-label", parent.name, message)
     if parent.heads_tree or parent.forced:
         return

@@ -352,7 +352,7 @@ def _not_reached(report: WhyReport, name: str, waited: str) -> str:
     if not report.pending_pods:
         return f"{name} is not scheduled after {waited}: {_too_few(report)}."
     if report.verdict == "yes":
-        return _ended_not_retried(name, waited)
+        return f"{name} is still pending after {waited}: it would be placed now, but the scheduler has not retried yet."
     return _ended_pending(name, waited, _reason(report), certain=report.verdict == "no")
 
 
@@ -360,10 +360,6 @@ def _ended_pending(name: str, waited: str, reason: str, *, certain: bool) -> str
     """Return that a subject is pending when the time is over, and why it is, or may be."""
     doubt = "" if certain else "cannot tell whether it would be placed: "
     return f"{name} is still pending after {waited}: {doubt}{reason}"
-
-
-def _ended_not_retried(name: str, waited: str) -> str:
-    return f"{name} is still pending after {waited}: it would be placed now, but the scheduler has not retried yet."
 
 
 def _ended_scheduled(name: str, state: str) -> str:
@@ -413,13 +409,9 @@ def _changes(before: WhyReport, after: WhyReport) -> Iterator[str]:
 def _numbers(before: WhyReport, after: WhyReport) -> Iterator[str]:
     pending = len(after.pending_pods)
     if before.bound_pods != after.bound_pods:
-        yield _bound_changed(after.bound_pods, after.bound_pods + pending, before.bound_pods)
+        yield f"{after.bound_pods} of {count(after.bound_pods + pending, 'pod')} on a node (was {before.bound_pods})"
     elif before.pending_pods and len(before.pending_pods) != pending:
         yield f"{count(pending, 'pod')} pending (was {len(before.pending_pods)})"
-
-
-def _bound_changed(bound: int, pods: int, before: int) -> str:
-    return f"{bound} of {count(pods, 'pod')} on a node (was {before})"
 
 
 def _verdict_and_cause(report: WhyReport) -> tuple[Verdict, str, bool]:
@@ -464,11 +456,7 @@ def _has_minimum(report: WhyReport) -> bool:
 
 
 def _on_nodes(report: WhyReport) -> str:
-    return _is_scheduled(report.bound_pods, lone_pod=report.lone_pod)
-
-
-def _is_scheduled(pods: int, *, lone_pod: bool) -> str:
-    return f"scheduled: {'it is' if lone_pod else count(pods, 'pod')} on a node"
+    return f"scheduled: {'it is' if report.lone_pod else count(report.bound_pods, 'pod')} on a node"
 
 
 def _too_few(report: WhyReport) -> str:

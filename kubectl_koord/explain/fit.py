@@ -106,7 +106,8 @@ def _admitted(submitted: Submitted, subject: Subject, report: WhyReport) -> WhyR
     refused = [pod.key for pod in subject.pending if pod.key in submitted.refused]
     if not refused:
         return report
-    message = _not_admitted(len(refused), len(subject.pending), submitted.refused[refused[0]])
+    of_all = f"{len(refused)} of its {count(len(subject.pending), 'pod')}"
+    message = f"the API server refuses {of_all}: {submitted.refused[refused[0]]}."
     if _is_enough(subject, frozenset(refused)):
         return structs.replace(report, warnings=(*report.warnings, Notice("not-admitted", message)))
     cause = Cause("not-admitted", message, tuple(refused))
@@ -115,10 +116,6 @@ def _admitted(submitted: Submitted, subject: Subject, report: WhyReport) -> WhyR
     return structs.replace(
         report, verdict="no", cause=cause, placement=None, domains=(), alternatives=(), unblock=(), next_steps=(step,)
     )
-
-
-def _not_admitted(refused: int, pods: int, said: str) -> str:
-    return f"the API server refuses {refused} of its {count(pods, 'pod')}: {said}."
 
 
 def _is_enough(subject: Subject, refused: frozenset[str]) -> bool:

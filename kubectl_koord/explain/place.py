@@ -12,7 +12,7 @@ from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.placement import domain_slots
 from kubectl_koord.engine.queue import priority
 from kubectl_koord.engine.reasons import PreFilterRefusal
-from kubectl_koord.engine.slots import Offer, in_index_order, offer_of_each, offer_slots
+from kubectl_koord.engine.slots import in_index_order, offer_of_each, offer_slots
 from kubectl_koord.engine.state import NodeState
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.explain.why import Decided, verdict_of
@@ -261,7 +261,7 @@ def _here(simulation: Simulation, found: Decided, names: Sequence[str], domain: 
     if domain is not None and isinstance(simulation.tree, Tree) and simulation.has_topology:
         slots = domain_slots(simulation.tree, offer.counts, simulation.multiples)[domain]
     slots = min(slots, len(pods))
-    return _Here(slots, _reasons(offer) if slots < len(pods) else ())
+    return _Here(slots, tuple(ReasonHere(*item) for item in refusal_counts(offer.reasons)) if slots < len(pods) else ())
 
 
 def _prepared(simulation: Simulation, found: Decided, pod: PendingPod) -> Prepared:
@@ -269,10 +269,6 @@ def _prepared(simulation: Simulation, found: Decided, pod: PendingPod) -> Prepar
     attempts = [outcome.first for outcome in found.outcomes] if len(simulation.landings) == 1 else []
     alone = (each.prepared for each in attempts if each.trigger is pod and not each.waiting)
     return next(alone, None) or simulation.prepared(pod)
-
-
-def _reasons(offer: Offer) -> tuple[ReasonHere, ...]:
-    return tuple(ReasonHere(*item) for item in refusal_counts(offer.reasons))
 
 
 _KINDS = ("Node", "Pod", "PodGroup", "Device", "Reservation", "ClusterNetworkTopology", "PodDisruptionBudget")

@@ -65,11 +65,6 @@ def assumed_pods(pods: Collection[str]) -> str:
     return f"{_n_pods(pods)} placed in its memory: {one} under way, or waiting in Permit"
 
 
-def assumed_amounts() -> str:
-    """Return that a quota counts pods that are bound in its memory alone."""
-    return "used: it counts pods that wait in Permit or are being bound, too"
-
-
 def reservations_count(pods: Collection[str]) -> str:
     """Return that the pods that stand for Reservations are members."""
     return f"{_n_pods(pods)} no pod: a Reservation of the gang stands for it in the scheduler's memory"
@@ -108,21 +103,6 @@ def settings_kept(fields: Collection[str]) -> str:
 def gone_but_known() -> str:
     """Return that it knows something that is gone."""
     return "it is in its memory alone: the object is gone, or it comes from another kind of object"
-
-
-def not_known() -> str:
-    """Return that it does not know something."""
-    return "the scheduler does not know it: it is new, or another scheduler's"
-
-
-def runtime_lag() -> str:
-    """Return that its runtime is from a while ago."""
-    return "runtime: it refreshes that of a quota when one of its pods is tried, and all others later"
-
-
-def books_lost(pods: Collection[str]) -> str:
-    """Return that it does not know what pods have bound."""
-    return f"{_n_pods(pods)} bound there, and not in its books: main forgets CPUs and zones of bound pods at a restart"
 
 
 def unexplained(fields: Collection[str]) -> str:
@@ -174,7 +154,9 @@ def comparison_unexplained(fields: Iterable[Field], explained: Iterable[str]) ->
 
 def only_here(name: str) -> Compared:
     """Return what the scheduler does not know."""
-    return Compared(name, (), (Difference("not-known", not_known()),))
+    return Compared(
+        name, (), (Difference("not-known", "the scheduler does not know it: it is new, or another scheduler's"),)
+    )
 
 
 def only_there(name: str, fields: Iterable[Field]) -> Compared:
@@ -217,7 +199,9 @@ def differences(
     if lost := ours - theirs:
         yield Difference(
             "books-lost" if books else "pods-not-known",
-            books_lost(lost) if books else pods_not_known(lost),
+            f"{_n_pods(lost)} bound there, and not in its books: main forgets CPUs and zones of bound pods at a restart"
+            if books
+            else pods_not_known(lost),
         )
 
 
@@ -655,9 +639,11 @@ def _quotas_explained(theirs: QuotaSummary, row: QuotaRow, fields: tuple[Field, 
     if "used" in differ:
         more, ours = dict(theirs.amounts["used"]), dict(_parsed(row.used or {}))
         if all(more.get(resource, 0) >= number for resource, number in ours.items()):
-            yield Difference("assumed-pods", assumed_amounts())
+            yield Difference("assumed-pods", "used: it counts pods that wait in Permit or are being bound, too")
     if "runtime" in differ:
-        yield Difference("runtime-lag", runtime_lag())
+        yield Difference(
+            "runtime-lag", "runtime: it refreshes that of a quota when one of its pods is tried, and all others later"
+        )
 
 
 def _parsed(amounts: Spelled) -> Resources:

@@ -86,11 +86,6 @@ class Unsaid(Struct, frozen=True):
     said: Callable[[], Cause]
 
 
-def cause_of(simulation: Simulation, first: Attempt) -> Cause:
-    """Return why an attempt of the subject places no pod."""
-    return said(why_not(simulation, first))
-
-
 def said(cause: Cause | Unsaid) -> Cause:
     """Return a cause as it is shown."""
     return cause.said() if isinstance(cause, Unsaid) else cause
@@ -487,11 +482,7 @@ def _when(outcome: Outcome) -> str:
         return case
     if first.late:
         return f"the scheduler tries {listed(first.late)} only after enough others"
-    return _tried_first(outcome.trigger.key, outcome.trigger.requirements.requests)
-
-
-def _tried_first(pod: str, each: Resources) -> str:
-    return f"the scheduler tries {pod} first ({requests(each)})"
+    return f"the scheduler tries {outcome.trigger.key} first ({requests(outcome.trigger.requirements.requests)})"
 
 
 def when(case: Case, outcome_when: str) -> str:
@@ -514,7 +505,7 @@ def _alternative(case: Case, outcome: Outcome) -> WhyAlternative:
         verdict=verdict,
         domains=evidence.slot_rows(case.simulation, outcome.first),
         placement=outcome.first.placement if outcome.first.plan is not None else None,
-        cause=None if outcome.placed_at_once else cause_of(case.simulation, outcome.first),
+        cause=None if outcome.placed_at_once else said(why_not(case.simulation, outcome.first)),
     )
 
 

@@ -1,7 +1,7 @@
 """Which job preempted a pod, or pods of a gang: read from the condition and the event that a preemption leaves."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -15,16 +15,6 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.common import OF_GAP, Notice, Verdict
 from kubectl_koord.reports.jobs import Evidence, Fate, PreemptedPod, Preemptor, VictimState, WhyPreemptedReport
 from kubectl_koord.wording.words import could_not_be_read, listed
-
-
-def events_unread(message: str) -> str:
-    """Return why events could not be read."""
-    return f"Event: {message}"
-
-
-def members_by_name(pods: Sequence[str]) -> str:
-    """Return which deleted pods are taken for members by their names alone."""
-    return f"membership of deleted pods is inferred from their names: {listed(pods)}."
 
 
 def nothing_shows_it(*, is_pod: bool) -> str:
@@ -88,12 +78,12 @@ def other_namespaces(report: WhyPreemptedReport) -> tuple[str, ...]:
 def _warnings(snapshot: Snapshot, pods: tuple[PreemptedPod, ...]) -> Iterator[Notice]:
     for gap in snapshot.gaps:
         if gap.kind == "Event" and gap.code != "not-in-input":
-            yield Notice(OF_GAP[gap.code], events_unread(gap.message))
+            yield Notice(OF_GAP[gap.code], f"Event: {gap.message}")
     yield from (one for one in coverage.general(snapshot) if one.code != "assumed-config")
     yield from coverage.absent(snapshot, ("Pod", "Event"))
     by_name = [pod.pod for pod in pods if pod.member_by_name]
     if by_name:
-        yield Notice("member-by-name", members_by_name(by_name))
+        yield Notice("member-by-name", f"membership of deleted pods is inferred from their names: {listed(by_name)}.")
 
 
 def _message(asked: VictimName, unread: tuple[Gap, ...]) -> str:

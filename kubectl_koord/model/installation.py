@@ -202,14 +202,14 @@ class Lack(Struct, frozen=True):
 
 def of_main(image: str) -> bool:
     """Tell whether an image's tag is one of main's: by its name, or by a day after that of the main that is known."""
-    return _OF_MAIN.search(image) is not None or _is_later(image)
+    return _OF_MAIN.search(image) is not None or (_day(image) > _LAST_DAY)
 
 
 def is_newer(image: str) -> bool:
     """Tell whether an image may be newer than all that answers are compared with; nothing is told by a private tag."""
     found = _RELEASE.search(image)
     if found is None:
-        return of_main(image) and not _is_earlier(image)
+        return of_main(image) and not ("" < _day(image) <= _LAST_DAY)
     release = (int(found[1]), int(found[2]))
     return release > max(_NEWEST) or int(found[3] or 0) > _NEWEST.get(release, int(found[3] or 0))
 
@@ -223,14 +223,6 @@ def is_older(image: str) -> bool:
 def _day(image: str) -> str:
     found = _DATE.search(image)
     return "".join(found.groups()) if found is not None else ""
-
-
-def _is_later(image: str) -> bool:
-    return _day(image) > _LAST_DAY
-
-
-def _is_earlier(image: str) -> bool:
-    return "" < _day(image) <= _LAST_DAY
 
 
 def manages_topology(flags: Collection[str]) -> bool:

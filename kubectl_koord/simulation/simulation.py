@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
-from kubectl_koord.engine.attempt import Attempt, Job, shape
+from kubectl_koord.engine.attempt import Job, shape
 from kubectl_koord.engine.blockers import jobs
 from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps
 from kubectl_koord.engine.filters import Prepared, of_other_jobs, prepare
@@ -205,11 +205,7 @@ def _with_effect(every: list[Outcome], *, idle_too: bool) -> list[Outcome]:
 
 
 def _has_effect(outcome: Outcome) -> bool:
-    return outcome.placed_at_once or bool(outcome.rounds) or _goes_on(outcome.first)
-
-
-def _goes_on(first: Attempt) -> bool:
-    return first.fails_at_reserve or first.races
+    return outcome.placed_at_once or bool(outcome.rounds) or (outcome.first.fails_at_reserve or outcome.first.races)
 
 
 def every_outcome(

@@ -199,7 +199,7 @@ def profiles(parsed: Mapping[str, Any]) -> tuple[installation.Profile, ...]:
         installation.Profile(
             str(one.get("schedulerName") or "default-scheduler"),
             tuple((point, _enabled(mapping(one.get("plugins")), point)) for point in _POINTS),
-            _arguments(one),
+            tuple((str(name), _spelled(value)) for name, value in arguments_of(one, "Coscheduling").items()),
         )
         for one in mappings(parsed.get("profiles"))
     )
@@ -218,10 +218,6 @@ def _enabled(plugins: Mapping[str, Any], point: str) -> tuple[str, ...]:
 def _has(name: str, point: str) -> bool:
     """Tell whether a plugin may run at a point: `multiPoint` skips those that it lacks, such as queueSort of most."""
     return point != "queueSort" or name == "PrioritySort"
-
-
-def _arguments(profile: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((str(name), _spelled(value)) for name, value in arguments_of(profile, "Coscheduling").items())
 
 
 def _spelled(value: object) -> str:

@@ -247,7 +247,7 @@ def owner(written: Written) -> jobs.Owner:
             whole(policy, "backoffLimit"), whole(spec, "failurePolicy", "maxRestarts"), whole(spec, "maxRetry")
         ),
         is_seen=None if observed is None or generation is None else observed >= generation,
-        queue=queue_named(meta) or text(spec, "queue") or text(policy, "schedulingPolicy", "queue"),
+        queue=_labelled(meta, QUEUE_LABELS) or text(spec, "queue") or text(policy, "schedulingPolicy", "queue"),
         priority_class=_labelled(meta, CLASS_LABELS),
         managed_by=text(spec, "managedBy") or text(policy, "managedBy"),
         selector=_selector(row, written),
@@ -263,16 +263,6 @@ def _replicas_of(kind: str, status: Any) -> int | None:  # noqa: ANN401 - as `at
 
 def _first(*found: int | None) -> int | None:
     return next((one for one in found if one is not None), None)
-
-
-def queue_named(meta: Any) -> str:  # noqa: ANN401 - as `at`
-    """Return the queue that labels or annotations name, empty for none."""
-    return _labelled(meta, QUEUE_LABELS)
-
-
-def quota_named(meta: Any) -> str:  # noqa: ANN401 - as `at`
-    """Return the ElasticQuota that labels or annotations name, empty for none."""
-    return _labelled(meta, QUOTA_LABELS)
 
 
 def _labelled(meta: Any, names: tuple[str, ...]) -> str:  # noqa: ANN401 - as `at`
@@ -602,7 +592,7 @@ def queue_unit(written: Written) -> jobs.QueueUnit:
         resources=every_amount(at(spec, "request") or at(spec, "resource")),
         pods=_pod_sets(at(spec, "podSet") or at(spec, "podSets"), None),
         checks=_checks(status),
-        quota=quota_named(meta),
+        quota=_labelled(meta, QUOTA_LABELS),
         active=at(spec, "active") is not False,
         conditions=conditions(status, "conditions"),
         requeued=whole(status, "requeueState", "count") or 0,

@@ -307,14 +307,9 @@ def _expires(written: Reservation) -> str:
         ends = [datetime.fromisoformat(spec.expires)] if spec.expires else []
         if life and created:
             ends.append(datetime.fromisoformat(created) + timedelta(seconds=life))
-        return _utc(min(ends)) if ends else ""
+        return min(ends).isoformat().replace("+00:00", "Z") if ends else ""
     except (ValueError, OverflowError, TypeError):  # no time, beyond the calendar, or one of them without a zone
         return ""
-
-
-def _utc(moment: datetime) -> str:
-    """Return a moment as the API prints it; one without a zone as it is."""
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _duration(text: str) -> float:

@@ -111,11 +111,6 @@ def devices_not_reported(nodes: Sequence[NodeCards]) -> str:
     return f"{names} {have} {what} but no Device object, which koordlet writes."
 
 
-def devices_outside(nodes: Sequence[str]) -> str:
-    """Return which nodes are in no domain."""
-    return f"{listed(nodes)} {_are(len(nodes))} outside the topology tree."
-
-
 def others_without(number: int) -> str:
     """Return how many nodes are not shown, as they have no devices."""
     return f"{count(number, 'node')} {'has' if number == 1 else 'have'} no Device object."
@@ -214,7 +209,7 @@ def _remarks(report: DevicesReport) -> Iterator[Line]:
     yield from (Line(unlisted(node), "warn") for node in report.nodes if node.unlisted)
     outside = [node.node for node in report.nodes if node.cards and node.parent is None]
     if outside and report.domains:
-        yield Line(devices_outside(outside), "dim")
+        yield Line(f"{listed(outside)} {_are(len(outside))} outside the topology tree.", "dim")
     if report.without_devices:
         yield Line(others_without(report.without_devices), "dim")
 

@@ -8,7 +8,7 @@ from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, war
 from kubectl_koord.render.pages import moves, pending, why
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Verdict
-from kubectl_koord.reports.jobs import GangRow, GangsReport, Hops
+from kubectl_koord.reports.jobs import GangRow, GangsReport
 from kubectl_koord.wording.facts import gang_state, stale_phase
 from kubectl_koord.wording.words import DETAILS, age_at, beyond_limit, command, count, layer_noun, more
 
@@ -95,10 +95,10 @@ def _row(item: GangRow, report: GangsReport) -> Row:
         str(len(item.migrations) or ""),
         str(len(item.reservations) or ""),
         item.must_gather,
-        _span(item, NODE_LAYER),
+        ", ".join(count(used, layer_noun(layer)) for layer, used in item.span.items() if layer != NODE_LAYER),
         _nodes(item, NODE_LAYER),
         str(item.outside) if item.outside else "",
-        _hops(item.hops),
+        f"{item.hops.mean:g}, {item.hops.most}" if item.hops is not None else "",
         item.phase,
         stale_phase(item),
         item.mode,
@@ -112,11 +112,3 @@ def _row(item: GangRow, report: GangsReport) -> Row:
 
 def _nodes(item: GangRow, node_layer: str) -> str:
     return str(item.span[node_layer]) if node_layer in item.span else ""
-
-
-def _hops(found: Hops | None) -> str:
-    return f"{found.mean:g}, {found.most}" if found is not None else ""
-
-
-def _span(item: GangRow, node_layer: str) -> str:
-    return ", ".join(count(used, layer_noun(layer)) for layer, used in item.span.items() if layer != node_layer)

@@ -84,11 +84,6 @@ def of_gangs(notice: Notice, gang: str, others: Sequence[str]) -> str:
     return f"{message} Also: {', '.join(others)}." if others else message
 
 
-def more_kinds_of_warnings(number: int) -> str:
-    """Return how many more kinds of warnings there are."""
-    return more(number, "kinds of warnings about gangs")
-
-
 def cause_or_verdict(code: str, verdict: Verdict) -> str:
     """Return the code of a cause, or the verdict on gangs without one."""
     if verdict == "yes":
@@ -235,7 +230,7 @@ def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     first, rest = parted(ranked, shown.few)
     yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in first)])
     if rest:
-        yield Line(more_kinds_of_warnings(len(rest)), "warn")
+        yield Line(more(len(rest), "kinds of warnings about gangs"), "warn")
 
 
 def _merged(found: Mapping[str, Notice]) -> Notice:

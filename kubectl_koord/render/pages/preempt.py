@@ -1,6 +1,6 @@
 """The pages of `preempt` and `why-preempted`, and their sentences."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
 
@@ -73,11 +73,6 @@ def headline(report: PreemptReport) -> str:
     return f"Preemption {can} {report.gang} run."
 
 
-def preempt_breaks(gangs: int) -> str:
-    """Return that running gangs pay for it."""
-    return f"It breaks {count(gangs, 'running gang')}: below."
-
-
 def preempt_attempt(index: int, victims: int, when: RoundTime, *, repeated: bool) -> str:
     """Return the title of an attempt, the first being 1, or of all that follow from it on."""
     title = f"Attempts from {index} on: preempt" if repeated else f"Attempt {index}{_WHEN[when]}: preempts"
@@ -97,11 +92,6 @@ def eviction(pods: Sequence[str], answer: str) -> str:
 def budget(hit: BudgetHit | None, pod: str) -> str:
     """Return the budget that covers a pod, and whether preempting it violates that; empty without one."""
     return "" if hit is None else f"{name_within(pod, hit.name)} ({'violated' if hit.violated else 'kept'})"
-
-
-def preempt_wasted(victims: Iterable[str], gang: str) -> str:
-    """Return which victims are preempted without the gang running."""
-    return f"Wasted victims: {', '.join(victims)} ({gang} would still not run)."
 
 
 def preempt_outcomes(report: PreemptReport) -> list[str]:
@@ -215,7 +205,7 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     style: Style = "warn" if breaks else VERDICT_STYLE[report.verdict]
     page: list[Block] = [Line(report.message or headline(report), style)]
     if breaks:
-        page.append(Line(preempt_breaks(len(report.broken_gangs)), "bad"))
+        page.append(Line(f"It breaks {count(len(report.broken_gangs), 'running gang')}: below.", "bad"))
     for index, attempt in enumerate(_attempts(report), 1):
         page += [EmptyLine(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
     for attempt in report.may_follow:
@@ -311,7 +301,7 @@ def _wasted(report: PreemptReport) -> Iterator[Line]:
     attempts = _attempts(report)
     wasted = {victim.pod: None for attempt in attempts for victim in attempt.victims if victim.wasted}
     if wasted:
-        yield Line(preempt_wasted(wasted, report.gang), "bad")
+        yield Line(f"Wasted victims: {', '.join(wasted)} ({report.gang} would still not run).", "bad")
 
 
 def _next(report: PreemptReport) -> Iterator[Bullet]:

@@ -27,11 +27,6 @@ def finding(one: QuotaFinding) -> str:
     return f"{one.severity}: {one.object}: {one.message} {one.remedy} ({one.code})"
 
 
-def more_findings(number: int) -> str:
-    """Return how many more findings there are."""
-    return and_more(count(number, "more finding"))
-
-
 def evicts(one: Eviction, *, on: bool) -> str:
     """Return which pods of a quota the over-use controller evicts, or would."""
     what = f"{one.quota} uses more than its runtime ({listed([resource_name(name) for name in one.resources])})"
@@ -264,4 +259,4 @@ def _findings(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
     yield Line(FINDINGS, "bold")
     yield from (Line(finding(one), _STYLES[one.severity], indent=2) for one in first)
     if rest:
-        yield more_line(more_findings(len(rest)))
+        yield more_line(and_more(count(len(rest), "more finding")))

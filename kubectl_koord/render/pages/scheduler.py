@@ -45,11 +45,6 @@ def headline(report: SchedulerReport) -> str:
     return f"{report.asked}: {total}, {differ} not as the objects say, {reasons}."
 
 
-def not_compared(message: str) -> str:
-    """Return why nothing is compared."""
-    return f"Not compared: {message}."
-
-
 def beside(scheduler: str, ours: str | None) -> str:
     """Return what the scheduler has, and in brackets what the objects say where that is something else."""
     return f"{scheduler or '-'} ({ours or '-'})" if ours not in {None, scheduler} else scheduler
@@ -115,11 +110,6 @@ def offers(item: LoggedPod) -> str:
     return f"Members placed or offered room: {', '.join(f'{node} {number}' for node, number in item.slots.items())}."
 
 
-def more_refusals(number: int) -> str:
-    """Return how many refusals of a pod were not kept."""
-    return f"... and {count(number, 'refusal')} that are not kept"
-
-
 def may_help(preempt: bool | None) -> str:  # noqa: FBT001 - one of three answers
     """Return whether victims might help."""
     return {None: "", True: "yes", False: "no"}[preempt]
@@ -154,7 +144,7 @@ def blocks(report: SchedulerReport, shown: Shown) -> list[Block]:
     """Return the page of a comparison."""
     page: list[Block] = [Line(headline(report), "bold")]
     if report.message:
-        page.append(Line(not_compared(report.message), VERDICT_STYLE["unknown"]))
+        page.append(Line(f"Not compared: {report.message}.", VERDICT_STYLE["unknown"]))
     items, rest = parted([item for item in report.items if item.fields], shown.lines)
     columns = _COLUMNS.get(report.part, ())
     if columns and items:
@@ -228,4 +218,4 @@ def _pod(item: LoggedPod, shown: Shown) -> list[Block]:
         )
         page.append(slim(Table(_REFUSED, tuple(map(Row, cells)))))
     page += [more_line(more(len(rest) + len(others)))] if rest or others else []
-    return [*page, more_line(more_refusals(item.more))] if item.more else page
+    return [*page, more_line(f"... and {count(item.more, 'refusal')} that are not kept")] if item.more else page

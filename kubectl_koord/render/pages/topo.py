@@ -97,22 +97,12 @@ def shape(name: str, needs: Mapping[str, str], pods: int, refusal: str) -> str:
     return f"Nodes of the tree take {count(pods, 'more pod')} of shape {name} ({each}), quotas left out."
 
 
-def of_shape(name: str) -> str:
-    """Return what the pods of a shape are called."""
-    return f"shape {name}"
-
-
 def most_of_shape(layers: Mapping[str, tuple[int, int]], members: int) -> str:
     """Return by layer how many pods the domain with most room takes, and how many gangs gather in one domain each."""
     parts = [f"{most} in one {layer_noun(layer)}" for layer, (most, _) in layers.items()]
     found = f"At most {listed(parts)}." if parts else ""
     gangs = [f"{number} within one {layer_noun(layer)} each" for layer, (_, number) in layers.items()]
     return f"{found} Gangs of {members}: {', '.join(gangs)}.".lstrip() if members and gangs else found
-
-
-def gangs_of(members: int) -> str:
-    """Return the header of how many gangs of a shape a domain takes."""
-    return f"GANGS OF {members}"
 
 
 def deeper(depth: int) -> str:
@@ -333,7 +323,7 @@ def _columns(report: TopologyReport) -> tuple[Column, ...]:
         Column("WHOLE CARDS", right=True),
         Column("SLOTS", right=True),
         Column("PODS", right=True),
-        Column(gangs_of(report.shape_members or 0), right=True),
+        Column(f"GANGS OF {report.shape_members or 0}", right=True),
         Column("NOTES", flow="wrap"),
     )
 
@@ -405,7 +395,7 @@ def _headline(report: TopologyReport) -> str:
     if report.verdict == "unknown":
         counted = any(domain.offer_slots is not None for domain in report.domains)
         counted = counted or any(domain.shape_pods is not None for domain in report.domains)
-        name = of_shape(report.shape) if report.shape else report.gang
+        name = f"shape {report.shape}" if report.shape else report.gang
         return unknown(name, report.message, counted=counted)
     if report.shape:
         roots = [domain for domain in report.domains if domain.parent is None]

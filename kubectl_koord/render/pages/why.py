@@ -295,11 +295,6 @@ def not_tried(what: str) -> str:
     return f"There may be more: {what}"
 
 
-def more_ways(number: int) -> str:
-    """Return how many more ways out there are."""
-    return and_more(f"{count(number, 'more way')} of these kinds")
-
-
 def more_domains(number: int, most_slots: int) -> str:
     """Return how many more domains there are, and the most slots of any of them."""
     each = f"{count(most_slots, 'slot')} or fewer each" if most_slots else "no slots"
@@ -425,7 +420,7 @@ def steps(report: WhyReport | FitGang, shown: Shown) -> Iterator[Block]:
         yield Bullets((*_as_told(first), *_as_told(proven), *_unproven(others, beside_proven=bool(proven))))
         rest = len(unblock) - len(proven)
         if rest:
-            yield more_line(more_ways(rest))
+            yield more_line(and_more(f"{count(rest, 'more way')} of these kinds"))
         if report.ways_not_tried:
             yield Line(not_tried(report.ways_not_tried))
 
