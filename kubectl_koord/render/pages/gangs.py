@@ -1,16 +1,13 @@
 """The page of `gangs`: one row for each."""
 
-from collections import Counter
-
 from kubectl_koord.engine.tree import NODE_LAYER
-from kubectl_koord.render.document import USUAL, Block, Column, Columns, Command, EmptyLine, Line, Row, Table, slim
-from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, Command, EmptyLine, Line, Row
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.pages import moves, pending, why
 from kubectl_koord.render.shown import Shown, parted
-from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.jobs import GangRow, GangsReport
 from kubectl_koord.wording.facts import gang_state, stale_phase
-from kubectl_koord.wording.words import DETAILS, age_at, beyond_limit, command, count, layer_noun, more
+from kubectl_koord.wording.words import DETAILS, age_at, count, layer_noun
 
 _COLUMNS = (
     Column("GANG"),
@@ -36,9 +33,7 @@ _COLUMNS = (
 )
 
 
-_DETAILS = command("why-pending", "GANG")
-
-
+_OUTSIDE = "OUTSIDE: members that run outside the must-gather domain that most of them are in."
 _HOPS = "HOPS: layers between members with neighbouring numbers, on average and at most; 0 is the same node."
 
 
@@ -47,26 +42,18 @@ def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[
     page: list[Block] = [Line(_headline(report), "bold")]
     if report.message:
         page.append(Line(pending.incomplete(report.message), VERDICT_STYLE["unknown"]))
-    items, rest = parted(report.items[: columns.most], shown.lines)
+    items, _ = parted(report.items[: columns.most], shown.lines)
     if items:
-        rows = tuple(_row(item, report) for item in items)
-        page += [EmptyLine(), slim(Table(_COLUMNS, rows, indent=0, main=True))]
-    page += [more_line(more(len(rest)))] if rest else []
-    if columns.most is not None and columns.most < len(report.items):
-        page.append(more_line(beyond_limit(len(report.items) - columns.most)))
-    page += (
-        [Line("OUTSIDE: members that run outside the must-gather domain that most of them are in.", "dim")]
-        if any(item.outside for item in items)
-        else []
-    )
+        rows = pending.listing(_COLUMNS, report.items, lambda item: _row(item, report), shown, columns.most)
+        page += [EmptyLine(), *rows]
+    page += [Line(_OUTSIDE, "dim")] if any(item.outside for item in items) else []
     page += [Line(_HOPS, "dim")] if columns.wide and any(item.hops for item in items) else []
     page += moves.migrations(tuple(dict.fromkeys(job for item in items for job in item.migrations)), shown)
     page += why.table(report.volcano, shown)
-    page += [EmptyLine(), Command(_DETAILS, label=DETAILS)] if any(item.pending for item in items) else []
+    page += (
+        [EmptyLine(), Command(pending.PENDING_DETAILS, label=DETAILS)] if any(item.pending for item in items) else []
+    )
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
-
-
-_VERDICTS: dict[Verdict, str] = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}
 
 
 def _headline(report: GangsReport) -> str:
@@ -75,12 +62,11 @@ def _headline(report: GangsReport) -> str:
         doubt = "" if report.verdict == "yes" else " among the objects that could be read"
         where = f" in namespace {report.namespace}" if report.namespace else ""
         return f"There is no {'such ' if report.selected else ''}gang{where}{doubt}."
-    waiting = Counter(item.verdict for item in report.items if item.pending)
+    waiting = [item.verdict for item in report.items if item.pending]
     total = count(len(report.items), "gang")
     if not waiting:
         return f"{total}, none with pending pods."
-    parts = [f"{waiting[verdict]} {words}" for verdict, words in _VERDICTS.items() if waiting[verdict]]
-    return f"{total}, {waiting.total()} with pending pods: {', '.join(parts)}."
+    return f"{total}, {len(waiting)} with pending pods: {pending.by_verdict(waiting)}."
 
 
 def _row(item: GangRow, report: GangsReport) -> Row:

@@ -1,7 +1,7 @@
 """The page of `why-pending` without a name, and its sentences."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -27,6 +27,8 @@ from kubectl_koord.reports.jobs import CauseGroup, Contention, PendingGangsRepor
 from kubectl_koord.wording.facts import held_back, more_quotas
 from kubectl_koord.wording.words import DETAILS, age_at, and_more, asked_for, beyond_limit, command, count, more
 
+T = TypeVar("T")
+
 PENDING_DETAILS = command("why-pending", "GANG")
 _VERDICTS: dict[Verdict, str] = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}
 
@@ -38,9 +40,25 @@ def headline(report: PendingGangsReport) -> str:
         none = "No gang with pending pods matches" if report.selected else "No gang has pending pods"
         where = f" in namespace {report.namespace}" if report.namespace else ""
         return f"{none}{where}{doubt}."
-    counts: Counter[Verdict] = Counter(item.verdict for item in report.items)
-    parts = [f"{counts[verdict]} {words}" for verdict, words in _VERDICTS.items() if counts[verdict]]
-    return f"{_subjects(report)}: {', '.join(parts)}."
+    return f"{_subjects(report)}: {by_verdict(item.verdict for item in report.items)}."
+
+
+def by_verdict(verdicts: Iterable[Verdict]) -> str:
+    """Return how many cannot start, would be placed, or are unknown."""
+    counts = Counter(verdicts)
+    return ", ".join(f"{counts[verdict]} {words}" for verdict, words in _VERDICTS.items() if counts[verdict])
+
+
+def listing(
+    columns: tuple[Column, ...], items: Sequence[T], row: Callable[[T], Row], shown: Shown, most: int | None
+) -> Iterator[Block]:
+    """Yield a table with a row for each item, and how many more there are than it shows, or than --limit lets it."""
+    first, rest = parted(items[:most], shown.lines)
+    yield slim(Table(columns, tuple(map(row, first)), indent=0, main=True))
+    if rest:
+        yield more_line(more(len(rest)))
+    if most is not None and most < len(items):
+        yield more_line(beyond_limit(len(items) - most))
 
 
 def _subjects(report: PendingGangsReport) -> str:
@@ -91,8 +109,6 @@ def cause_or_verdict(code: str, verdict: Verdict) -> str:
     return code or {"no": "(no)", "unknown": "(unknown)"}[verdict]
 
 
-T = TypeVar("T")
-
 _COLUMNS = (
     Column("CAUSE / GANG"),
     Column("PODS", right=True, goes=3),
@@ -135,22 +151,14 @@ def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -
         return [*head, *tail]
     hint = Command(PENDING_DETAILS, label=DETAILS)
     if columns != USUAL:
-        return [*head, EmptyLine(), *_flat(report, columns, shown), EmptyLine(), hint, *tail]
+        flat = listing(_FLAT, report.items, lambda item: _flat_row(item, report), shown, columns.most)
+        return [*head, EmptyLine(), *flat, EmptyLine(), hint, *tail]
     tail = [EmptyLine(), hint, *tail]
     lines = len(report.causes) + len(report.items)
     if shown.lines is not None:
         around = sum(_height(block, shown) for block in [*head, *tail]) + 2  # a gap, and the head of the table
         lines = min(lines, max(shown.lines - around, _FEWEST_CAUSES))
     return [*head, EmptyLine(), slim(TreeTable(_COLUMNS, tuple(_rows(report, lines)))), *tail]
-
-
-def _flat(report: PendingGangsReport, columns: Columns, shown: Shown) -> Iterator[Block]:
-    items, rest = parted(report.items[: columns.most], shown.lines)
-    yield slim(Table(_FLAT, tuple(_flat_row(item, report) for item in items), indent=0, main=True))
-    if rest:
-        yield more_line(more(len(rest)))
-    if columns.most is not None and columns.most < len(report.items):
-        yield more_line(beyond_limit(len(report.items) - columns.most))
 
 
 def _flat_row(item: WhyReport, report: PendingGangsReport) -> Row:
