@@ -20,7 +20,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     "quota": ("quota --demo",),
     "why-pending": ("why-pending --demo", "why-pending train/one-short --demo", "why-pending train/in-vain --demo"),
     "gangs": ("gangs --demo",),
-    "preempt": ("preempt train/helped --dry-run --demo", "preempt train/in-vain --dry-run --demo"),
+    "preempt": ("preempt train/helped --demo", "preempt train/in-vain --demo"),
     "plan": ("plan train/one-short --demo",),
     "fit": (
         "fit -f examples/resnet.yaml --demo",

@@ -111,7 +111,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "why-pending --demo", every_pending(snapshot), plain
     for subject in subjects.pending_subjects(snapshot):
         yield f"why-pending {subject.key} --demo", why(snapshot, subject), plain
-        yield f"preempt {subject.key} --dry-run --demo", preempt(snapshot, subject), plain
+        yield f"preempt {subject.key} --demo", preempt(snapshot, subject), plain
     yield f"why-pending {job.key} --nodes --demo", with_nodes(why(snapshot, job), snapshot, job), plain
     yield f"why-pending {job.key} --raw --demo", with_texts(why(snapshot, job), job.pending), plain
     yield "plan train/one-short --demo", plan(snapshot, job, Weights()), plain
@@ -190,7 +190,7 @@ def _of_case(snapshot: Snapshot, name: str) -> Iterator[_Screen]:
     yield f"why-pending -A --snapshot {name}.json", every_pending(snapshot), TopoOptions()
     for subject in subjects.pending_subjects(snapshot):
         yield f"why-pending {subject.key} --snapshot {name}.json", why(snapshot, subject), TopoOptions()
-        yield f"preempt {subject.key} --dry-run --snapshot {name}.json", preempt(snapshot, subject), TopoOptions()
+        yield f"preempt {subject.key} --snapshot {name}.json", preempt(snapshot, subject), TopoOptions()
 
 
 def _elsewhere() -> Iterator[tuple[str, Report]]:
