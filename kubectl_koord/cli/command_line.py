@@ -321,6 +321,16 @@ def without_type(name: str | None, types: Sequence[str]) -> str:
     return bare if slash and kind in types else given
 
 
+def without_types(names: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
+    """Return names, each once, without the type that may stand before each.
+
+    Raises:
+        KoordError: for an empty name.
+
+    """
+    return tuple(dict.fromkeys(without_type(name, types) for name in names))
+
+
 def several_names(words: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names that words give, each once: `a b`, or behind their type, as in `podgroup a b`.
 

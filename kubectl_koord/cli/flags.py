@@ -17,6 +17,9 @@ DryRun: TypeAlias = Annotated[
 FieldManager: TypeAlias = Annotated[
     str, typer.Option("--field-manager", metavar="NAME", help="The manager that the changed fields get.")
 ]
+Kustomize: TypeAlias = Annotated[
+    str, typer.Option("--kustomize", "-k", metavar="DIR", help="The manifests that kustomize builds of a folder.")
+]
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List the first N only.")]
 NoHeaders: TypeAlias = Annotated[bool, typer.Option("--no-headers", help="Print rows alone, without headers.")]
 Overwrite: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Replace existing values.")]

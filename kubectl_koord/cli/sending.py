@@ -191,15 +191,16 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, aim:
 
 
 def with_appliers(transport: "Transport", planned: "ChangePlan") -> "ChangePlan":
-    """Return a plan that notes who will set back what is changed; of its first objects, where they may be read."""
+    """Return a plan that notes who will set back what is changed, where that may be read: of its first objects."""
     notes = []
-    for change in planned.changes[:_LOOKED_AT]:
-        if change.creates:
-            continue
+    changed = [change for change in planned.changes if not change.creates]
+    for change in changed[:_LOOKED_AT]:
         with suppress(KoordError):
             now = apply.read(transport, path_of(change.object))
             found = values.appliers(change, now).items()
             notes += [applied_by(name_of(change.object), manager, fields) for manager, fields in found]
+    if len(changed) > _LOOKED_AT:
+        notes.append(f"Whether others apply these fields was looked up of the first {_LOOKED_AT} objects.")
     return structs.replace(planned, notes=(*planned.notes, *notes)) if notes else planned
 
 

@@ -72,7 +72,7 @@ class Verb:
 _WHY, _WHAT_IF, _WHAT_IS = "Why a job waits", "What would help", "What there is"
 _RUN, _OFFLINE = "Run the cluster", "Beside the cluster"
 _SENDS = ("", "none", "server")
-_FILES = ("--filename", "-f")
+_FILES = ("--filename", "-f", "--kustomize", "-k")
 _BY_NAME = ("gangs", "namespace")
 _ASKS_LEADER = ("gangs", "leader")
 
@@ -168,6 +168,7 @@ VERBS: "Mapping[str, Verb]" = {
         module="quota",
         reads=(*_BY_NAME, "followed"),
         words=("quota",),
+        repeats=True,
     ),
     "devices": Verb(
         "show the GPUs and other devices of nodes, and who has them",
@@ -183,6 +184,7 @@ VERBS: "Mapping[str, Verb]" = {
         module="node",
         reads=("disruption", "moved"),
         words=("node",),
+        repeats=True,
     ),
     "doctor": Verb(
         "find what is wrong: installation, topology, devices, gangs",
@@ -243,6 +245,7 @@ VERBS: "Mapping[str, Verb]" = {
         "show the quotas as the scheduler counts them",
         reads=_ASKS_LEADER,
         words=("quota",),
+        repeats=True,
     ),
     "scheduler devices": Verb(
         "show the devices as the scheduler's books say",

@@ -75,7 +75,7 @@ class Scheduler(Struct, frozen=True):
         """Why the configuration was not read, empty where it was or the reason is unknown."""
         if self.state == "elsewhere" and self.place is not None:
             return f"it is in a volume that is no ConfigMap: {self.place.volume}"
-        return self.fault
+        return self.fault and f"the scheduler cannot start with it: {self.fault}"
 
     @property
     def installed(self) -> installation_module.Deployment | None:

@@ -1,18 +1,20 @@
-"""Opening files, folders and standard input, and reading YAML documents one object at a time."""
+"""Opening files, folders, URLs, kustomizations and standard input, and reading YAML documents one object at a time."""
 
 import io
 import json
 import os
 import re
+import shutil
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 import yaml
 from yaml.composer import Composer, ComposerError
 
+from kubectl_koord import leaving
 from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.reading import LONGEST_HEAD, Rejoined, Source, completed
 from kubectl_koord.errors import KoordError
@@ -27,7 +29,7 @@ def files_of(names: Iterable[str], *, recursive: bool = False) -> tuple[str, ...
     """Return the names with folders replaced by the files in them, in name order.
 
     Args:
-        names: paths; `-` is standard input.
+        names: paths and URLs; `-` is standard input.
         recursive: whether folders within folders are looked into; those of a `kubectl cluster-info dump` always are.
 
     Raises:
@@ -37,8 +39,26 @@ def files_of(names: Iterable[str], *, recursive: bool = False) -> tuple[str, ...
     return tuple(file for name in names for file in (_files(name, recursive=recursive) if _is_folder(name) else [name]))
 
 
+class Kustomization(str):
+    """A folder that is not read as it is, but as kustomize builds it."""
+
+    __slots__ = ()
+
+
+def named(files: Sequence[str], kustomization: str) -> Sequence[str]:
+    """Return the names that `-f` and `-k` give.
+
+    Raises:
+        KoordError: when both are given.
+
+    """
+    if files and kustomization:
+        raise KoordError("error: only one of -f and -k can be given")
+    return [Kustomization(kustomization)] if kustomization else files
+
+
 def _is_folder(name: str) -> bool:
-    return name != "-" and os.path.isdir(name)  # noqa: PTH112 - pathlib costs start-up time
+    return name != "-" and not isinstance(name, Kustomization) and os.path.isdir(name)  # noqa: PTH112 - pathlib costs start-up time
 
 
 def _files(folder: str, *, recursive: bool) -> list[str]:
@@ -75,13 +95,29 @@ def _refused(problem: OSError) -> None:
 
 
 _GZIP = b"\x1f\x8b"
+_WEB = ("http://", "https://")
+_LARGEST_PAGE = 256 << 20
+_BUILD_SECONDS = 120
+_USER = re.compile(r"//[^/?#]*@")
+_LOGGED = re.compile(r'^[EF]\d{4} .*?"command failed" err="(.*)"$')
+_OF_SERVERS = "Unable to connect to the server: "
 
 
 @contextmanager
 def opened(name: str) -> Iterator[Source]:
-    """Open a file, or standard input for `-`, while it is read; what goes wrong in that time is an error naming it."""
+    """Open a file, a URL, or standard input for `-`, while it is read; what goes wrong in that time names it."""
     try:
-        if name == "-":
+        if isinstance(name, Kustomization):
+            with _built(name) as file:
+                yield _Stream(file)
+        elif name.startswith(_WEB):
+            from kubectl_koord.cluster.api.direct import fetched  # noqa: PLC0415 - start-up time
+
+            with _named(name):
+                page = fetched(name)
+            with closing(page):
+                yield _Page(name, page)
+        elif name == "-":
             if sys.stdin is None:
                 raise KoordError("error: standard input is closed")
             yield _Stream(sys.stdin.buffer)
@@ -96,6 +132,75 @@ def opened(name: str) -> Iterator[Source]:
         if problem.errno is None:  # the sum or the head of a packed file
             raise KoordError(f"error: {name}: broken gzip: {problem}") from None
         raise KoordError(f"error: the path {name!r} cannot be read: {problem.strerror}") from None
+
+
+@contextmanager
+def _built(folder: str) -> Iterator[Any]:
+    """Open what `kubectl kustomize` makes of a folder, or kustomize where there is no kubectl."""
+    import subprocess  # noqa: PLC0415 - start-up time
+    from tempfile import TemporaryFile  # noqa: PLC0415
+
+    from kubectl_koord.cluster.api.connect import find_kubectl  # noqa: PLC0415
+
+    kubectl, kustomize = find_kubectl(), shutil.which("kustomize")
+    if not (kubectl or kustomize):
+        raise KoordError("error: -k needs kubectl or kustomize, and neither is on PATH")
+    command = [kubectl, "kustomize"] if kubectl else [str(kustomize), "build"]
+    with TemporaryFile() as output:
+        child = subprocess.Popen(  # noqa: S603 - a program of the PATH
+            [*command, "--", folder], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE
+        )
+        leaving.first(child.kill)
+        try:
+            _, said = child.communicate(timeout=_BUILD_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise KoordError(f"error: {folder}: kustomize did not end within {_BUILD_SECONDS} s") from None
+        finally:
+            child.kill()
+            with child:
+                leaving.no_more(child.kill)
+        if child.returncode:
+            why = said.decode("utf-8", "replace").removeprefix("error: ").strip().partition("\n")[0]
+            why = _LOGGED.sub(r"\1", why)
+            raise KoordError(f"error: {folder}: kustomize failed: {why or f'exit code {child.returncode}'}")
+        output.seek(0)
+        yield output
+
+
+class _Page:
+    """A page of the web as a `Source`, up to a size."""
+
+    def __init__(self, name: str, page: Source) -> None:
+        self._name = name
+        self._page = page
+        self._left = _LARGEST_PAGE
+
+    def read(self, size: int = -1, /) -> bytes:
+        with _named(self._name):
+            content = self._page.read(self._left + 1 if size < 0 else size)
+        self._count(len(content))
+        return content
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:
+        with _named(self._name):
+            filled = self._page.readinto(buffer)
+        self._count(filled)
+        return filled
+
+    def _count(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise TooLargeError(f"more than {_LARGEST_PAGE >> 20} MiB")
+
+
+@contextmanager
+def _named(url: str) -> Iterator[None]:
+    """Name the URL in what the way to any server raises."""
+    try:
+        yield
+    except KoordError as problem:
+        shown = _USER.sub("//", url)
+        raise KoordError(f"error: {shown}: {str(problem).removeprefix(_OF_SERVERS).removeprefix('error: ')}") from None
 
 
 def whole(name: str, most: int) -> bytes:

@@ -244,7 +244,7 @@ class _Reader:
             reference = found.owner if found else None
 
     def _above_pods(self, pods: Collection[str]) -> None:
-        """Read who made the first of the pods."""
+        """Read who made the first of the pods, and what else that one made."""
         for pod in self.around.pods:
             if (not pods or pod.key in pods) and pod.owner:
                 kind, _, name = pod.owner.partition("/")
@@ -253,6 +253,9 @@ class _Reader:
                 if found:
                     owner = written_owner(self.around, found, pod.key.partition("/")[0], name)
                     self._above(pod.key.partition("/")[0], owner.owner if owner else None)
+                for one in self.around.jobs().owners:
+                    if one.kind in _LISTED_BELOW and one.wanted is not None:
+                        self._list_below(one, one.selector)
                 return
 
     def _below(self, root: Owner) -> None:
@@ -262,11 +265,14 @@ class _Reader:
             self._get(row, root.namespace, name)
         selector = root.selector or next((one.selector for one in self.around.jobs().owners if one.selector), "")
         if root.kind in _LISTED_BELOW:
-            row, label = _LISTED_BELOW[root.kind]
-            self._list_owners(row, root.namespace, f"{label}={root.name}" if label else selector)
+            self._list_below(root, selector)
         self._pods(root.namespace, f"labelSelector={quote(selector, safe='')}" if selector else "")
         if selector and not self.around.pods and "Pod" not in self.gaps:
             self._pods(root.namespace, "")  # those that have no such label are known by their ownerReferences
+
+    def _list_below(self, root: Owner, selector: str) -> None:
+        row, label = _LISTED_BELOW[root.kind]
+        self._list_owners(row, root.namespace, f"{label}={root.name}" if label else selector)
 
     def _list_owners(self, row: OwnerKind, namespace: str, selector: str) -> None:
         api = f"/apis/{row.group}/{row.versions[0]}"

@@ -34,10 +34,13 @@ PORT = 10251
 LONGEST = 64 << 20
 
 _OF_NAME = only_named(HOME.lease)
+_TO_NOBODY = (401, 403)
 _OK, _FORBIDDEN, _NOT_FOUND, _UNAVAILABLE = 200, 403, 404, 503
 _NAME = re.compile(r"[a-z0-9A-Z](?:[-a-z0-9A-Z_]|\.(?!\.))*")
 _NONE_OF_IT = re.compile(r"(?:cannot find |.*\bnot found)")
 _PORTS = re.compile(r"(?:^|\s)--?port[= ]([0-9]{1,5})(?!\S)")
+_SECURE = re.compile(r"(?:^|\s)--?secure-port[= ]([0-9]{1,5})(?!\S)")
+_MOST_PORTS = 4
 _UNSEEN = "error: could not see what the scheduler knows"
 
 
@@ -49,9 +52,14 @@ class _Items(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
+class _Port(msgspec.Struct, rename="camel"):
+    container_port: int = 0
+
+
 class _Container(msgspec.Struct):
     command: list[str] = []
     args: list[str] = []
+    ports: list[_Port] = []
 
 
 class _PodSpec(msgspec.Struct):
@@ -76,8 +84,8 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
         transport: the way to the API server.
         endpoint: what to ask for.
         name: of the gang (`namespace/name`), quota or node, where there is one.
-        port: on which the scheduler answers plain HTTP. Where it does not on the usual one, the port that its pod
-            states (`--port`) is asked.
+        port: on which the scheduler answers plain HTTP. Where it does not on the usual one, those are asked that its
+            pod states: `--port`, else those of its containers, and `--secure-port`.
         home: the namespace that it runs in, empty where that is to be found out.
 
     Raises:
@@ -88,13 +96,15 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
     if not all(map(_NAME.fullmatch, segments)):
         raise KoordError(f"error: {name!r} is not a name that an object can have")
     namespace, pod = leader(transport, home)
-    path = _path(namespace, pod, port, endpoint, name)
+    path = _path(namespace, f"http:{pod}:{port}", endpoint, name)
     status, body = _get(transport, path)
     if status >= _UNAVAILABLE and port == PORT and not _own_message(body):
-        stated = _stated_port(transport, namespace, pod)
-        if stated not in {0, PORT}:
-            path = _path(namespace, pod, stated, endpoint, name)
-            status, body = _get(transport, path)
+        for scheme, stated in _stated_ports(transport, namespace, pod):
+            other = _path(namespace, f"{scheme}:{pod}:{stated}", endpoint, name)
+            found = _get(transport, other)
+            if found[0] < _UNAVAILABLE and not (scheme == "https" and found[0] in _TO_NOBODY):
+                path, (status, body) = other, found
+                break
     if status == _OK:
         return Answer(pod, body)
     own = _own_message(body)
@@ -103,20 +113,26 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
     raise KoordError(f"{_UNSEEN}: {_why(status, body, path, (namespace, pod), own)}")
 
 
-def _path(namespace: str, pod: str, port: int, endpoint: Endpoint, name: str) -> str:
-    asked = f"/api/v1/namespaces/{namespace}/pods/http:{pod}:{port}"
-    return f"{asked}/proxy/apis/v1/{PATHS[endpoint].format(name)}"
+def _path(namespace: str, where: str, endpoint: Endpoint, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods/{where}/proxy/apis/v1/{PATHS[endpoint].format(name)}"
 
 
-def _stated_port(transport: Transport, namespace: str, pod: str) -> int:
-    """Return the last `--port` of the pod's containers, the usual one where none is stated or may be read."""
+def _stated_ports(transport: Transport, namespace: str, pod: str) -> list[tuple[str, int]]:
+    """Return by scheme the ports but the usual one that a pod states: by flags, of which the last counts, or by itself.
+
+    None where it may not be read. On a TLS port the API server is nobody, whom only some schedulers answer.
+    """
     first = _first(*_get(transport, f"{POD.path(namespace)}?{only_named(pod)}"))
     try:
         containers = msgspec.json.decode(first or b"", type=_Pod).spec.containers
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return PORT
+        return []
     words = " ".join(word for one in containers for word in (*one.command, *one.args))
-    return int((_PORTS.findall(words) or [PORT])[-1])
+    secure = [int(port) for port in _SECURE.findall(words)[-1:]]
+    plain = [int(port) for port in _PORTS.findall(words)[-1:]]
+    plain = plain or [port.container_port for one in containers for port in one.ports]
+    found = dict.fromkeys(("http", port) for port in plain if port not in {0, PORT, *secure})
+    return [*found, *(("https", port) for port in secure if port)][:_MOST_PORTS]
 
 
 def leader(transport: Transport, home: str = "") -> tuple[str, str]:

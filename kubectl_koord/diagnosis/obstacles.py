@@ -817,7 +817,7 @@ def _beside_members(simulation: Simulation, first: Attempt) -> list[Reason]:
     """Return why nodes refuse a member that is left once others have their places, of those that took it before."""
     pod, view = next(iter(first.left), first.trigger), first.beside_waiting(simulation.view)
     before = evidence.asked(simulation, pod).counts
-    after = offer_slots(view, view.names(), (pod,), simulation.prepared(pod))
+    after = offer_slots(view, view.names(), (pod,), simulation.prepared(pod, view))
     return [reason for name in before if (reason := after[name].rejection) is not None and not after[name].slots]
 
 

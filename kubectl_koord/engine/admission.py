@@ -434,9 +434,10 @@ def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
         yield SatisfiedByEarlierPods()
     if _has_spec_without_effect(group, snapshot, tree):
         yield SpecWithoutEffect()
-    yield from _index_order(group)
-    if snapshot.config.version != "1.7" and any(pod.selector for pod in group.pending):
-        yield WorstFit()
+    if isinstance(tree, Tree) and snapshot.config.aware_of_topology and not group.is_satisfied():
+        yield from _index_order(group)
+        if snapshot.config.version != "1.7" and any(pod.selector for pod in group.pending):
+            yield WorstFit()
 
 
 def is_satisfied_by_earlier_pods(group: GangGroup) -> bool:

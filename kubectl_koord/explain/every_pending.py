@@ -166,7 +166,7 @@ def _tried(subject: Subject) -> tuple[Gang, ...]:
 
 def _row(cluster: Scenario, gang: Gang, answer: WhyReport | None) -> GangRow:
     snapshot, tree = cluster.snapshot, cluster.tree
-    group = snapshot.pod_groups.get(gang.key)
+    group, home = snapshot.pod_groups.get(gang.key), gang.key.partition("/")[0]
     must = topology_requirements(gang.topology or (), tree).must_gather
     cause = answer.cause.code if answer is not None and answer.cause is not None else None
     reservations = migrations.reservations_of(snapshot, cluster.view, gang.pods)
@@ -181,7 +181,7 @@ def _row(cluster: Scenario, gang: Gang, answer: WhyReport | None) -> GangRow:
         match_policy=gang.match_policy,
         must_gather=must,
         span={} if isinstance(tree, NoTree) else _span(gang.running, tree),
-        verdict=answer.verdict if answer is not None else "yes",
+        verdict=answer.verdict if answer is not None else "yes" if snapshot.sees("Pod", home) else "unknown",
         cause=cause,
         waiting=sum(1 for pod in gang.pending if pod.nominated),
         running=len(gang.running),

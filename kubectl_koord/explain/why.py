@@ -623,6 +623,11 @@ def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verd
         )
     if verdict != "yes" and simulation.snapshot.config.preemption:
         yield from _policy_never(simulation)
+    if verdict != "yes":
+        wanted = {resource for pod in simulation.subject.pending for resource, _ in pod.requirements.requests}
+        nodes = simulation.snapshot.nodes.items()
+        short = [name for name, node in nodes if any(resource in wanted for resource, _ in node.lost)]
+        yield from obstacles.lost(simulation.snapshot, short)
     yield from _contended(simulation, outcomes[0].first)
 
 
@@ -1000,7 +1005,7 @@ def why(
     if blockers:
         refused = _quota(simulation, coverage.not_evaluated(subject, snapshot))
         verdict, cause = blocked(blockers[0])
-        cause = cause if brief else coverage.told(subject, snapshot, cause)
+        cause = coverage.told(subject, snapshot, cause)
         besides: dict[str, Cause] = {}
         for other in (*(obstacles.cause(other) for other in blockers[1:] if other.code != cause.code), *refused):
             besides.setdefault(other.code, other)

@@ -603,11 +603,15 @@ _MOST_NODES = 256
 
 
 class _Place(Struct, frozen=True):
-    """The labels that put a node into a domain; `told` is whether its other labels tell that it belongs there."""
+    """The labels that put a node into a domain; `told` is whether its other labels tell that it belongs there.
+
+    It `overwrites` where it has one of them, and that is empty.
+    """
 
     node: str
     labels: tuple[NodeLabel, ...]
     told: bool
+    overwrites: bool
 
 
 class _Labels:
@@ -639,11 +643,13 @@ class _Labels:
             told = told and bool(known)
             if known or wanted:
                 lacking.append(NodeLabel(layer.label_keys[0], known or wanted))
-        return _Place(node, tuple(lacking), told) if lacking else None
+        return _Place(node, tuple(lacking), told, any(one.key in labels for one in lacking)) if lacking else None
 
     def _told(self, layer: Layer, labels: Mapping[str, str]) -> str:
         """Return the value that a layer's label would have: of a key that is nearly it, or of the layer below."""
-        near = (value for key, value in sorted(labels.items()) if value and node_labels.nearest(key, layer.label_keys))
+        of_layers = {key for one in self.layers for key in one.label_keys}
+        others = sorted((key, value) for key, value in labels.items() if value and key not in of_layers)
+        near = (value for key, value in others if node_labels.nearest(key, layer.label_keys))
         return next(near, "") or self._of_below(layer, labels)
 
     def _of_below(self, layer: Layer, labels: Mapping[str, str]) -> str:
@@ -723,7 +729,7 @@ def _labelling(places: Sequence[_Place]) -> WayOut:
     return WayOut(
         "label-nodes" if told else "place-nodes",
         message,
-        in_turn(_label(*group) for group in groups),
+        in_turn(_label(*group, overwrites=any(one.overwrites for one in places)) for group in groups),
         edits,
     )
 
@@ -748,8 +754,8 @@ def _several(nodes: Sequence[str]) -> str:
     )
 
 
-def _label(nodes: Sequence[str], labels: Sequence[str]) -> str:
-    return paste("kubectl", "label", "node", *nodes, *labels)
+def _label(nodes: Sequence[str], labels: Sequence[str], *, overwrites: bool) -> str:
+    return paste("kubectl", "label", "node", *nodes, *labels, *(("--overwrite",) if overwrites else ()))
 
 
 def name_labels(search: Search) -> Iterator[WayOut]:

@@ -553,6 +553,10 @@ def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     if idle:
         what = KOORDLET if found.unlisted or found.resource.startswith(_KOORD) else DEVICE_PLUGIN
         yield WayOut("start-publisher", _see_publisher(what, idle[0]), _pods_on(idle[0]))
+    elif not found.similar:
+        yield WayOut(
+            "other-resource", f"Check the name {found.resource} in {template_of(owners)}, or run what offers it"
+        )
 
 
 def _see_publisher(what: str, node: str) -> str:

@@ -448,7 +448,8 @@ class GangRow(Struct, frozen=True, rename="camel"):
     are nominated to a node. `phase` is that of its PodGroup, `stale` what the phase does not know. `span` tells by
     layer how many domains the running members use, without nodes outside the tree; `outside` how many of them are not
     in the domain of the must-gather layer that most of them are in. The verdict and the cause are those of
-    `why-pending`, and yes for a gang without pending pods. `migrations` and `reservations` are those that concern it.
+    `why-pending`; without pending pods yes, or unknown where pods were not read. `migrations` and `reservations` are
+    those that concern it.
     """
 
     gang: str

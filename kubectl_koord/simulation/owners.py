@@ -100,7 +100,9 @@ def of_owner(jobs: Jobs, asked: Owner) -> Jobs:
 
 
 def of_pods(jobs: Jobs, asked: str, pods: Collection[str]) -> Jobs:
-    """Return what belongs to pods of these names, such as those of a gang; the owner of the first stands for all.
+    """Return what belongs to pods of these names, such as those of a gang.
+
+    Of the owners of the first pod the highest that says how many pods it makes stands for all.
 
     Args:
         jobs: all that was read.
@@ -113,7 +115,9 @@ def of_pods(jobs: Jobs, asked: str, pods: Collection[str]) -> Jobs:
     for pod in found:
         kind, _, name = pod.owner.partition("/")
         above = above or (_above(jobs, pod.key.partition("/")[0], OwnerReference(kind, name)) if kind else ())
-    return _narrowed(jobs, asked, above, (), found)
+    highest = max((at for at, one in enumerate(above) if one.wanted is not None), default=0)
+    above = above[highest:]
+    return _narrowed(jobs, asked, above, _made(jobs, above[0]) if above else (), found)
 
 
 def _narrowed(

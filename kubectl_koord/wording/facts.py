@@ -227,7 +227,7 @@ def gang_state(item: GangRow) -> str:
         return item.cause or {"yes": "would-start", "no": "(no)", "unknown": "(unknown)"}[item.verdict]
     if item.running:
         return "running"
-    return "finished" if item.finished else "no pods"
+    return "finished" if item.finished else "no pods" if item.verdict == "yes" else "pods not read"
 
 
 def stale_phase(item: GangRow) -> str:

@@ -47,8 +47,8 @@ def test_the_document_is_as_promised(koord: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ((), "one of -f, --pods and --like is required"),
-        (("--pods", "1", "-f", "x"), "one of -f, --pods and --like is required"),
+        ((), "one of -f, -k, --pods and --like is required"),
+        (("--pods", "1", "-f", "x"), "one of -f, -k, --pods and --like is required"),
         (("-f", "x", "--request", "cpu=1"), "--request and --must-gather are for --pods"),
         (("--like", "train/fits", "--priority", "1"), "--priority and --priority-class are for -f and --pods"),
         (("--pods", "1", "--priority", "1", "--priority-class", "a"), "--priority and --priority-class cannot be used"),
@@ -144,7 +144,9 @@ def test_webhooks_are_read_where_pods_ask_for_parts_of_gpus(koord: Run, server: 
     file = tmp_path / "pod.yaml"
 
     def ask(limits: str) -> None:
-        spec = f"{{schedulerName: koord-scheduler, containers: [{{resources: {{limits: {limits}}}}}]}}"
+        spec = (
+            f"{{schedulerName: koord-scheduler, containers: [{{name: c, image: x, resources: {{limits: {limits}}}}}]}}"
+        )
         file.write_text(f"{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {spec}}}")
 
     ask("{cpu: 1}")

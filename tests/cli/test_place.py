@@ -40,6 +40,13 @@ def test_node_and_domain_are_one_verb_and_what_has_both_names_is_what_was_asked_
     assert koord("domain", "a0", "--snapshot", both).out.startswith("SpineLayer a0 has 1 node; free: ")
 
 
+def test_several_places_are_told_one_after_the_other(koord: Run, places: str) -> None:
+    both = koord("node", "a0", "spine-a", "node/a0", "--snapshot", places)
+    each = [koord("node", name, "--snapshot", places).out for name in ("a0", "spine-a")]
+    assert (both.code, both.out) == (0, "\n".join(each))
+    assert "one name at a time with -o html" in koord("node", "a0", "b0", "-o", "html", "--snapshot", places).err
+
+
 def test_scripts_get_nodes_and_kinds(koord: Run, places: str) -> None:
     assert koord("node", "a0", "-o", "name", "--snapshot", places).out == "node/a0\n"
     assert koord("domain", "spine-a", "-o", "name", "--snapshot", places).out == "node/a0\nnode/a1\n"

@@ -91,6 +91,12 @@ def test_one_quota_is_asked_for_by_its_name(koord: Run, shared: str, name: str) 
     ]
 
 
+def test_several_quotas_are_told_one_after_the_other(koord: Run, shared: str) -> None:
+    each = [koord("quota", name, "--snapshot", shared).out for name in ("p", "a")]
+    assert koord("quota", "p", "eq/a", "--snapshot", shared).out == "\n".join(each)
+    assert "one name at a time with --watch" in koord("quota", "p", "a", "-w", "--snapshot", shared).err
+
+
 def test_headroom_of_a_pod_is_asked_for_by_its_name(koord: Run, shared: str) -> None:
     assert document(koord, "--for", "pod/waits", "--snapshot", shared)["headroom"]["admits"] == 0
     assert "Quotas admit 0 of 1 pending pod" in koord("quota", "--for", "pod/waits", "--snapshot", shared).out

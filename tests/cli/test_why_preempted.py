@@ -138,7 +138,7 @@ def test_a_name_in_a_file_is_found_in_any_namespace(koord: Run, tmp_path: Path) 
     assert koord("why-preempted", "big-0", "--snapshot", write(tmp_path, victims())).code == 1
 
 
-def test_why_pending_of_one_gang_reads_the_events_of_its_namespace_and_of_all_gangs_none(
+def test_why_pending_reads_the_events_of_one_gang_and_of_all_what_controllers_could_not_make(
     koord: Run, live: ApiServer
 ) -> None:
     says = json.loads(koord("why-pending", "job", "-o", "json").out)["schedulerSays"]
@@ -148,8 +148,14 @@ def test_why_pending_of_one_gang_reads_the_events_of_its_namespace_and_of_all_ga
         ("/apis/events.k8s.io/v1/namespaces/default/events", "reason=FailedScheduling")
     ]
     live.log.clear()
-    koord("why-pending", "-A")
-    assert not [request for request in live.log if request.path.endswith("/events")]
+    job = {"kind": "Job", "namespace": "default", "name": "few"}
+    live.put(event("few", "no quota", "FailedCreate", regarding=job, type="Warning"))
+    assert "Job few could not make more" in koord("why-pending", "-A").out
+    of_events = [request for request in live.log if request.path.endswith("/events")]
+    assert [(one.path, one.query["fieldSelector"]) for one in of_events] == [
+        (f"/apis/events.k8s.io/v1/namespaces/{home}/events", "regarding.kind!=Pod,type=Warning")
+        for home in ("default", "far")
+    ]
 
 
 def test_why_pending_of_a_gang_that_lacks_pods_reads_what_controllers_could_not_make(

@@ -108,29 +108,41 @@ def test_what_keeps_it_from_being_seen_is_one_clear_line(
 
 
 @pytest.mark.parametrize(
-    ("container", "port"),
+    ("container", "asked", "is_answered"),
     [
-        ({"args": ["--secure-port=1", "--port=10300"]}, 10300),
-        ({"command": ["koord-scheduler", "--port=1", "--port", "10300"]}, 10300),
-        ({"args": ["--port=0"]}, None),
-        ({"args": ["--secure-port=10300"]}, None),
-        ({"args": [1]}, None),
+        ({"args": ["--secure-port=1", "--port=10300"]}, ["http:10300"], True),
+        ({"command": ["koord-scheduler", "--port=1", "--port", "10300"]}, ["http:10300"], True),
+        ({"ports": [{"containerPort": 10251}, {"containerPort": 10300}]}, ["http:10300"], True),
+        ({"args": ["--secure-port=10300"], "ports": [{"containerPort": 10300}]}, ["https:10300"], True),
+        ({"args": ["--port=0", "--secure-port=10302"]}, ["https:10302"], False),
+        ({"ports": [{"containerPort": 10301}]}, ["http:10301"], False),
+        ({"args": ["--port=0"]}, [], False),
+        ({"args": [1]}, [], False),
     ],
 )
-def test_a_scheduler_that_does_not_answer_is_asked_on_the_port_that_its_pod_states(
-    led: ApiServer, reach: Reach, container: dict[str, Any], port: int | None
+def test_a_scheduler_that_does_not_answer_is_asked_on_the_ports_that_its_pod_states(
+    led: ApiServer,
+    reach: Reach,
+    container: dict[str, Any],
+    asked: list[str],
+    is_answered: bool,  # noqa: FBT001
 ) -> None:
-    led.rules.append(Rule(GANGS, status=503, reason="ServiceUnavailable", message="dial tcp: connection refused"))
-    led.rules.append(Rule(GANGS.replace("10251", "10300"), raw=b"{}"))
+    def at(where: str) -> str:
+        scheme, _, port = where.partition(":")
+        return GANGS.replace("http:", f"{scheme}:").replace("10251", port)
+
+    for port in ("10251", "10301"):
+        led.rules.append(Rule(at(f"http:{port}"), status=503, reason="ServiceUnavailable", message="dial tcp: refused"))
+    led.rules.append(Rule(at("https:10302"), status=403, reason="Forbidden", message="anonymous"))
+    led.rules += [Rule(at(f"{scheme}:10300"), raw=b"{}") for scheme in ("http", "https")]
     metadata = {"namespace": "koordinator-system", "name": "koord-scheduler-0"}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
     led.rules.append(Rule("/api/v1/namespaces/koordinator-system/pods", raw=json.dumps({"items": [pod]}).encode()))
-    if port is None:
-        assert "connection refused (it listens where --port tells it to" in failing(reach)
-    else:
+    if is_answered:
         assert ask(reach(), "gangs") == Answer("koord-scheduler-0", b"{}")
-    asked = [one.path for one in led.log if "/proxy" in one.path]
-    assert asked == [GANGS, *([GANGS.replace("10251", str(port))] if port else [])]
+    else:
+        assert "refused (it listens where --port tells it to" in failing(reach)
+    assert [one.path for one in led.log if "/proxy" in one.path] == [GANGS, *map(at, asked)]
 
 
 def test_what_the_scheduler_does_not_know_is_an_answer(led: ApiServer, reach: Reach) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from kubectl_koord.diagnosis.coverage import lacks_pods
+from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.model.pods import GangAnnotations
 from tests.build import Drawing, cluster, why_of
 
@@ -27,6 +28,12 @@ def message(drawing: Drawing) -> str:
 def test_what_the_owner_of_its_pods_could_not_make_is_told_with_its_words() -> None:
     drawn = failed(gang(), "Job", "a", f"Error creating: {SAID}.")
     assert message(drawn) == f"{FEW} Job a could not make more (last 59s ago): {SAID}."
+
+
+def test_the_list_tells_it_too() -> None:
+    (item,) = every_pending(failed(gang(), "Job", "a")).items
+    assert item.cause is not None
+    assert item.cause.message == f"{FEW} Job a could not make more (last 59s ago): {SAID}."
 
 
 def test_the_newest_of_the_owner_counts_and_else_of_what_has_the_name_of_the_gang() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from kubectl_koord.model.objects import Claim, Storage
 from kubectl_koord.model.pods import HostPort, PodTerm, Spread
+from kubectl_koord.reports.common import WayOut
 from kubectl_koord.reports.jobs import WhyReport
 from tests.build import SPINE, Drawing, card, cluster, cpus, devices, having, why_of
 
@@ -54,7 +55,18 @@ def test_a_claim_for_one_pod_keeps_all_other_members_from_every_node() -> None:
     code, message = told(drawing.with_gang("job", 2, 1, claims=("data",)))
     assert (code, message.partition(": ")[2]) == (
         "insufficient-capacity",
-        "they exclude each other on 1 node: volume claim default/data (ReadWriteOncePod) is for one pod.",
+        "they exclude each other on 2 nodes: volume claim default/data (ReadWriteOncePod) is for one pod.",
+    )
+
+
+def test_members_keep_each_other_from_the_other_nodes_of_a_zone_too() -> None:
+    zoned = cluster("s: b[n1 n2 n3 n4]")
+    for name in ("n1", "n2", "n3", "n4"):
+        zoned = zoned.label(name, zone="a")
+    code, message = told(zoned.with_gang("job", 2, 8, labels=APP, pod_anti_affinity=(PodTerm("zone", OWN),)))
+    assert (code, message.partition(": ")[2]) == (
+        "insufficient-capacity",
+        "they exclude each other on 3 nodes: their pod anti-affinity keeps them apart.",
     )
 
 
@@ -152,7 +164,9 @@ def test_a_label_that_says_no_is_none_and_that_of_another_maker_neither() -> Non
     assert told(labelled.with_pod("p", requests=(("amd.com/gpu", 1),)), "pod/p")[1] == (
         "no node offers amd.com/gpu, and none has a label or a Device object that says it should."
     )
-    assert why_of(labelled.with_pod("p", requests=(("amd.com/gpu", 1),)), "pod/p").next_steps == ()
+    assert why_of(labelled.with_pod("p", requests=(("amd.com/gpu", 1),)), "pod/p").next_steps == (
+        WayOut("other-resource", "Check the name amd.com/gpu in the manifest, or run what offers it"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,3 +251,10 @@ def test_of_many_nodes_the_first_are_named() -> None:
     for number in range(1, 6):
         many = many.label(f"n{number}", **PRESENT)
     assert "; n1, n2, n3 and 2 more should, by label" in told(many.with_pod("p", **ASKING), "pod/p")[1]
+
+
+def test_cards_that_a_node_has_lost_are_told_of_a_gang_that_wants_them() -> None:
+    drawing = cluster("s: b[n1]").change("n1", lost=(("nvidia.com/gpu", 1),))
+    wanting = drawing.with_pod("p", requests=(("nvidia.com/gpu", 8),))
+    assert "cards-lost" in [notice.code for notice in why_of(wanting, "pod/p").warnings]
+    assert "cards-lost" not in [notice.code for notice in why_of(drawing.with_pod("q", cpu=99), "pod/q").warnings]

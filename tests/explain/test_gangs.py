@@ -174,6 +174,12 @@ def test_the_page_tells_how_each_gang_does() -> None:
     assert "OUTSIDE: members that run outside" in "\n".join(lines)
 
 
+def test_pods_that_could_not_be_read_are_not_said_to_be_absent() -> None:
+    lines = text(gangs(cluster(TREE).with_group("none", 1).with_gap("Pod", "forbidden")), style=PIPE).splitlines()
+    assert lines[0] == "1 gang, none with pending pods among the objects that could be read."
+    assert " ".join(lines[4].split()).startswith("default/none pods not read 1 0 0 0")
+
+
 def test_a_long_list_is_cut_where_a_limit_or_a_screen_says_so() -> None:
     drawn = cluster(TREE)
     for name in "abcdef":

@@ -89,6 +89,14 @@ def test_labels_that_are_misspelt_tell_the_place() -> None:
     )
 
 
+def test_the_label_of_another_layer_tells_no_place_however_like_it_is() -> None:
+    layers = (Layer(SPINE, ROOT, ("x/layer-2",)), Layer(BLOCK, SPINE, ("x/layer-3",)), Layer(NODE, BLOCK))
+    there = node("n1", labels=(("x/layer-2", "s0"), ("x/layer-3", "b0")))
+    stray = node("n2", labels=(("x/layer-2", ""), ("x/layer-3", "b1"), ("x/layer2", "s0")))
+    (way, *_) = ways(asked(cluster(layers=layers).with_nodes(there, stray), pods=2))
+    assert (way.message, way.command) == ("Label n2 x/layer-2=s0", "kubectl label node n2 x/layer-2=s0 --overwrite")
+
+
 def test_labels_of_another_name_are_named_and_the_topology_that_they_tell_is_tried() -> None:
     layers = (
         Layer(SPINE, ROOT, (NVIDIA + "spine",)),

@@ -126,6 +126,12 @@ def test_pods_alone_stand_for_their_owner() -> None:
     assert of_pods(WORLD, "Pod/team/bare", {"team/bare"}).owners == ()
 
 
+def test_the_highest_owner_that_counts_its_pods_stands_for_them_with_all_that_it_made() -> None:
+    jobs_made = structs.replace(SET, wanted=2)
+    found = of_pods(structs.replace(WORLD, owners=(TRAIN, jobs_made, JOB)), "PodGroup/team/g", {"team/llm-0"})
+    assert (found.owners, found.made) == ((jobs_made, TRAIN), (JOB,))
+
+
 def test_of_two_owners_of_a_name_that_with_the_uid_counts() -> None:
     again = owner("Job", "batch.volcano.sh", "alone", uid="other")
     child = structs.replace(JOB, owner=OwnerReference("Job", "alone", "other"))

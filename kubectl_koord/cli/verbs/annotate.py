@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.flags import GANG_HELP, MANAGER, DryRun, FieldManager, Overwrite, Yes
+from kubectl_koord.cli.flags import GANG_HELP, MANAGER, DryRun, FieldManager, Kustomize, Overwrite, Yes
 from kubectl_koord.cli.writing import How, carry_out, create_gang, print_changed
 from kubectl_koord.errors import KoordError
 
@@ -66,7 +66,7 @@ _Words = Annotated[list[str] | None, typer.Argument(metavar="[NAME] [SETTING-]..
 _GangWords = Annotated[list[str] | None, typer.Argument(metavar="[GANG] [SETTING-]...", help=GANG_HELP)]
 _Files = Annotated[
     list[str] | None,
-    typer.Option("--filename", "-f", metavar="FILE|DIR", help="Change these manifests and print them (-: stdin)."),
+    typer.Option("--filename", "-f", metavar="FILE", help="Change these manifests and print them: FILE, DIR, URL, -."),
 ]
 _SeveralNames = "error: one name at a time, not {}: {} (a setting to be removed ends in -)"
 
@@ -85,6 +85,7 @@ def podgroup(
     total: _Total = None,
     min_member: _MinMember = None,
     files: _Files = None,
+    kustomize: Kustomize = "",
     dry_run: DryRun = "none",
     yes: Yes = False,
     overwrite: Overwrite = False,
@@ -96,8 +97,10 @@ def podgroup(
     checked against --snapshot or --demo where one is given.
     """
     from kubectl_koord.changes.manifests import pod_groups_change
+    from kubectl_koord.cluster.files import named
 
     session: Session = context.obj
+    files = [*named(files or (), kustomize)]
     name, removed = _name_and_removed(words)
     wanted = _wanted(
         (must_gather, prefer_gather, multiple, groups), (mode, match_policy, waiting_time), (total, min_member), removed
@@ -135,6 +138,7 @@ def gang(
     total: _Total = None,
     min_member: _MinMember = None,
     files: _Files = None,
+    kustomize: Kustomize = "",
     create: Annotated[
         bool, typer.Option("--create", help="Make a gang of a job: show its PodGroup and templates; send nothing.")
     ] = False,
@@ -151,14 +155,16 @@ def gang(
     scheduler's name in every pod template, and whether it fits; -o yaml prints the new manifests. Nothing is sent.
     """
     from kubectl_koord.changes.manifests import gangs_change
+    from kubectl_koord.cluster.files import named
 
     session: Session = context.obj
+    files = [*named(files or (), kustomize)]
     name, removed = _name_and_removed(words)
     wanted = _wanted(
         (must_gather, prefer_gather, multiple, groups), (mode, match_policy, waiting_time), (total, min_member), removed
     )
     if create:
-        create_gang(session, files or (), name, wanted, overwrite=overwrite)
+        create_gang(session, files, name, wanted, overwrite=overwrite)
         return
 
     def plan() -> "ChangePlan":
@@ -194,6 +200,7 @@ def pods(
         ),
     ] = "",
     files: _Files = None,
+    kustomize: Kustomize = "",
     dry_run: DryRun = "none",
     yes: Yes = False,
     overwrite: Overwrite = False,
@@ -203,7 +210,10 @@ def pods(
 
     With -f manifests are changed instead, of the pods that are in a gang.
     """
+    from kubectl_koord.cluster.files import named
+
     session: Session = context.obj
+    files = [*named(files or (), kustomize)]
     name, removed = _name_and_removed(words)
     if not (index or index_order or topology_selector or removed):
         from kubectl_koord.changes.values import NOTHING_FOR_PODS

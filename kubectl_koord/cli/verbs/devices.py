@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import NODE, name_given, without_type
+from kubectl_koord.cli.command_line import NODE, name_given, without_types
 from kubectl_koord.cli.flags import All, Limit, NoHeaders, SortBy
 from kubectl_koord.cli.session import Listing
 from kubectl_koord.errors import KoordError
@@ -45,7 +45,7 @@ def command(
     session: Session = context.obj
     session.everything = everything
     session.listing = Listing(sort_by, limit, no_headers)
-    names = tuple(dict.fromkeys(without_type(name, NODE) for name in nodes or ()))
+    names = without_types(nodes or (), NODE)
     within = name_given(domain)
     if names and within:
         raise KoordError("error: name nodes or give --domain, not both")

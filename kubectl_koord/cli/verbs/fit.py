@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.flags import All
+from kubectl_koord.cli.flags import All, Kustomize
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ def command(
     context: typer.Context,
     files: Annotated[
         list[str] | None,
-        typer.Option("--filename", "-f", metavar="FILE", help="Manifests: a file, a folder, or -; may be repeated."),
+        typer.Option("--filename", "-f", metavar="FILE", help="Manifests: file, folder, URL, or -; may be repeated."),
     ] = None,
+    kustomize: Kustomize = "",
     pods: Annotated[
         int | None, typer.Option("--pods", metavar="N", min=1, help="A gang of N pods in place of manifests.")
     ] = None,
@@ -71,14 +72,16 @@ def command(
     and Volcano Jobs, as their controllers would make them, and with what LimitRanges, RuntimeClasses and
     ClusterColocationProfiles change. They take the place of objects of the same name; status and nodeName do not count.
     """
+    from kubectl_koord.cluster.files import named
     from kubectl_koord.cluster.manifests.completed import Overrides
     from kubectl_koord.cluster.manifests.read import Manifests
     from kubectl_koord.explain.fit import fit
 
     session: Session = context.obj
     session.everything = everything
+    files = [*named(files or (), kustomize)]
     if sum(map(bool, (files, pods, like))) != 1:
-        raise KoordError("error: one of -f, --pods and --like is required")
+        raise KoordError("error: one of -f, -k, --pods and --like is required")
     if not pods and (request or must_gather):
         raise KoordError("error: --request and --must-gather are for --pods")
     if like and (priority is not None or priority_class):
@@ -92,7 +95,7 @@ def command(
         if pods:
             snapshot, submitted = _shaped(session, manifests, pods, request or (), must_gather)
         else:
-            manifests.read(_files(session, files or ()))
+            manifests.read(_files(session, files))
             snapshot, submitted = _read(session, manifests.join, manifests.more_kinds), manifests.submitted()
     if not submitted.pods:
         left_out = (

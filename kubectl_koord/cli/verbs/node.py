@@ -4,17 +4,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import NODE, without_type
+from kubectl_koord.cli.command_line import NODE, check_several, without_types
 from kubectl_koord.cli.flags import All
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.reports.capacity import DomainReport, NodeReport
 
 EXAMPLES = """\b
 Examples:
   # What runs on a node, what is free, who could use it, what a drain would do
   kubectl koord node node-1
+  # Two of them, one after the other
+  kubectl koord node node-1 node-2
   # The same of a domain of the topology
   kubectl koord node spine-1
   # One of several domains of that name
@@ -26,7 +29,9 @@ Examples:
 
 def command(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="[LAYER/]NAME", help="A node, or a domain of the topology tree.")],
+    name: Annotated[
+        list[str], typer.Argument(metavar="[LAYER/]NAME...", help="Nodes, or domains of the topology tree.")
+    ],
     everything: All = False,
 ) -> None:
     """Show what runs on a node or in a domain, what is free, which gangs could use it, and what a drain would do.
@@ -39,22 +44,26 @@ def command(
 
     session: Session = context.obj
     session.everything = everything
-    asked = without_type(name, NODE)
+    asked = without_types(name, NODE)
+    check_several(session.options, asked, alone=False)
     snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.MIGRATION_KINDS))
     tree = tree_of(snapshot)
-    found = domains_named(tree, asked)
     wants_domain = context.info_name == "domain"
-    if wants_domain and not found:
+
+    def report(one: str) -> "NodeReport | DomainReport":
+        found = domains_named(tree, one)
+        if wants_domain and not found:
+            session.require(snapshot, "tree")
+        if one in snapshot.nodes and not (wants_domain and found):
+            return node_report(snapshot, one)
+        if isinstance(tree, NoTree) or not found:
+            if wants_domain:
+                session.unknown_name(snapshot, "tree", "domain", one, full_names(tree))
+            session.unknown_name(snapshot, "nodes", "node", one, (*snapshot.nodes, *full_names(tree)))
         session.require(snapshot, "tree")
-    if asked in snapshot.nodes and not (wants_domain and found):
-        session.show(node_report(snapshot, asked))
-        return
-    if isinstance(tree, NoTree) or not found:
-        if wants_domain:
-            session.unknown_name(snapshot, "tree", "domain", asked, full_names(tree))
-        session.unknown_name(snapshot, "nodes", "node", asked, (*snapshot.nodes, *full_names(tree)))
-    session.require(snapshot, "tree")
-    if len(found) > 1:
-        choices = ", ".join(full_name(tree, index) for index in found)
-        raise KoordError(f"error: several domains are named {asked!r}: {choices}")
-    session.show(domain_report(snapshot, tree, found[0]))
+        if len(found) > 1:
+            choices = ", ".join(full_name(tree, index) for index in found)
+            raise KoordError(f"error: several domains are named {one!r}: {choices}")
+        return domain_report(snapshot, tree, found[0])
+
+    session.show_each([report(one) for one in asked])

@@ -1,10 +1,11 @@
 """`kubectl koord quota`: the elastic quotas."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.command_line import QUOTA, name_given, without_type
+from kubectl_koord.cli.command_line import QUOTA, check_several, name_given, without_types
 from kubectl_koord.cli.flags import All, Resource, Watch
 from kubectl_koord.errors import KoordError
 
@@ -19,6 +20,8 @@ Examples:
   kubectl koord quota
   # One of them, with those above it and its pods
   kubectl koord quota team-a
+  # Two of them, one after the other
+  kubectl koord quota team-a team-b
   # How many pods of gang job its quotas admit
   kubectl koord quota --for job
   # Another resource than GPU (or CPU)
@@ -31,7 +34,7 @@ Examples:
 def command(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Name of a quota; its namespace does not count.")
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Names of quotas; their namespace does not count.")
     ] = None,
     every: Annotated[
         bool, typer.Option("--all-namespaces", "-A", help="Show the quotas of all namespaces (default without -n).")
@@ -50,23 +53,26 @@ def command(
 
     session: Session = context.obj
     session.everything = everything
-    asked, wanted, counted = without_type(name, QUOTA), name_given(gang), name_given(resource)
+    asked, wanted, counted = without_types(name or (), QUOTA), name_given(gang), name_given(resource)
+    check_several(session.options, asked, alone=watch)
     if asked and every:
         raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
     if asked and wanted:
         raise KoordError("error: name a quota or give --for, not both")
     namespace = "" if every or asked or wanted else session.connection.namespace or ""
 
-    def ask(snapshot: "Snapshot") -> "QuotaTreeReport":
-        if asked and asked not in quota.names(snapshot):
-            session.unknown_name(snapshot, "quota-names", "quota", asked, quota.names(snapshot))
+    def ask(snapshot: "Snapshot", one: str) -> "QuotaTreeReport":
+        if one and one not in quota.names(snapshot):
+            session.unknown_name(snapshot, "quota-names", "quota", one, quota.names(snapshot))
         subject = session.subject(snapshot, wanted) if wanted else None
         found = quota.counted_as(snapshot, counted) if counted else ""
         if counted and not found:
             session.unknown_name(snapshot, "quota-names", "resource", counted, quota.resource_names(snapshot))
-        return quota.quotas(snapshot, asked, namespace=namespace, resource=found, subject=subject)
+        return quota.quotas(snapshot, one, namespace=namespace, resource=found, subject=subject)
 
+    names = asked or ("",)
     if watch:
-        follow_report(session, kinds.GANG_KINDS, ask)
+        follow_report(session, kinds.GANG_KINDS, partial(ask, one=names[0]))
     else:
-        session.show(ask(session.snapshot(kinds.GANG_KINDS)))
+        snapshot = session.snapshot(kinds.GANG_KINDS)
+        session.show_each([ask(snapshot, one) for one in names])

@@ -48,6 +48,10 @@ Examples:
 """
 
 
+_MOST_HOMES = 8
+"""In so many namespaces it is read what controllers say of pods that they could not make, a request each."""
+
+
 def command(
     context: typer.Context,
     name: Annotated[list[str] | None, typer.Argument(metavar="[GANG]...", help=GANG_HELP)] = None,
@@ -142,9 +146,17 @@ def _report(
 
 
 def _show_all(session: "Session", ask: "partial[PendingGangsReport]", *, every: bool) -> None:
-    from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster import kinds, source
+    from kubectl_koord.cluster.objects.events import OF_CONTROLLERS
+    from kubectl_koord.diagnosis import coverage
+    from kubectl_koord.simulation.subjects import pending_subjects
 
-    snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS))
+    snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS), later=(kinds.EVENT.name,))
+    if session.options.is_live:
+        lacking = pending_subjects(snapshot, "" if every else session.namespace())
+        homes = {subject.pending[0].namespace for subject in lacking if coverage.lacks_pods(subject)}
+        if len(homes) <= _MOST_HOMES:  # of more, what their controllers said is on the page of each gang
+            snapshot = source.with_events(snapshot, session.live_transport(), homes, OF_CONTROLLERS)
     session.show(session.listed(snapshot, ask, every=every))
 
 

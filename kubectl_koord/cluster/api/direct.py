@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 import msgspec
 import urllib3
@@ -1015,6 +1015,15 @@ class ClientTransport(Sending[ClientBody]):
         """
         return self._request("GET", path, {}, b"")
 
+    def page(self, path: str) -> ClientBody:
+        """Send a GET that asks for anything, not for JSON alone.
+
+        Raises:
+            KoordError: in kubectl's words, when the server cannot be reached.
+
+        """
+        return self._request("GET", path, {"Accept": "*/*"}, b"")
+
     def namespace(self) -> str:
         """Return the namespace that kubectl would use.
 
@@ -1168,6 +1177,49 @@ def start(connection: Connection, *, writes: bool, notify: Notify | None = None)
         who = Credentials(given)
     target = (server.url, Authorization(who))
     return ClientTransport(connection, pool, target, _WRITES if writes else _READS, notify)
+
+
+_URL_SECONDS = 60.0
+_MOST_REDIRECTS = 10
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_OK = 200
+_KEPT = "/%:=&?~+!$,;'@()*[]"
+
+
+def fetched(url: str) -> ClientBody:
+    """Return what a web server answers to a GET of this URL, redirects followed as kubectl's `-f URL` does.
+
+    It takes a minute at most. No credentials go there: a URL that holds a password is refused, as names are printed.
+
+    Raises:
+        KoordError: when there is no such page, without its name.
+
+    """
+    place = url
+    for _ in range(_MOST_REDIRECTS + 1):
+        parts = _split(place)
+        if parts is None or parts.scheme not in _PORTS or not parts.hostname:
+            raise KoordError("error: no URL" if place == url else f"error: redirected to {place!r}")
+        if "@" in parts.netloc:
+            raise KoordError("error: the URL holds a user: read it with curl, and give -f -")
+        answer = _answer(parts)
+        where = answer.headers.get("location", "")
+        if answer.status == _OK:
+            return answer
+        answer.close()
+        if answer.status not in _REDIRECTS or not where:
+            raise KoordError(f"error: the server answered with status code {answer.status}")
+        place = urljoin(place, where)
+    raise KoordError(f"error: more than {_MOST_REDIRECTS} redirects")
+
+
+def _answer(parts: SplitResult) -> ClientBody:
+    server = f"{parts.scheme}://{parts.netloc}"
+    path = quote(f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}", safe=_KEPT)
+    cluster, nobody = Cluster(server=server), Credentials()
+    pool = _pool(cluster, proxy_of(cluster), nobody)
+    way = ClientTransport(Connection(request_timeout=_URL_SECONDS), pool, (server, Authorization(nobody)), _READS)
+    return way.page(path)
 
 
 def _pool(cluster: Cluster, proxy: Way | None, who: Credentials) -> Any:  # noqa: ANN401

@@ -15,6 +15,9 @@ from kubectl_koord.model.pods import FinishedPod, PendingPod
 from kubectl_koord.model.unevaluated import OpenToleration, PodSetting
 from kubectl_koord.model.values import Taint, Toleration, tolerates
 
+_CONTAINERS = ("containers", "initContainers")
+_REQUIRED = ("name", "image")
+_DEEPEST = 12
 _TERMS = {"BestEffort", "NotBestEffort", "PriorityClass"}
 """The scopes of quotas that are evaluated."""
 _WANTED = ("cpu", "memory")
@@ -31,6 +34,22 @@ def refused_by_ranges(spec: TemplateSpec, ranges: Iterable[LimitRange]) -> str:
     whole = (_total(spec, "requests"), _total(spec, "limits"))
     faults += [why for item in items if item.type == "Pod" for why in _faults(item, whole)]
     return f"[{', '.join(faults)}]" if len(faults) > 1 else "".join(faults)
+
+
+def lacking(written: object, path: str = "spec", depth: int = 0) -> Iterator[str]:
+    """Yield what the API server says of containers without a name or an image, wherever a manifest has pod specs.
+
+    Mirrors `validateContainerCommon` of Kubernetes.
+    """
+    inner = written.items() if isinstance(written, dict) else enumerate(written) if isinstance(written, list) else ()
+    for key, value in inner if depth < _DEEPEST else ():
+        here = f"{path}.{key}" if isinstance(written, dict) else f"{path}[{key}]"
+        if key not in _CONTAINERS or not isinstance(value, list):
+            yield from lacking(value, here, depth + 1)
+            continue
+        for at, one in enumerate(value):
+            missing = (name for name in _REQUIRED if isinstance(one, dict) and not one.get(name))
+            yield from (f"{here}[{at}].{name}: Required value" for name in missing)
 
 
 def _amounts_of(one: Container) -> tuple[Nano, Nano]:

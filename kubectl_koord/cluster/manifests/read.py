@@ -18,7 +18,7 @@ from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.files import opened, told, unpacked
 from kubectl_koord.cluster.kinds import Kind, whole_name
 from kubectl_koord.cluster.manifests import completed as completed_module
-from kubectl_koord.cluster.manifests.allowed import Quotas, Tolerations, refused_by_ranges
+from kubectl_koord.cluster.manifests.allowed import Quotas, Tolerations, lacking, refused_by_ranges
 from kubectl_koord.cluster.manifests.completed import Admission, Completed, Filler, Overrides, admission, ranges_of
 from kubectl_koord.cluster.manifests.completed import completed as completed_template
 from kubectl_koord.cluster.manifests.workload import (
@@ -50,6 +50,8 @@ BOUNDS = Bounds(objects=10_000, memory=256 << 20)
 """Of all manifests together."""
 _LONGEST_NAME = 253
 _NO_JSON = (msgspec.DecodeError, ValueError, RecursionError)
+_FILLING = {"sparkoperator.k8s.io", "trainer.kubeflow.org"}
+"""Groups of operators that fill in the containers of templates."""
 _NO_BLANK = re.compile(r"\S")
 
 
@@ -325,6 +327,7 @@ class Manifests:
         """
         for document in read_documents(names):
             self.take(document)
+            _check_containers(document)
 
     def add_shape(self, name: str, pods: int, requests: Mapping[str, str], must_gather: str = "") -> None:
         """Add a gang of equal pods, which may have to gather in one domain of a layer.
@@ -550,6 +553,20 @@ class Manifests:
         self._pods[value.key] = None
         if refused:
             self._refused[value.key] = f'pods "{done.meta.name}" is forbidden: {refused}'
+
+
+def _check_containers(document: Document) -> None:
+    """Let pass a pod or workload whose containers have what no operator fills in.
+
+    Raises:
+        KoordError: in the words of the API server.
+
+    """
+    head = msgspec.convert(document.value, Head)
+    key = (head.api_version.rpartition("/")[0], head.kind)
+    is_checked = key == ("", "Pod") or (key in FAMILIES and key[0] not in _FILLING)
+    for why in lacking(document.value.get("spec")) if is_checked else ():
+        raise KoordError(f"{document.where}: {described(document.value)}: the API server refuses it: {why}")
 
 
 def _add(collector: Collector, title: str, kind: Kind[Any, Any], written: Any) -> None:  # noqa: ANN401

@@ -58,14 +58,14 @@ def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[
 
 def _headline(report: GangsReport) -> str:
     """Return how many gangs there are, how many of them wait, and how many of those cannot start."""
+    doubt = "" if report.verdict == "yes" else " among the objects that could be read"
     if not report.items:
-        doubt = "" if report.verdict == "yes" else " among the objects that could be read"
         where = f" in namespace {report.namespace}" if report.namespace else ""
         return f"There is no {'such ' if report.selected else ''}gang{where}{doubt}."
     waiting = [item.verdict for item in report.items if item.pending]
     total = count(len(report.items), "gang")
     if not waiting:
-        return f"{total}, none with pending pods."
+        return f"{total}, none with pending pods{doubt}."
     return f"{total}, {len(waiting)} with pending pods: {pending.by_verdict(waiting)}."
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.errors import KoordError
 from kubectl_koord.model.unevaluated import PodSetting
 from tests.cluster.manifests.conftest import Submit
 from tests.cluster.manifests.test_defaults import limit_range, pod
@@ -169,3 +170,37 @@ def test_a_limitrange_refuses_whole_pods_with_all_that_is_wrong(submit: Submit) 
         f'pods "p" is forbidden: [minimum {CARD} usage per Pod is 1.  No request is specified, maximum cpu usage per'
         " Pod is 1, but limit is 2, maximum memory usage per Pod is 1Gi.  No limit is specified]"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "spec", "field"),
+    [
+        ("Pod", "v1", "{containers: [{name: c}]}", "containers[0].image"),
+        (
+            "Job",
+            "batch/v1",
+            "{template: {spec: {containers: [{name: c, image: x}], initContainers: [{image: x}]}}}",
+            "template.spec.initContainers[0].name",
+        ),
+        (
+            "JobSet",
+            "jobset.x-k8s.io/v1alpha2",
+            "{replicatedJobs: [{name: a, template: {spec: {template: {spec: {containers: [{name: c}]}}}}}]}",
+            "replicatedJobs[0].template.spec.template.spec.containers[0].image",
+        ),
+    ],
+)
+def test_a_container_without_a_name_or_an_image_is_refused(
+    submit: Submit, kind: str, version: str, spec: str, field: str
+) -> None:
+    with pytest.raises(KoordError) as raised:
+        submit(f"kind: {kind}\nmetadata: {{name: p}}\napiVersion: {version}\nspec: {spec}")
+    said = f"{kind} p: the API server refuses it: spec.{field}: Required value"
+    assert str(raised.value).partition("document 1: ")[2] == said
+
+
+def test_containers_that_an_operator_fills_in_may_lack_an_image(submit: Submit) -> None:
+    container = "{containers: [{name: spark-kubernetes-driver}]}"
+    spec = f"{{image: x, driver: {{template: {{spec: {container}}}}}, executor: {{}}}}"
+    submit(f"kind: SparkApplication\nmetadata: {{name: p}}\napiVersion: sparkoperator.k8s.io/v1beta2\nspec: {spec}")
+    submit("kind: PodGroup\nmetadata: {name: p}\napiVersion: scheduling.sigs.k8s.io/v1alpha1\nspec: {minMember: 1}")

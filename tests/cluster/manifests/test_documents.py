@@ -12,6 +12,7 @@ from kubectl_koord.cluster.manifests import read as documents
 from kubectl_koord.cluster.manifests.read import MOST_PODS, Manifests
 from kubectl_koord.errors import KoordError
 
+_NAMED = "[{name: c, image: x, "
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: []}\n"
 JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: COUNT, template: {}}\n"
 JOB_SET = (
@@ -202,19 +203,25 @@ def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> Non
     from kubectl_koord.cluster.collect import Collector  # noqa: PLC0415
 
     for content, expected in (
-        (POD.replace("[]", "[{resources: {requests: {cpu: much}}}]"), "document 1: Pod p: cpu: .*much.*"),
-        (POD.replace("[]", "[{resources: {requests: {cpu: -1}}}]"), "document 1: Pod p: cpu: '-1' is negative"),
+        (
+            POD.replace("[]", _NAMED + "resources: {requests: {cpu: much}}}]"),
+            "document 1: Pod p: cpu: .*much.*",
+        ),
+        (
+            POD.replace("[]", _NAMED + "resources: {requests: {cpu: -1}}}]"),
+            "document 1: Pod p: cpu: '-1' is negative",
+        ),
         (POD.replace("[]", "[], resources: {limits: {cpu: -1}}"), "document 1: Pod p: cpu: '-1' is negative"),
         (
-            POD.replace("containers", "initContainers").replace("[]", "[{resources: {limits: {x/y: -2Gi}}}]"),
+            POD.replace("containers", "initContainers").replace("[]", _NAMED + "resources: {limits: {x/y: -2Gi}}}]"),
             "document 1: Pod p: x/y: '-2Gi' is negative",
         ),
         (
-            POD.replace("[]", "[{resources: {limits: {nvidia.com/gpu: 1.5}}}]"),
+            POD.replace("[]", _NAMED + "resources: {limits: {nvidia.com/gpu: 1.5}}}]"),
             "document 1: Pod p: nvidia.com/gpu: '1.5' is no whole number",
         ),
         (
-            POD.replace("[]", "[{resources: {limits: {hugepages-2Mi: 3Mi}}}]"),
+            POD.replace("[]", _NAMED + "resources: {limits: {hugepages-2Mi: 3Mi}}}]"),
             "document 1: Pod p: hugepages-2Mi: '3Mi' is no whole number of pages",
         ),
         (

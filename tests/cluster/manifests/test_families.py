@@ -1,6 +1,5 @@
 """The pods that controllers would make of their workloads: how many, what they request, in which gang."""
 
-import json
 from typing import Any
 
 import pytest
@@ -558,7 +557,7 @@ def test_claims_of_a_resource_claim_template_are_not_evaluated(submit: Submit) -
 
 def test_a_name_that_is_generated_stands_for_itself_and_a_namespace_left_out_is_the_current_one(submit: Submit) -> None:
     manifest = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"generateName": "x-"}, "spec": replicas(1)}
-    assert [pod.key for pod in submit(json.dumps(manifest))[0].pending] == ["team/x-0"]
+    assert [pod.key for pod in submit(manifest)[0].pending] == ["team/x-0"]
 
 
 def test_names_that_are_generated_are_not_the_same(submit: Submit) -> None:

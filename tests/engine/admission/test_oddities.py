@@ -68,6 +68,12 @@ INDEXED = FREE.with_gang("job", 0, minimum=2, must_gather=SPINE)
             [IndexNotHonoured(("w-10", "w-2"))],
         ),
         (INDEXED.with_pod("w-1", gang="job", index=1).with_pod("w-2", gang="job", index=2), []),
+        (
+            INDEXED.with_pod("w-2", gang="job", index=2)
+            .with_pod("w-10", gang="job", index=10)
+            .configured(aware_of_topology=False),
+            [],
+        ),
         (FREE.with_gang("job", 1, must_gather=SPINE, selector="ring"), [WorstFit()]),
         (FREE.with_gang("job", 1, must_gather=SPINE, selector="ring").version("1.7"), []),
     ],
