@@ -224,7 +224,6 @@ def gang_plan(
     Raises:
         RefusedError: when there is no gang, one of the group does not exist or could not be read, a value is invalid,
             or a key has another value already and `overwrite` is not set.
-
     """
     changes: list[tuple[Gang, list[Change]]] = []
     groups = dict(snapshot.pod_groups)

@@ -280,7 +280,6 @@ def new_gang(
 
     Raises:
         RefusedError: when it can be no gang, or is one, names another scheduler, or a setting is invalid.
-
     """
     if one.obstacle is not None:
         raise RefusedError(no_gang_of(one))

@@ -159,7 +159,6 @@ def create_gang(
 
     Raises:
         KoordError: when there is no such workload, one cannot be a gang, or a value cannot be set.
-
     """
     from kubectl_koord.changes.values import RefusedError
     from kubectl_koord.cli.sending import workload_as_written
@@ -334,7 +333,6 @@ def print_changed(
 
     Raises:
         KoordError: when a file cannot be read, nothing in it is meant, or a value cannot be set.
-
     """
     from kubectl_koord.changes.manifests import Meant
     from kubectl_koord.changes.values import RefusedError

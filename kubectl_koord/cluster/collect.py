@@ -140,7 +140,6 @@ def descheduler_config(own: Deployment | None, usual: str) -> tuple[_Key, str]:
     Args:
         own: its Deployment, None where none was read.
         usual: the namespace that counts then.
-
     """
     place = (settings.config_of(own) if own else None) or settings.Config(descheduler.CONFIG, descheduler.CONFIG)
     return (namespace(own.metadata) if own else usual, place.name), place.key
@@ -365,7 +364,6 @@ class Collector:
 
         What is set as `when_waiting` is called with each pod that waits, as soon as it is taken. Where `around` is set,
         files hand it every object besides.
-
         """
         self._pool = pool or PodPool()
         self._seen = {} if seen is None else seen

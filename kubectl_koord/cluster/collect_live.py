@@ -69,7 +69,6 @@ class ListingCollector(Collector):
         Raises:
             KoordError: as `Collector`.
             msgspec.ValidationError: when a field that was left as bytes is something else, naming its place.
-
         """
         try:
             super().add_all(kind, written)

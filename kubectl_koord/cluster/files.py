@@ -34,7 +34,6 @@ def files_of(names: Iterable[str], *, recursive: bool = False) -> tuple[str, ...
 
     Raises:
         KoordError: naming a folder that cannot be read, or that has no such file.
-
     """
     return tuple(file for name in names for file in (_files(name, recursive=recursive) if _is_folder(name) else [name]))
 
@@ -331,7 +330,6 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
     Raises:
         TooLargeError: when an object, or all of them, are larger than the bounds.
         yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
-
     """
     yield from _Loader(_Metered(source, meter), meter).objects()
 
@@ -360,7 +358,6 @@ def read_document(text: str) -> Any:  # noqa: ANN401 - any value
     Raises:
         TooLargeError: when it has more values than the bounds allow.
         yaml.YAMLError: when it is no YAML, or several documents; RecursionError and ValueError likewise.
-
     """
     meter = Meter()
     return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
@@ -377,7 +374,6 @@ def read_documents(text: str) -> list[Any]:
     Raises:
         TooLargeError: when one has more values than the bounds allow.
         yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
-
     """
     meter = Meter()
     return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).every_document()

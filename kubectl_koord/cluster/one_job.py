@@ -63,7 +63,6 @@ def of_job(
 
     Raises:
         KoordError: when a live cluster cannot be reached, or answers with nonsense.
-
     """
     gaps: tuple[Gap, ...] = ()
     root: Owner | None = None

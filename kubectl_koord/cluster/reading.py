@@ -191,7 +191,6 @@ def read_page(
     Raises:
         TooLargeError: when an item, or all of them, are larger than the bounds.
         msgspec.MsgspecError: when it is no list, an item is none of the kind, or the end is missing.
-
     """
     items = decoder(list[kind])
     counted = meter or Meter()
@@ -224,7 +223,6 @@ def read_slices(
     Raises:
         TooLargeError: when an item is larger than the bounds.
         msgspec.DecodeError: when it is no JSON up to its end; the position is that in the source.
-
     """
     begin, border = len(source.read(found.start)), found.border
     buffer = bytearray(size)

@@ -35,7 +35,6 @@ def lacking(
 
     Raises:
         KoordError: when the server cannot be reached.
-
     """
     wanted = _wanted(reads)
     own = namespace()

@@ -90,7 +90,6 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
 
     Raises:
         KoordError: saying what keeps it from being seen: no leader, no permission, an endpoint that is off.
-
     """
     segments = name.split("/") if name else []
     if not all(map(_NAME.fullmatch, segments)):

@@ -132,7 +132,6 @@ def look(
         read: reads one more list.
         wanted: how each kind was asked for.
         named: the namespace that the user names, empty for none.
-
     """
     if not isinstance(found.get(DEPLOYMENT.name), Part) or CONFIG_MAP.name not in found:
         return {}

@@ -79,7 +79,6 @@ def read(names: Iterable[str], collector: Collector, size: int = SLICE, bounds: 
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
-
     """
     meter = Meter(bounds)
     for name in names:
@@ -176,7 +175,6 @@ class _File:
         Raises:
             msgspec.DecodeError: when it is no JSON.
             KoordError: naming the file, and the object and field in it, that cannot be read.
-
         """
         first = _KIND_FIRST.search(part[:LONGEST_HEAD])
         kind = first[1].decode() if first else ""

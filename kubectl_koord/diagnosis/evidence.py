@@ -66,7 +66,6 @@ class InTheWay:
             slots: how many they take now.
             missing: how many more are wanted.
             holds: tells whether a place has enough where some nodes take so many.
-
         """
         near = sorted((number, name) for name in nodes if (number := self._least(name)))[:_BLOCKING_MOST_NODES]
         every = [one for _, name in near for one in self._on(name, slots[name], missing)]

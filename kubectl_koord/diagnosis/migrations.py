@@ -27,7 +27,6 @@ def reservations_of(snapshot: Snapshot, view: View, pods: Pods) -> tuple[GangRes
         snapshot: the cluster as it is.
         view: the same, perhaps with Reservations placed that go first.
         pods: those of a gang or of a gang group, or a pod alone.
-
     """
     if not snapshot.reservations and not snapshot.reserve_pods:
         return ()

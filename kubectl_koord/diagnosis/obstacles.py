@@ -313,7 +313,6 @@ def totals(nodes: Iterable[Mapping[str, Counted]], sizes: Mapping[str, int], *, 
         nodes: what each has.
         sizes: the types to count, each with the largest number of devices that a pod may want on a node.
         seen: whether everything was read that takes devices.
-
     """
     by_type: dict[str, list[Counted]] = {kind: [] for kind in sorted(sizes, key=_rank)}
     for node in nodes:

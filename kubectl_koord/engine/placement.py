@@ -277,7 +277,6 @@ def gather(
         nodes: offer slots by node; a node that is left out offers none.
         rules: the version's rules.
         scores: returns them by node, where a domain has room; preemption passes its costs (a higher one wins a tie).
-
     """
     multiples = _multiples(requirements, rules)
     domains = domains_of(tree, nodes.counts, multiples)

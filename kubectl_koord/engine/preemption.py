@@ -138,7 +138,6 @@ def node_costs(
         trigger: the pod that preempts.
         victim_order: which pod of each job comes first on each node.
         spared: the reservations that are no victims.
-
     """
     ranks, costs = _ranked_costs(view, nodes, trigger.priority, spared, victim_order.usual)
     if not victim_order.apart:
@@ -260,7 +259,6 @@ def preempt(
         failed: the attempt, with its trigger and where that failed.
         victim_order: which pod of each job comes first on each node (decides cost ties only).
         anew: whether no member is nominated now, whatever the API shows.
-
     """
     refusal = _ineligible(view, failed, anew=anew)
     if refusal:
@@ -478,7 +476,6 @@ def preempt_within_quota(
         failed: the attempt, with the pod that failed as its trigger.
         anew: whether the pod does not wait for one that terminates on its nominated node.
         holding: the pods that hold room on their nominated nodes, and use nothing of their quotas.
-
     """
     if not anew and waits_within_quota(view, failed, failed.trigger.nominated):
         return ()

@@ -423,7 +423,6 @@ def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples:
         ahead: these jobs; some pods of theirs are undetermined.
         first: the attempt at the subject in the cluster without the undetermined pods.
         multiples: the pod count multiple by layer.
-
     """
     pods = subject.pending
     prepared = first.prepared

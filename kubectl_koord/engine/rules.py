@@ -47,7 +47,6 @@ def gather_rules(written: str | None, *, with_multiples: bool = True) -> tuple[S
     Args:
         written: the annotation.
         with_multiples: whether the version decodes `podCountMultiple`: one that does not takes whatever is written.
-
     """
     if not written:
         return None, ""

@@ -95,7 +95,6 @@ class NodeState:
             self: the node.
             compute: makes it of the node and its occupants, reading no pod that nothing is booked for.
             args: all that it depends on besides.
-
         """
         return _once(self._booked, self, compute, *args)
 
@@ -106,7 +105,6 @@ class NodeState:
             self: the node.
             compute: makes it of the node and those whom it holds, `held`.
             args: all that it depends on besides.
-
         """
         return _once(self._assigned, self, compute, *args)
 
@@ -290,7 +288,6 @@ class View(Memo):
             self: the cluster.
             compute: returns, for a view and the arguments, what computes the value of one of its nodes.
             args: all that the value depends on besides the view and the node.
-
         """
         of_node = compute(self, *args)
         if not self._base:
@@ -307,7 +304,6 @@ class View(Memo):
             name: of the node.
             compute: makes the value of the node's state and the arguments, and changes nothing of either.
             args: all that the value depends on besides.
-
         """
         if self._base and name not in self._nodes and name not in self._occupants:
             return self._base.of_node(name, compute, *args)
@@ -341,7 +337,6 @@ class View(Memo):
             removed: returns, for a view and the arguments, by node which of its occupants are
                 removed, each once.
             args: what they depend on besides the view.
-
         """
         by_node = removed(self, *args)
         base = self._base.without_any(removed, *args) if self._base else None

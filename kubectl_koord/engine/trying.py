@@ -293,7 +293,6 @@ def surely_placed_beside_all(job: Job, view: View, names: Iterable[str], taken: 
         names: the nodes of which the first are looked at.
         taken: on how many of these nodes, it is open which, others are placed before; None where all are as in `view`.
             Each must take a pod of the job as long as nobody is.
-
     """
     if job.topology is not None or len(job.triggers) > 1:
         return False
@@ -388,7 +387,6 @@ def attempt(job: Job, view: View, trigger: PendingPod, member_order: MemberOrder
         view: the cluster.
         trigger: the member that is taken first.
         member_order: how members come that are not planned for, and which feasible nodes they take.
-
     """
     prepared = job.prepared_to_plan(trigger, view)
     refusal = job.prefilter or prepared.refusal

@@ -27,7 +27,6 @@ def devices(snapshot: Snapshot, names: Collection[str] = (), domain: str = "") -
         snapshot: the cluster.
         names: of nodes, all of which there are.
         domain: a domain of the topology tree that there is, empty for none.
-
     """
     unread = (*coverage.unread(snapshot, "devices"), *(coverage.unread(snapshot, "layers") if domain else ()))
     warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, _KINDS))

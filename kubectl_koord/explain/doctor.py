@@ -31,7 +31,6 @@ def doctor(snapshot: Snapshot, rights: Mapping[str, Right] | None = None, lacks:
         snapshot: the cluster, with its installation.
         rights: by kind what must be allowed to read it, and which commands do.
         lacks: what commands may not do beside the lists of this reading.
-
     """
     tree = tree_of(snapshot)
     findings = (

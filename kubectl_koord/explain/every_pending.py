@@ -50,7 +50,6 @@ def every_pending(
         namespace: where the pods are, empty for everywhere.
         selector: which labels the PodGroup or a pending pod has.
         causes: the codes of causes to which the list is restricted, `would-start` for no cause; none for all.
-
     """
     cluster = cluster_of(snapshot)
     subjects = pending_subjects(snapshot, namespace)
@@ -106,7 +105,6 @@ def gangs(
         namespace: where the gangs are, empty for everywhere.
         selector: which labels the PodGroup or a pending pod has.
         only_pending: whether gangs without pending pods are left out.
-
     """
     cluster = cluster_of(snapshot)
     wanted = [

@@ -65,7 +65,6 @@ def fit(snapshot: Snapshot, submitted: Submitted, *, count: bool = False) -> Fit
         snapshot: the cluster with what was submitted.
         submitted: which of its pods that is.
         count: whether to find out how many such gangs fit, and how large one may be.
-
     """
     theirs = of_other_schedulers(snapshot, submitted)
     snapshot = taken_over(snapshot, submitted)

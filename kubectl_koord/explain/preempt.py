@@ -65,7 +65,6 @@ def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = 
         snapshot: the cluster.
         subject: the gang or pod.
         sharing: the cluster of the snapshot where there is one already, to share what was computed for it.
-
     """
     simulation = (sharing or cluster_of(snapshot)).simulation(subject)
     missing = coverage.absent(snapshot, (*coverage.kinds_needed(subject, snapshot), "PodDisruptionBudget"))

@@ -42,7 +42,6 @@ def quotas(
         namespace: only the quotas in it, and those that its pods count against, with those above them.
         resource: what to count, as `counted_as` returns it; by default accelerators where quotas have any, else CPU.
         subject: whose headroom is asked for.
-
     """
     tree = quota_tree(snapshot)
     report = QuotaTreeReport(

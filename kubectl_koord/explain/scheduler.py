@@ -125,7 +125,6 @@ def report(snapshot: Snapshot, part: Part, asked: str, about: About, items: Iter
         asked: who answered.
         about: which kinds ours rests on.
         items: what was compared.
-
     """
     unread = coverage.unread(snapshot, about)
     compared = tuple(map(_alone, items) if unread else items)
@@ -231,7 +230,6 @@ def gangs(snapshot: Snapshot, found: Mapping[str, GangSummary], asked: str, name
         found: the scheduler's answer.
         asked: who answered.
         name: `namespace/name` of a gang, empty for all.
-
     """
     ours = all_gangs(snapshot)
     keys = [name] if name else sorted({*found, *ours})
@@ -346,7 +344,6 @@ def log(part: LogPart, lines: Iterable[str], pod: str = "") -> SchedulerLogRepor
         part: what to look for.
         lines: the log, each of no more than some length.
         pod: `namespace/name`, empty for all.
-
     """
     reading = _Reading(pod)
     for one in READERS[part](reading.counted(lines)):

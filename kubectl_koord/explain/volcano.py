@@ -31,7 +31,6 @@ def meant(snapshot: Snapshot, name: str, namespaces: Iterable[str], found: Subje
         name: as `why-pending` takes it.
         namespaces: where it may stand if it names none.
         found: whom it means to Koordinator, None for nobody.
-
     """
     if found is None:
         keys = {key for namespace in namespaces for key in _named(snapshot, name, namespace)}

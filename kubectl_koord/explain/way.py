@@ -65,7 +65,6 @@ def way(
         subject: what the scheduler sees of the job, None where it has no pod.
         brief: whether to leave out ways out and obstacles, as listings do.
         sharing: the cluster of the snapshot where there is one already.
-
     """
     jobs = snapshot.jobs
     if jobs is None or not jobs.asked:

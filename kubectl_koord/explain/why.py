@@ -341,7 +341,6 @@ def _slots_lack(pods: int, layer: str, best: int, raw: int, excluded: Collection
         raw: the slots of the best one before rounding to a podCountMultiple.
         excluded: why nodes are excluded for other reasons than want of room.
         why: what room alone does not tell, such as that members exclude each other.
-
     """
     rounded = f" ({raw} without podCountMultiple)" if raw >= pods else ""
     end = f"; excluded nodes: {lost_nodes(excluded)}" if excluded and layer else ""
@@ -531,7 +530,6 @@ def report_of(
         attempts: those that are open, first the one that the verdict comes from; none where the subject is not tried.
         brief: whether to leave out the evidence that listings do not show.
         more: other fields of the report.
-
     """
     subject, snapshot = simulation.subject, simulation.snapshot
     first = attempts[0] if attempts else None
@@ -985,7 +983,6 @@ def why(
         brief: whether to leave out ways out and obstacles, as listings of many gangs do.
         sharing: the cluster of the snapshot where there is one already, to share what was computed for it.
         beside: pods of which the jobs do not go before the subject, as they are asked about together with it.
-
     """
     simulation = (sharing or cluster_of(snapshot)).simulation(subject)
     blockers = before_trying(subject, snapshot, simulation.tree)

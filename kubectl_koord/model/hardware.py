@@ -64,7 +64,6 @@ class Scoring(Struct, frozen=True, gc=False):
         Args:
             self: the strategy.
             used: by resource how much would be used, and of how much, which is not zero.
-
         """
         total = scores = 0
         for resource, weight in self.weights:

@@ -178,7 +178,6 @@ def resource_of(kind: str, names: Iterable[str], amounts: Iterable[int]) -> str:
         kind: the family, or any other resource, which is counted in itself.
         names: of resources, each as often as it counts.
         amounts: of the family, in hundredths.
-
     """
     if kind != GPU:
         return kind

@@ -310,7 +310,6 @@ def parse(text: str | float) -> int:
         QuantityError: when the text is not of the form of a quantity.
 
     Mirrors `ParseQuantity` in k8s.io/apimachinery/pkg/api/resource/quantity.go.
-
     """
     written = _spelled(text)
     match = _FORM.fullmatch(written)

@@ -60,7 +60,6 @@ def least(
         state: the quotas as they are.
         pods: those that are to pass, one after the other.
         passes: tells whether they do in another state.
-
     """
     levels = _Levels(state, pods, passes)
     found = levels.maximums() or levels.minimums()

@@ -197,7 +197,6 @@ def is_placed(
         budget: what may be spent.
         changes: what is changed.
         likely: what these jobs took before, in the same cluster.
-
     """
     if not budget.take(run_of(simulation, changes)):
         return None
@@ -532,7 +531,6 @@ class Search:
         Args:
             pieces: how many slots each brings, and its edits; the best first.
             missing: how many slots are wanted.
-
         """
         gained, most = 0, 0
         for gain, _ in pieces:

@@ -156,7 +156,6 @@ def none_found(
         untried: those that may, as the search ended before all of them were tried.
         quotas_alone: whether the quotas could be made to let it pass, and nodes still have no place for it.
         counted: the changes of which none was tried, as counting slots tells that they do not help.
-
     """
     if not tried and not counted and not untried:
         return "there is nothing in its way that a change of the cluster or of its pods would remove."

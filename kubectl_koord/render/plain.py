@@ -20,7 +20,6 @@ def harmless(text: str, *, ascii_only: bool = False) -> str:
     Args:
         text: anything, lone surrogates and line breaks included.
         ascii_only: for an output that cannot carry more than ASCII.
-
     """
     if text.isascii():
         return text if text.isprintable() else "".join(map(_shown, text))
@@ -96,7 +95,6 @@ def to_plain(blocks: Iterable[Block], *, unicode: bool = True) -> str:
     Args:
         blocks: the page.
         unicode: False where the output cannot carry more than ASCII; the rest is then shown escaped.
-
     """
     lines: list[str] = []
     for block in blocks:

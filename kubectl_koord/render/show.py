@@ -86,7 +86,6 @@ def text(
         shown: how much of it; by default what suits a screen on a terminal, and everything elsewhere.
         columns: which columns listings have.
         aim: where its commands go.
-
     """
     if shown is None:
         shown = ON_A_SCREEN if style.width and not isinstance(report, _WHOLE) else EVERYTHING
@@ -111,7 +110,6 @@ def to_hand_on(
         topo_options: what only `topo` can be asked.
         columns: which columns listings have.
         aim: where its commands go.
-
     """
     options = topo_options or TopoOptions()
     page = [*shown_module.page(printed(_page(report, options, EVERYTHING, columns), columns), aim), *_read(report)]
@@ -171,7 +169,6 @@ def output_style(
         encoding: of the output; what is not a Unicode encoding gets ASCII.
         columns: the width of the terminal; 0 where it does not say.
         lines: its height; 0 where it does not say.
-
     """
     colour = _colour(color_flag, environ, isatty=isatty)
     width = (columns if columns > 0 else _NO_TERMINAL_WIDTH) if isatty else 0

@@ -67,7 +67,6 @@ def to_svg(page: Sequence[Block], report: TopologyReport, *, depth: int | None, 
         report: what `topo` found.
         depth: how many layers below the cluster to show; None shows all.
         nodes: show every node, and therefore every layer.
-
     """
     roots = _Boxes(report, None if nodes else depth, nodes=nodes).roots()
     outside = [_lacking(node) for node in report.outside]

@@ -75,7 +75,6 @@ def fit(columns: Sequence[Column], header: Sequence[str], rows: Sequence[Sequenc
         header: harmless titles.
         rows: harmless cells, the guides of a tree included.
         room: the cells for the whole row, 0 for no limit.
-
     """
     cells = [max(map(width, column), default=0) for column in zip(*rows, strict=True)] or [0] * len(columns)
     natural = [max(size, width(title)) for size, title in zip(cells, header, strict=True)]
@@ -211,7 +210,6 @@ def wrapped(text: str, cells: int) -> list[str]:
     Args:
         text: a harmless sentence.
         cells: the width of a line, 0 for no limit.
-
     """
     if not cells or cells_of(text) <= cells:
         return [text]
@@ -351,7 +349,6 @@ def to_terminal(
         height: lines of the terminal, 0 for no limit. A longer page ends with its first block, the verdict, which
             has scrolled away by then.
         names: how many names a list in a sentence may have before it is folded, None for any number.
-
     """
     screen = Screen(width, unicode, names)
     lines = [_trimmed(line) for line in laid_out(blocks, screen)]

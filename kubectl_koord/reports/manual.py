@@ -99,7 +99,6 @@ def read(content: str) -> Manual:
     Raises:
         msgspec.DecodeError: where it is not TOML, a page lacks a field or has another one, a code lacks its page, or
             a page is for no code.
-
     """
     pages = msgspec.toml.decode(content, type=dict[str, Page])
     if odd := sorted(_CODES ^ set(pages)):

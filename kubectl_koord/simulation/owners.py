@@ -108,7 +108,6 @@ def of_pods(jobs: Jobs, asked: str, pods: Collection[str]) -> Jobs:
         jobs: all that was read.
         asked: what is asked about, as `Kind/namespace/name`.
         pods: the pods.
-
     """
     found = tuple(pod for pod in jobs.pods if pod.key in pods)
     above: tuple[Owner, ...] = ()

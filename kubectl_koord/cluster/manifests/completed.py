@@ -145,7 +145,6 @@ def prioritised(spec: S, name: str, classes: Iterable[PriorityClass]) -> S:
         NoSuchClassError: when the class is not there and nothing else tells its priority.
 
     Mirrors `admitPod` in plugin/pkg/admission/priority of Kubernetes.
-
     """
     known = {one.name: one for one in classes}
     found = known.get(name)
@@ -221,7 +220,6 @@ def check_limits(spec: PodSpec) -> None:
             limits are missing, or others.
 
     Mirrors `ValidateResourceRequirements` and `IsOvercommitAllowed` of Kubernetes.
-
     """
     for part, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for at, one in enumerate(containers or ()):
@@ -253,7 +251,6 @@ def with_runtime(spec: S, runtime: RuntimeClass) -> S:
         QuantityError: when the overhead of the pod is no quantity.
 
     Mirrors `setOverhead`, `setScheduling` and `validateOverhead`.
-
     """
     fixed = (runtime.overhead or Overhead()).pod_fixed or {}
     if spec.overhead and _parsed(spec.overhead) != _parsed(fixed):
@@ -307,7 +304,6 @@ def patched(meta: Meta, spec: TemplateSpec, patch: Mapping[str, Any]) -> tuple[M
 
     Raises:
         msgspec.ValidationError: when it makes a field something else.
-
     """
     before = {
         "metadata": {"labels": meta.labels or {}, "annotations": meta.annotations or {}},
@@ -380,7 +376,6 @@ def changed(
 
     Raises:
         RefusedError: when the pod is refused.
-
     """
     labels = dict(strings(meta.labels))
     matched, opened = [], []
@@ -558,7 +553,6 @@ def admission(collector: Collector, chosen: Overrides, gaps: Iterable[Gap], *, i
         gaps: what could not be read of the cluster; a file that holds no profiles, or webhooks, counts as if there
             were none.
         is_mutated: whether Koordinator's webhook sees the pods.
-
     """
     unread = {gap.kind for gap in filter(is_lack, gaps) if gap.kind not in _OF_WEBHOOK or gap.code != "not-in-input"}
     return Admission(collector, chosen, unread, is_mutated)
@@ -583,7 +577,6 @@ def completed(
     Raises:
         KoordError: when the API server would refuse the pod: a class is not there, or an amount is negative or
             a part of a whole unit.
-
     """
     chosen = admission.chosen
     spec = structs.replace(

@@ -195,7 +195,6 @@ def own_volumes(
 
     Raises:
         msgspec.ValidationError: when the template of an ephemeral volume cannot be read.
-
     """
     meta = pod.metadata
     volumes = {one.name: one for one in pod.spec.volumes or ()}
@@ -249,7 +248,6 @@ def pending_pod(pod: Pod, unevaluated: Iterable[PodUnevaluated], pool: PodPool) 
 
     Raises:
         QuantityError: when a request is no quantity.
-
     """
     claims = pod.spec.resource_claims or ()
     named = [one for one in claims if one.resource_claim_name is not None]
@@ -295,7 +293,6 @@ class Manifests:
             namespace: returns the namespace of objects that name none.
             fixed: the only namespace that objects may name, where one was asked for.
             overrides: what all pods get.
-
         """
         self._namespace = namespace
         self._fixed = fixed
@@ -377,7 +374,6 @@ class Manifests:
 
         Raises:
             KoordError: naming the object of which a value cannot be read, or whose PriorityClass is not there.
-
         """
         for title, kind, written in self._objects:
             _add(collector, title, kind, written)
@@ -585,7 +581,6 @@ def planned(
         written: the workload, as the cluster has it.
         beside: what decides about its pods: classes, ranges, runtimes, PodGroups; a class that is not there is open.
         moment: when the pods are made.
-
     """
     namespace = written["metadata"].get("namespace") or "default"
     title = f"error: {described(written)}"
@@ -675,7 +670,6 @@ def workload(written: Any, namespace: str) -> Workload | None:  # noqa: ANN401 -
 
     Raises:
         KoordError: naming the object and the field that cannot be read.
-
     """
     try:
         head = msgspec.convert(written, Head)

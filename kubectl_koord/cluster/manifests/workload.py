@@ -29,7 +29,6 @@ def checked_namespace(title: str, name: str) -> str:
 
     Raises:
         KoordError: when it is none that the API server takes.
-
     """
     if len(name) > _LONGEST_LABEL or "." in name or not _NAME.fullmatch(name):
         raise KoordError(f"{title}: metadata.namespace {name[:_LONGEST]!r} is no name: {_LABEL_RULE}")
@@ -53,7 +52,6 @@ class Names:
 
         Raises:
             KoordError: when it has no name, or none that the API server takes, or that of another one.
-
         """
         stem = name or generated.rstrip("-.")
         if not stem:

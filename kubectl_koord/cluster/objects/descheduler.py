@@ -80,7 +80,6 @@ def configuration(state: ConfigState, parsed: Mapping[str, Any]) -> installation
     Args:
         state: whether it is there, and can be read.
         parsed: a DeschedulerConfiguration.
-
     """
     if state == "absent":
         return None

@@ -117,7 +117,6 @@ def listed_devices(written: ListedDevice) -> NodeDevices:
     Raises:
         QuantityError: as `node_devices`.
         msgspec.ValidationError: when a field that was left as bytes is something else.
-
     """
     return _node_devices(written.metadata, written.spec.devices or (), _listed_layout)
 

@@ -25,7 +25,6 @@ def decode(written: str, form: Any) -> Any:  # noqa: ANN401 - `form | None` is n
     Raises:
         msgspec.MsgspecError: when the text is no JSON, or not of that form.
         RecursionError: when it is nested too deeply.
-
     """
     if _is_usual(written, form):
         return _decoder(form).decode(written)

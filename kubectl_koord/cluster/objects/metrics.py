@@ -135,7 +135,6 @@ def listed_metric(written: ListedMetric) -> load.NodeMetric:
     Raises:
         QuantityError: when an amount is no quantity.
         msgspec.ValidationError: when a resource list is something else.
-
     """
     lists = _lists(written.status)
     numbers = cpu_and_memory(*[[NOTHING if one is None else one for one in group] for group in lists.groups()])

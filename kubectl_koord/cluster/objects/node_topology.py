@@ -78,7 +78,6 @@ def topology(written: NodeResourceTopology) -> Told:
         QuantityError: when an amount is no quantity.
 
     Mirrors `NewTopologyOptions` in plugins/nodenumaresource/topology_options.go.
-
     """
     annotations = written.metadata.annotations or {}
     cpus = _cpu_topology(annotations.get(keys.CPU_TOPOLOGY) or "")
@@ -97,7 +96,6 @@ class ListedTopologies:
         Raises:
             QuantityError: when an amount is no quantity.
             msgspec.ValidationError: when the CPUs are no text.
-
         """
         one = written.metadata.annotations or _NO_ANNOTATIONS
         told = (one.kubelet or "", one.pod_cpus or "", one.reservation or "", one.system or "", one.ratio or "")

@@ -142,7 +142,6 @@ def node(written: Node | ListedNode, pool: SharedValues) -> objects.Node:
     Raises:
         QuantityError: when an amount is no quantity.
         msgspec.ValidationError: when what is allocatable of a listed one is something else.
-
     """
     meta, allocatable = written.metadata, written.status.allocatable
     reserved = meta.annotations.get(keys.NODE_RESERVATION) if meta.annotations else None

@@ -96,7 +96,6 @@ def numa_request(annotations: Mapping[str, str | None], qos: str | None, priorit
         priority_class: its Koordinator priority class.
 
     Mirrors `AllowUseCPUSet` and the first lines of `PreFilter` in plugins/nodenumaresource.
-
     """
     binds = qos in {"LSE", "LSR"} and priority_class == "koord-prod"
     if not binds and keys.RESOURCE_SPEC not in annotations and keys.NUMA_TOPOLOGY_SPEC not in annotations:
@@ -186,7 +185,6 @@ def requests(spec: PodSpec) -> Resources:
         QuantityError: when an amount is none.
 
     Mirrors `PodRequests` in k8s.io/component-helpers/resource/helpers.go.
-
     """
     return requests_and_limits(spec)[0]
 
@@ -676,7 +674,6 @@ class PodPool(SharedValues):
 
         `reads_namespaces` is set once any requirements were seen whose terms select namespaces by their labels,
         `by_containers_too` once any of a pod that requests something as a whole.
-
         """
         super().__init__()
         self.reads_namespaces = self.by_containers_too = False
@@ -912,7 +909,6 @@ def running(
         pool: shares equal values.
         offers: the name of the reservation that the pod is, empty for none.
         initialized: when its init containers had run, empty where that does not count.
-
     """
     meta = written.metadata
     scheduled, disruption = _history(written.status.conditions)

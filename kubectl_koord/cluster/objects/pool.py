@@ -54,7 +54,6 @@ def amounts(written: Amounts | None, parse: Callable[[str | float], int] = value
         QuantityError: naming the resource whose amount is no quantity.
 
     Mirrors the renames of pkg/util/transformer in Koordinator: a name stays where the new one is there, too.
-
     """
     result: Nano = {}
     for resource, text in (written or {}).items():
@@ -73,7 +72,6 @@ def decoded(written: msgspec.Raw) -> Amounts | None:
 
     Raises:
         msgspec.ValidationError: when it is something else.
-
     """
     found: Amounts | None = _list.decode(written)
     return found
@@ -233,7 +231,6 @@ class SharedValues:
         Raises:
             QuantityError: when an amount is no quantity.
             msgspec.ValidationError: when a list that was left as bytes is something else.
-
         """
         if not isinstance(written, Raw):
             return self._resources(written)
@@ -251,7 +248,6 @@ class SharedValues:
         Raises:
             QuantityError: when an amount is no quantity.
             msgspec.ValidationError: when a list that was left as bytes is something else.
-
         """
         if not capacity or bytes(capacity) == b"null" if isinstance(capacity, Raw) else not capacity:
             return ()

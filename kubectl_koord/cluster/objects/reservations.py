@@ -171,7 +171,6 @@ def reserve_pod(written: Reservation, moment: str, pool: PodPool, *, waiting_too
         waiting_too: whether phase Waiting counts as Pending.
 
     Mirrors `NewReservePod` in pkg/util/reservation/reservation.go.
-
     """
     template = written.spec.template
     phases = {None, "", "Pending", *(("Waiting",) if waiting_too else ())}

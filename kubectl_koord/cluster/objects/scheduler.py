@@ -104,7 +104,6 @@ def version(chosen: str, image: str, of_crds: str | None, flags: Iterable[str] =
         image: that of the scheduler, empty where it was not read.
         of_crds: the version of Koordinator's CRDs, None where they do not tell it.
         flags: those of the scheduler: one version alone may know its feature gates.
-
     """
     newer = f"; the image may be newer than what answers are compared with, {COMPARED}" if is_newer(image) else ""
     if is_older(image):

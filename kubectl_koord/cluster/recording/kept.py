@@ -372,7 +372,6 @@ def kept_fields(kind: str, tree: Tree, labels: AbstractSet[str]) -> Tree | None:
         kind: its kind.
         tree: its decoded fields, which are changed.
         labels: the keys of labels that anything in the cluster refers to.
-
     """
     reduced = _REDUCED[kind](tree, labels) if kind in _REDUCED else tree
     if reduced is None:

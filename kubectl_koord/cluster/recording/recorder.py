@@ -100,7 +100,6 @@ def new_names(recorder: Recorder, recording: Recording, labels: Collection[str] 
         recorder: has taken the objects.
         recording: how they were read.
         labels: as `write` has them.
-
     """
     seen = Seen()
     seen(recording.namespace_only)
@@ -130,7 +129,6 @@ def write(
         names: gives them other names.
         labels: keys of labels that are kept although nothing refers to them.
         packed: whether with gzip.
-
     """
     if names:
         gaps = [names.gap(gap) for gap in recording.gaps]

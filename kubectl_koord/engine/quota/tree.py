@@ -99,7 +99,6 @@ def shares(total: int, claimants: Sequence[Claimant], *, exact: bool) -> Mapping
         total: what the parent has.
         claimants: the quotas below the parent, of which nobody minds the order.
         exact: whether shares add up to what is shared, the largest remainders rounded up (main); else each is rounded.
-
     """
     hungry = [one for one in claimants if one.request > one.minimum]
     found = {one.name: min(one.request, one.minimum) if one.lends else one.minimum for one in claimants}

@@ -236,7 +236,6 @@ def snapshot_blocks(
         objects: by kind how many there are, and the bytes of their text.
         unread: the kinds that could not be read.
         anonymized: whether names stand for others.
-
     """
     columns = (Column("KIND"), Column("OBJECTS", right=True), Column("SIZE", right=True))
     ordered = sorted(objects.items(), key=lambda item: (-item[1][1], item[0]))

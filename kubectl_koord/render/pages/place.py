@@ -49,7 +49,6 @@ def by_node(places: Mapping[str, str], gang: str, shown: Shown, header: str = "P
         gang: its namespace is left out of the names of its pods.
         shown: how many nodes.
         header: what the pods are.
-
     """
     pods: dict[str, list[str]] = {}
     for pod, node in sorted(places.items()):

@@ -349,7 +349,6 @@ def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, no
         shown: how many lines of the tree.
         depth: how many layers below the cluster to show; None shows as many as `shown` has lines for.
         nodes: show every node, and therefore every layer, and fold nothing.
-
     """
     page: list[Block] = [Line(_headline(report), "bold" if report.verdict == "yes" else VERDICT_STYLE[report.verdict])]
     if report.headroom is not None:
