@@ -10,6 +10,5 @@ class KoordError(Exception):
     """
 
     def __init__(self, message: str) -> None:
-        """Keep the line to print."""
         super().__init__(message)
         self.message = message

@@ -76,7 +76,6 @@ class Progress:
         every: float = EVERY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Keep them; nothing is shown yet."""
         self._stream = stream
         self._seen = seen
         self._doing = doing
@@ -86,7 +85,6 @@ class Progress:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        """Start the clock."""
         if self._stream.isatty():
             self._thread = threading.Thread(target=self._show, args=(self._clock(),), daemon=True)
             self._thread.start()
@@ -95,7 +93,6 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        """Take the line away."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -143,7 +140,6 @@ class Session:
     """One run of the program: its options, its way to the cluster, its exit code."""
 
     def __init__(self, chosen: Globals, connection: Connection, transport: "Transport | None") -> None:
-        """Keep them; nothing is read yet."""
         self.options = chosen
         self.connection = connection
         self.transport = transport

@@ -50,7 +50,6 @@ class Verb:
         online: tuple[str, ...] = (),
         reads: tuple[str, ...] = (),
     ) -> None:
-        """Keep the row."""
         self.about = about
         self.group = group
         self.module = module

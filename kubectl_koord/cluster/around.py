@@ -42,7 +42,6 @@ class Around:
     """Takes objects of all kinds, and keeps of them what lies around the scheduler."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self.written: dict[tuple[str, str, str], Written] = {}  # owners, by kind, `namespace/name` and group
         self.beside: list[Written] = []
         self._owners: dict[tuple[str, str, str], Owner] = {}

@@ -48,7 +48,6 @@ class InTheWay:
     """The pods that are in the way of a subject in one attempt, looked for place by place within a budget."""
 
     def __init__(self, simulation: Simulation, first: Attempt, budget: Budget) -> None:
-        """Keep them; a step of the budget is to count the slots of one node."""
         self._simulation = simulation
         self._view = simulation.view
         self._prepared = first.prepared

@@ -517,7 +517,6 @@ class Filling:
     """What is booked for the first, the second, ... pod of a kind on a node, as far as anybody asked."""
 
     def __init__(self, state: NodeState, prepared: Identity[Prepared]) -> None:
-        """Keep the node, and what pods of the kind are prepared with; nothing is tried yet."""
         self._left = state
         self._prepared = prepared.value
         self._booked: list[Allocations] = []

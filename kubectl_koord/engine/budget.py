@@ -27,7 +27,6 @@ class Budget:
     __slots__ = ("_whole", "is_cut", "left")
 
     def __init__(self, steps: int = MOST_STEPS, whole: "Budget | None" = None) -> None:
-        """Allow so many steps; they are taken from those of a whole search, too, where this is a part of one."""
         self.left = steps
         self.is_cut = False
         self._whole = whole

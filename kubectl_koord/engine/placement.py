@@ -23,7 +23,6 @@ class Domains(Memo):
     """The slots of the domains of a tree, and what follows from them: gangs to which nodes offer the same share it."""
 
     def __init__(self, tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> None:
-        """Take the slots of nodes, and the pod count multiple by layer."""
         self.tree = tree
         self.multiples = multiples
         self.slots = _rounded(tree, nodes, multiples) if multiples else sums(tree, nodes)

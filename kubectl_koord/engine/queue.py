@@ -174,7 +174,6 @@ class SchedulingQueue:
     """Pending jobs in the order in which they are tried, each tried once for all who ask."""
 
     def __init__(self, waiting: Iterable[Subject], now: After, try_job: Try) -> None:
-        """Keep the jobs that wait, the cluster as it is, and how to find out where a job goes; nothing is tried yet."""
         self._waiting = by_priority(waiting)
         self._now = now
         self._try_job = try_job

@@ -420,7 +420,6 @@ class Steps:
     """
 
     def __init__(self, view: View) -> None:
-        """Begin with a view, which others may ask as well."""
         self.now = view
         self._view = view
         self._layers: list[View] = []

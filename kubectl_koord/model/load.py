@@ -113,7 +113,6 @@ class PackedAmounts(Packed, frozen=True, gc=False):
     resources: tuple[str, ...]
 
     def __iter__(self) -> Iterator[Resources]:
-        """Yield the amounts of each thing."""
         columns = [iter(_numbers(self.content))] * len(self.resources)
         for numbers in zip(*columns, strict=True):
             yield tuple([pair for pair in zip(self.resources, numbers, strict=True) if pair[1]])
@@ -130,7 +129,6 @@ class PodUsages(Packed, frozen=True, gc=False):
         return dict(zip(found.names, found.namespaces, strict=True))
 
     def __iter__(self) -> Iterator[PodUsage]:
-        """Yield what was measured of each."""
         found = _measured_pods(self.content)
         return map(PodUsage, found.namespaces, found.names, self.used, found.prod)
 
@@ -150,7 +148,6 @@ class UsagesOverTime(Struct, frozen=True, gc=False):
     used: PackedAmounts
 
     def __iter__(self) -> Iterator[UsageOverTime]:
-        """Yield what it used over each."""
         for (kind, seconds), used in zip(self.times, self.used, strict=True):
             yield UsageOverTime(kind, seconds, used)
 

@@ -289,7 +289,6 @@ class RunningPods(dict[str, NodePods]):
     __slots__ = ("listed",)
 
     def __init__(self, by_node: Mapping[str, NodePods], listed: Sequence[RunningPod]) -> None:
-        """Take the same pods in both orders."""
         super().__init__(by_node)
         self.listed = listed
 

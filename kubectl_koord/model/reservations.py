@@ -142,7 +142,6 @@ class ByLabel:
     """Reservations by a label of the pods that they are for, so that few are asked whether they are for a pod."""
 
     def __init__(self, reservations: tuple[Reservation, ...]) -> None:
-        """Take the reservations."""
         self._every = reservations
         owners = ((owner, position) for position, one in enumerate(reservations) for owner in one.owners)
         self._positions = BySelector((owner.selector or EVERYTHING, position) for owner, position in owners)

@@ -67,15 +67,12 @@ class Identity(Generic[T]):
     __slots__ = ("value",)
 
     def __init__(self, value: T) -> None:
-        """Take the object."""
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether it is the same object."""
         return isinstance(other, Identity) and self.value is other.value
 
     def __hash__(self) -> int:
-        """Hash the identity."""
         return id(self.value)
 
 
@@ -174,7 +171,6 @@ class BySelector(Generic[T]):
     """Things with selectors, by labels that these ask for, so that few are looked at for some labels."""
 
     def __init__(self, things: Iterable[tuple[Selector, T]]) -> None:
-        """Take the selectors with what they are of."""
         self._by_label: dict[tuple[str, str], list[T]] = {}
         self._others: list[T] = []
         for selector, thing in things:
@@ -225,7 +221,6 @@ class PackedLabels(Struct, frozen=True, gc=False):
     quota: tuple[str | None, ...]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Yield names and values."""
         return zip(self.names, _strings(self.values), strict=True)
 
     def picked(self, names: tuple[str, ...]) -> tuple[str | None, ...]:
@@ -268,7 +263,6 @@ class PackedStrings(Packed, frozen=True, gc=False):
     """Texts."""
 
     def __iter__(self) -> Iterator[str]:
-        """Yield each."""
         return iter(_strings(self.content))
 
 

@@ -192,7 +192,6 @@ class PodCosts:
     """What it costs others to end running pods, so that a subject gets their place."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Keep the simulation; each pod is looked at once."""
         self._snapshot = simulation.snapshot
         self._own = priority(simulation.subject)
         self._known: dict[str, Cost] = {}
@@ -375,7 +374,6 @@ class CountLimit:
     """How much may still be counted, in all places together."""
 
     def __init__(self, number: int) -> None:
-        """Allow so many."""
         self.number = number
 
 

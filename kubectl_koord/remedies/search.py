@@ -108,7 +108,6 @@ class SearchBudget:
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        """Allow the same for every cluster: where it is larger, each run is more steps."""
         self.left = MOST_STEPS
         self.kept = 0
         self.trials = _QUOTAS_IN_ALL
@@ -265,7 +264,6 @@ class SlotCount:
     """
 
     def __init__(self, simulation: Simulation, view: View, first: Attempt) -> None:
-        """Keep them; nothing is computed yet."""
         self.simulation = simulation
         self.view = view
         self.first = first

@@ -30,7 +30,6 @@ class ShapeError(ValueError):
     """A text that is no shape; with a `resource` that is the name of one which no node has."""
 
     def __init__(self, message: str, resource: str = "") -> None:
-        """Keep them."""
         super().__init__(message)
         self.resource = resource
 

@@ -210,7 +210,6 @@ class Subject:
     """
 
     def __init__(self, driver: str, device: ClaimableDevice | None = None) -> None:
-        """Take the driver of a device, and the device."""
         self.driver = driver
         self.device = device
         self._attributes: Domains | None = None

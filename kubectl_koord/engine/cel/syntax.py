@@ -15,7 +15,6 @@ class EvaluationError(Exception):
     """A runtime error of CEL, such as an attribute that a device lacks; `&&`, `||` and their like may absorb it."""
 
     def __init__(self, code: SelectorProblemCode, about: str = "") -> None:
-        """Take what the problem is, and the key, function, attribute or text that it is about."""
         super().__init__(code, about)
         self.problem = SelectorProblem(code, about)
 

@@ -53,21 +53,17 @@ class Changed(Mapping[str, T]):
     __slots__ = ("differing", "usual")
 
     def __init__(self, usual: Mapping[str, T], differing: Mapping[str, T]) -> None:
-        """Take the other mapping, and what differs from it, or comes besides."""
         self.usual, self.differing = usual, differing
         if isinstance(usual, Changed):
             self.usual, self.differing = usual.usual, {**usual.differing, **differing}
 
     def __getitem__(self, name: str) -> T:
-        """Return the value of a name."""
         return self.differing[name] if name in self.differing else self.usual[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names."""
         yield from {**self.usual, **self.differing}
 
     def __len__(self) -> int:
-        """Return how many names there are."""
         return len(self.usual.keys() | self.differing.keys())
 
 

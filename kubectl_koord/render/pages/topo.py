@@ -172,7 +172,6 @@ class DomainTree:
     """The domains of a report by their parent. Rows of an unknown parent hang nowhere and are not shown."""
 
     def __init__(self, report: TopologyReport) -> None:
-        """Sort the rows of the report by parent, in the order of the report."""
         self._report = report
         self.columns = _columns(report)
         self.below: dict[_Key | None, list[DomainRow]] = {}
