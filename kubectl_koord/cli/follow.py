@@ -287,10 +287,10 @@ class Followed(Protocol):
         """Its name, `namespace/name`."""
 
     def again(self, snapshot: "Snapshot") -> "Followed":
-        """Return it as another snapshot has it. Raises KoordError when it is gone."""
+        """Return the same gang or job in another snapshot. Raises KoordError when it is gone."""
 
     def why(self) -> "WhyReport":
-        """Return the answer about it."""
+        """Return why it is pending."""
 
     def is_scheduled(self) -> bool:
         """Tell whether nothing of it waits for a node any more."""

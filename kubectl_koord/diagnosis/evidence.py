@@ -335,7 +335,7 @@ class _Tables(dict[tuple[int, int], _Rows]):
 
 @memoised
 def _rows(_snapshot: Snapshot, tree: Identity[Tree]) -> _Tables:
-    """Return where the rows of the domains of a tree are kept: none at first."""
+    """Return the cache of the rows of a tree's domains."""
     return _Tables(tree.value)
 
 

@@ -434,7 +434,7 @@ def not_nested(key: str) -> str:
 
 
 def as_live() -> str:
-    """Return that the live topology is the proposed one."""
+    """Return the sentence for a live topology that equals the proposed one."""
     return "ClusterNetworkTopology default unchanged."
 
 

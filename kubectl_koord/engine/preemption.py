@@ -560,7 +560,7 @@ def _on_node(
 
     Pods are put back one by one, and stay where the pod still fits, and its quota still holds it. Both is checked for
     each, so that one who may stay for neither reason is removed twice, which is an error (`SelectVictimsOnNode`).
-    Against a budget goes only who has to make room: not who goes for the quota alone.
+    Only who has to make room counts against a budget, not who goes for the quota alone.
     """
     trigger, name = failed.trigger, state.tree.name_of(failed.trigger)
     asked, limit = dict(trigger.requirements.requests), state.limit(name) if name else {}

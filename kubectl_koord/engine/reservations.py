@@ -274,7 +274,7 @@ def for_one_owner(snapshot: Snapshot) -> frozenset[str]:
 
 @memoised
 def nodes_used_up(view: View, once: frozenset[str]) -> NodeSet:
-    """Return the nodes with reservations for one owner only whose owner has its place."""
+    """Return the nodes that have a single-owner reservation whose owner is placed."""
     return which(view, lambda name: used_up(view.state(name), once), reserved_nodes(view)) if once else 0
 
 
@@ -410,7 +410,7 @@ class Matched(Struct, frozen=True):
 
     @property
     def must_draw(self) -> bool:
-        """Whether the pod takes no place but in one of them."""
+        """Whether the pod must draw on a reservation."""
         return self.use.affinity is not None
 
     def on(self, state: NodeState) -> tuple[Reservation, ...]:
@@ -433,7 +433,7 @@ def matched(view: View, pod: PendingPod, once: frozenset[str]) -> Matched:
 
 
 def used_up(state: NodeState, once: Collection[str]) -> frozenset[str]:
-    """Return those of the reservations for one owner only whose owner has its place.
+    """Return the single-owner reservations of a node whose owner is placed.
 
     A Reservation ends once that is bound; a pod that is one stays. Whoever is taken away on trial does not change it.
     """

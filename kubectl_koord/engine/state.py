@@ -195,7 +195,7 @@ def _once(known: dict[object, Any], state: NodeState, compute: "Callable[[NodeSt
 
 _DEEPEST = 4
 _WIDER = 2
-"""So many times as many nodes are in each layer of `Steps` as in the one above it, at least."""
+"""Least growth factor between the layers of `Steps`, as in a log-structured merge tree."""
 
 
 class View(Memo):

@@ -211,7 +211,7 @@ def seen_of_nodes(view: View, sees: Callable[[Node], T]) -> Sequence[T]:
 
 @of_nodes
 def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
-    """Return the nodes by what is seen of them."""
+    """Return the nodes grouped by the key that a filter sees of them."""
     base = base_with_most(view)
     if base is None:
         return grouped(view, map(sees, nodes_of(view)))

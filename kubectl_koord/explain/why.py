@@ -691,7 +691,7 @@ def _would_preempt(pods: Sequence[str], where: str) -> str:
 
 
 def of_jobs_ahead(simulation: Simulation) -> Iterator[Notice]:
-    """Yield who goes first and takes room, where slots or nodes are shown, and of whom it was not looked at."""
+    """Yield which jobs go first and take room from the slots shown, and which were not tried."""
     left = contention.left_by_jobs_ahead(simulation)
     if left is not None and simulation.has_topology:
         yield Notice("contended", counted_after(left.names, certain=left.is_known))

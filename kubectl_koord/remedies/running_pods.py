@@ -246,7 +246,7 @@ class PodCosts:
         return total
 
     def together(self, pods: Iterable[RunningPod]) -> Cost:
-        """Return what it costs to end all of them."""
+        """Return the loss of ending several running pods."""
         every = tuple(pods)
         levels = [disruption.harm(pod) for pod in disruption.freed(self._snapshot, every)]
         return levels.count(disruption.PROTECTED), levels.count(disruption.HARMFUL), *self.counted(every)[2:]

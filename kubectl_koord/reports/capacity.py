@@ -343,7 +343,7 @@ class QuotaRow(Struct, frozen=True, rename="camel"):
     `namespace` is empty for a built-in quota that is no object. `sharedWeight` is by what quotas share.
     `guaranteed` is its minimum as it is kept, scaled down where minimums are too much. `limit` is what its pods are
     held against, None for no limit. `lends` is whether it lends at all, `lent` what others use of its minimum,
-    `borrowed` what it uses above that, and of whom. `fault` tells why it is open what becomes of it. `total` is
+    `borrowed` what it uses above that, and of whom. `fault` tells why it could not be computed. `total` is
     what the quotas below a root quota share.
     """
 

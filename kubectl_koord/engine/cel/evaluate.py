@@ -606,7 +606,7 @@ class Read(Struct, frozen=True, gc=False):
     is_all: bool = False
 
     def key(self, device: ClaimableDevice) -> Hashable:
-        """Return what a device has of it."""
+        """Return the cache key of a device: the attributes and capacities of it that are read."""
         if self.is_all:
             return (device.id[0], device.attributes, device.capacity)
         attributes, capacity = dict(device.attributes), dict(device.capacity) if self.capacity else {}

@@ -261,7 +261,7 @@ def runs(pods: Sequence[P]) -> Iterator[tuple[P, ...]]:
 
 
 def counted_as(pod: Pod) -> object:
-    """Return what is equal for pods that count alike."""
+    """Return the key by which pods are grouped: those with one key count the same."""
     return pod.namespace, quota_labels(pod.labels), pod.requirements
 
 

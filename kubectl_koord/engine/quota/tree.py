@@ -275,7 +275,7 @@ class QuotaTree(Struct, frozen=True, dict=True):
 
     @cached_property
     def has_faults(self) -> bool:
-        """Whether it is open of any pod which quota it counts against, or what becomes of that."""
+        """Whether for some pod it is unknown which quota it counts against, or what that quota allows."""
         return bool(self.faults) or any(len(listing) > 1 for listing in self._by_namespace.values())
 
     @cached_property

@@ -73,7 +73,7 @@ def running_in(names: Collection[str], view: View, tree: QuotaTree) -> Mapping[s
 
 @memoised
 def _running_in(view: View, name: str, tree: Identity[QuotaTree]) -> Sequence[RunningPod]:
-    """Return those of one quota; of a what-if only nodes on which others are are looked at."""
+    """Return the running pods of one quota; a what-if adds only the nodes whose pods differ to the cached rest."""
     below, occupants = view.layers()
     if below is None:
         elsewhere = _changed(view)
