@@ -15,12 +15,13 @@ from kubectl_koord.cluster import apply
 from kubectl_koord.cluster.kinds import KINDS
 from kubectl_koord.errors import KoordError
 from kubectl_koord.render.plain import harmless
+from kubectl_koord.reports.change import ObjectName
 from kubectl_koord.wording.words import aimed, count, listed
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.api.transport import Transport
-    from kubectl_koord.reports.change import Change, ChangePlan, ObjectName
+    from kubectl_koord.reports.change import Change, ChangePlan
     from kubectl_koord.wording.words import Aim
 
 
@@ -188,6 +189,71 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, aim:
             so_far = f" ({len(done)} of {len(planned.changes)} changed before that)" if is_done else ""
             raise KoordError(f"{error.message}{so_far}") from None
     leaving.say(_last_words(planned, len(planned.changes), aim, is_sending=False))
+
+
+def send_one(transport: "Transport", change: "Change", field_manager: str, aim: "Aim") -> None:
+    """Send one change of a plan that is carried out step by step.
+
+    Raises:
+        KoordError: when it was not done, or nobody knows.
+
+    """
+    _Sending(transport, field_manager, aim, is_dry_run=False).send(change)
+
+
+def evict(transport: "Transport", key: str, nodes: "Sequence[str]", aim: "Aim") -> None:
+    """Evict a pod from the nodes where it was shown to be; one that is gone, or about to, is left alone.
+
+    Raises:
+        KoordError: when it is elsewhere, when it was not evicted, or nobody knows.
+
+    """
+    target = ObjectName("Pod", *key.split("/", 1))
+    name = name_of(target)
+    try:
+        pod = apply.read(transport, path_of(target))
+    except apply.MissingError:
+        _tell(f"{name} is gone already.")
+        return
+    if values.mapping(pod.get("spec")).get("nodeName") not in nodes:
+        raise KoordError(f"error: {name} is not on {listed(tuple(nodes))} any more")
+    try:
+        answer = apply.evict(transport, target.namespace, target.name, str(pod["metadata"].get("uid") or ""))
+    except apply.UnsureError as unsure:
+        _after_eviction(transport, target, pod, unsure.message, aim)
+        return
+    if not answer.allowed:
+        raise KoordError(f"error: {name} was not evicted: {answer.message}")
+
+
+def _after_eviction(
+    transport: "Transport", target: "ObjectName", before: "dict[str, Any]", reason: str, aim: "Aim"
+) -> None:
+    """Go on if a pod is being evicted, though no answer said so."""
+    try:
+        now = apply.read(transport, path_of(target))
+    except apply.MissingError:
+        now = {}
+    except KoordError as problem:
+        state = not_found_out(problem.message, _look_at(target, aim))
+        raise KoordError(unsure_alone(name_of(target), reason, state)) from None
+    metadata = now.get("metadata") or {}
+    if metadata.get("uid") == before["metadata"].get("uid") and not metadata.get("deletionTimestamp"):
+        raise KoordError(unsure_alone(name_of(target), reason, found_as_before()))
+    _tell(found_done(name_of(target), reason))
+
+
+def manifests_of(changes: "Sequence[Change]", pods: "Sequence[str]") -> "list[dict[str, Any]]":
+    """Return changes and evictions as manifests: what is created whole, of what is patched the fields that are set."""
+    found: list[dict[str, Any]] = []
+    for change in changes:
+        kind = KINDS[change.object.kind]
+        version = kind.api.removeprefix("/apis/").removeprefix("/api/")
+        place = {"namespace": change.object.namespace} if change.object.namespace else {}
+        head = {"apiVersion": version, "kind": change.object.kind, "metadata": {"name": change.object.name, **place}}
+        patch = {name: value for name, value in change.patch.items() if name != "metadata"}
+        found.append(dict(change.patch) if change.creates else head | patch)
+    return [*found, *(apply.eviction(*key.split("/", 1)) for key in pods)]
 
 
 def with_appliers(transport: "Transport", planned: "ChangePlan") -> "ChangePlan":
@@ -427,6 +493,21 @@ def workload_as_written(session: "Session", name: str) -> "dict[str, Any]":
     return as_created(apply.read(session.transport, f"{last}/{bare}"))
 
 
+def runs(session: "Session", namespace: str, deployment: str) -> bool:
+    """Tell whether a Deployment is there and wants pods; of one that may not be read it is taken that it is not."""
+    from kubectl_koord.cluster import edits
+
+    written: dict[str, Any] = {}
+    if session.transport is not None:
+        with suppress(KoordError):
+            written = apply.read(session.transport, f"{KINDS['Deployment'].path(namespace)}/{deployment}")
+    elif "-" not in session.options.snapshots:
+        documents = edits.demo() if session.options.demo else edits.manifests_read(session.files())
+        of_kind = (one for one in edits.objects(documents) if one.get("kind") == "Deployment")
+        written = next((one for one in of_kind if values.mapping(one.get("metadata")).get("name") == deployment), {})
+    return bool(written) and values.mapping(written.get("spec")).get("replicas", 1) != 0
+
+
 def pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, dict[str, Any]]":
     """Return pods as they are: of a live cluster read now, each by its name; else out of the same files."""
     from kubectl_koord.cluster import edits
@@ -434,8 +515,6 @@ def pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, dic
     if not keys:
         return {}
     if session.transport is not None:
-        from kubectl_koord.reports.change import ObjectName
-
         return {key: apply.read(session.transport, path_of(ObjectName("Pod", *key.split("/", 1)))) for key in keys}
     if "-" in session.options.snapshots:
         raise KoordError("error: pods that define a gang are read twice: give a file instead of standard input")

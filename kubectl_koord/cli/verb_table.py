@@ -110,8 +110,10 @@ VERBS: "Mapping[str, Verb]" = {
         "show which moves make room for a gang, and what they cost",
         group=_WHAT_IF,
         module="plan",
-        reads=("disruption", "namespace"),
+        reads=("disruption", "fit", "namespace"),
         words=("gang",),
+        sends=("",),
+        only_with="--apply",
     ),
     "annotate": Verb(
         "set gang and topology annotations", group=_WHAT_IF, module="annotate", words=("target",), sends=_SENDS

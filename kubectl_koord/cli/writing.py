@@ -1,4 +1,7 @@
-"""What verbs that write share: flags, the plan and the question, manifests that are changed, gangs that are made."""
+"""What verbs that write share: flags, the plan and the question, manifests that are changed, gangs that are made.
+
+And what those share that ask about pods which are not there yet.
+"""
 
 import shlex
 import sys
@@ -20,9 +23,12 @@ if TYPE_CHECKING:
     from kubectl_koord.cluster.api.connection import Target
     from kubectl_koord.cluster.collect import Collector
     from kubectl_koord.cluster.edits import Manifest
-    from kubectl_koord.model.objects import Workload
-    from kubectl_koord.model.snapshot import Gap
+    from kubectl_koord.cluster.manifests.read import Manifests
+    from kubectl_koord.cluster.source import Join
+    from kubectl_koord.model.objects import Node, Workload
+    from kubectl_koord.model.snapshot import Gap, Snapshot
     from kubectl_koord.reports.change import ChangePlan
+    from kubectl_koord.simulation.submitted import Submitted
 
     Planned = Callable[[Sequence[PlannedManifest], Meant], ManifestsChange | None]
 
@@ -99,7 +105,6 @@ def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     from msgspec import structs
 
     from kubectl_koord.render import show
-    from kubectl_koord.render.plain import harmless
     from kubectl_koord.wording.words import count
 
     objects = count(len(planned.changes), "object")
@@ -107,17 +112,25 @@ def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     sys.stderr.write(show.text(before, style=session.style(sys.stderr)))
     namespaces = {change.object.namespace for change in planned.changes}
     leaving.say(f"\n{leaving.NOTHING_SENT}")
-    sys.stderr.write(harmless(f"Change {objects}{_place(session.live_transport().target(), namespaces)}? [y/N] "))
+    confirmed = says_yes(f"Change {objects}{place(session.live_transport().target(), namespaces)}?")
+    leaving.say(leaving.NOTHING_SENT)
+    return confirmed
+
+
+def says_yes(question: str) -> bool:
+    """Ask on standard error, and tell whether the answer is yes."""
+    from kubectl_koord.render.plain import harmless
+
+    sys.stderr.write(harmless(f"{question} [y/N] "))
     sys.stderr.flush()
     _until_typed()
     answer = sys.stdin.readline()
     if not answer.endswith("\n"):
         sys.stderr.write("\n")  # Ctrl-D leaves the cursor behind the question
-    leaving.say(leaving.NOTHING_SENT)
     return answer.strip().lower() in {"y", "yes"}
 
 
-def _place(target: "Target", namespaces: "Iterable[str]") -> str:
+def place(target: "Target", namespaces: "Iterable[str]") -> str:
     """Return where objects are to be changed, by the names that kubectl has for it."""
     cluster = f' in cluster "{target.cluster}"' if target.cluster else ""
     names = [f'context "{target.context}"'] if target.context else []
@@ -314,6 +327,72 @@ def _given(wanted: "WantedSettings") -> "list[tuple[str, str]]":
     }
     found = [(name, value) for name, values in many.items() for value in values]
     return [*found, *((name, str(value)) for name, value in one.items() if value not in {None, ""})]
+
+
+_SHAPE = "shape"
+
+
+def joined(session: "Session", manifests: "Manifests", names: "Sequence[str]") -> "tuple[Snapshot, Submitted]":
+    """Return the cluster with the pods that manifests make, and which these are; `-` is standard input.
+
+    Raises:
+        KoordError: when they cannot be read.
+
+    """
+    from kubectl_koord.cluster.files import files_of
+
+    if "-" in names and "-" in session.options.snapshots:
+        raise KoordError("error: -f and --snapshot cannot both read standard input")
+    if names.count("-") > 1:
+        raise KoordError("error: -f - can be given only once")
+    manifests.read(files_of(names, recursive=session.options.recursive))
+    return _read(session, manifests.join, manifests.more_kinds), manifests.submitted()
+
+
+def shaped(
+    session: "Session", manifests: "Manifests", pods: int, requests: tuple[str, str], must_gather: str
+) -> "tuple[Snapshot, Submitted]":
+    """Return the cluster with a gang whose pods request this: which resources there are is known once it is read.
+
+    Args:
+        session: this run of the program.
+        manifests: takes the gang.
+        pods: how many it has.
+        requests: the flag, and what was given for it; nothing for no requests.
+        must_gather: the layer that they must gather in, empty for none.
+
+    Raises:
+        KoordError: when the requests cannot be read.
+
+    """
+    from kubectl_koord.simulation.submitted import of_profile
+
+    _requests((), *requests)  # a mistake is told before anything is read
+
+    def join(collector: "Collector", moment: str, gaps: "Collection[Gap]") -> None:
+        manifests.add_shape(_SHAPE, pods, _requests(collector.nodes.values(), *requests), must_gather)
+        manifests.join(collector, moment, gaps)
+
+    snapshot = _read(session, join)
+    submitted = manifests.submitted()
+    return of_profile(snapshot, submitted), submitted
+
+
+def _read(session: "Session", join: "Join", more: "Sequence[str]" = ()) -> "Snapshot":
+    from kubectl_koord.cluster import kinds
+
+    return session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.FIT_KINDS, *more), join=join)
+
+
+def _requests(nodes: "Iterable[Node]", flag: str, written: str) -> dict[str, str]:
+    from kubectl_koord.model.values import spell
+    from kubectl_koord.simulation.submitted import ShapeError, requested
+
+    try:
+        found = requested(nodes, written, known=False) if written else {}
+    except ShapeError as problem:
+        raise KoordError(f"error: {flag}: {problem}") from None
+    return {name: spell(name, amount) for name, amount in found.items()}
 
 
 def print_changed(

@@ -145,21 +145,49 @@ def evict_dry_run(transport: Transport, namespace: str, name: str, uid: str = ""
     With `uid` only that very pod is meant, not another of the same name. Raises KoordError when the server fails in
     another way than those of `EvictionAnswer`.
     """
-    path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}/eviction"
-    options: dict[str, Any] = {"dryRun": ["All"]}
-    if uid:
-        options["preconditions"] = {"uid": uid}
-    eviction = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": name, "namespace": namespace},
-        "deleteOptions": options,
-    }
-    reply = transport.send("POST", f"{path}?dryRun=All", msgspec.json.encode(eviction), "application/json")
+    path, reply = _evicted(transport, namespace, name, uid, dry_run=True)
     verdict = _verdict(reply)
     if verdict is None:
         raise failure(reply.status, reply.body, path)
     return EvictionAnswer(verdict, "" if verdict == "allowed" else message_of(reply.status, reply.body, path))
+
+
+def evict(transport: Transport, namespace: str, name: str, uid: str) -> EvictionAnswer:
+    """Evict the pod that has this uid, as its budgets allow.
+
+    Raises:
+        UnsureError: when nobody knows whether it was done.
+        KoordError: when it was not done, for another reason than those of `EvictionAnswer`.
+
+    """
+    try:
+        path, reply = _evicted(transport, namespace, name, uid, dry_run=False)
+    except Unsent:
+        raise
+    except KoordError as problem:
+        raise UnsureError(problem.message) from None
+    verdict, error = _verdict(reply), failure(reply.status, reply.body, path)
+    is_refused = is_refusal(reply.status, reply.body)
+    if reply.doubtful or not (is_refused or verdict == "refused" or reply.status in _DONE):
+        raise UnsureError(error.message)
+    if verdict is None:
+        raise error
+    return EvictionAnswer(verdict, "" if verdict == "allowed" else message_of(reply.status, reply.body, path))
+
+
+def eviction(namespace: str, name: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Return the Eviction of a pod."""
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options}
+
+
+def _evicted(transport: Transport, namespace: str, name: str, uid: str, *, dry_run: bool) -> tuple[str, Reply]:
+    path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}/eviction"
+    options: dict[str, Any] = {"dryRun": ["All"]} if dry_run else {}
+    if uid:
+        options["preconditions"] = {"uid": uid}
+    body = msgspec.json.encode(eviction(namespace, name, **options))
+    return path, transport.send("POST", f"{path}{'?dryRun=All' if dry_run else ''}", body, "application/json")
 
 
 def _verdict(reply: Reply) -> Verdict | None:

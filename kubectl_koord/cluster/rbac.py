@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.objects import descheduler, jobs
+from kubectl_koord.cluster.objects import descheduler, jobs, settings
 from kubectl_koord.cluster.source import CRD, TRACED
 from kubectl_koord.model import installation
 from kubectl_koord.model.installation import HOME
@@ -32,7 +32,8 @@ _OF_ANY_VERSION = {"fit", "moved", "elsewhere", "traces"}
 _OF_INSTALLATION = {"doctor", "recorded"}
 """What rests on all Deployments, and on the configuration of koord-descheduler."""
 _CRDS, _CRD_NAME = CRD.rsplit("/", 1)
-_CHANGED = (kinds.POD, kinds.POD_GROUP, kinds.NODE, kinds.NETWORK_TOPOLOGY)
+_CHANGED = (kinds.POD, kinds.POD_GROUP, kinds.NODE, kinds.NETWORK_TOPOLOGY, kinds.RESERVATION)
+_CREATED = (kinds.NETWORK_TOPOLOGY, kinds.RESERVATION, kinds.MIGRATION_JOB)
 VIEW, OPERATE, LEADER = "kubectl-koord-view", "kubectl-koord-operate", "kubectl-koord-scheduler"
 
 
@@ -84,9 +85,10 @@ def viewing(reads: Iterable[Collection[str]]) -> set[Right]:
 
 
 def operating(reads: Iterable[Collection[str]]) -> set[Right]:
-    """Return what those need who also set annotations, or ask the server whether a pod may be evicted."""
+    """Return what those need who also set annotations, carry plans out, or ask whether a pod may be evicted."""
     changed = {Right(_group(kind.api), kind.plural, verb) for kind in _CHANGED for verb in ("get", "patch")}
-    changed.add(Right(_group(kinds.NETWORK_TOPOLOGY.api), kinds.NETWORK_TOPOLOGY.plural, "create"))
+    changed |= {Right(_group(kind.api), kind.plural, "create") for kind in _CREATED}
+    changed.add(Right(_group(kinds.DEPLOYMENT.api), kinds.DEPLOYMENT.plural, "get", settings.DESCHEDULER))
     return viewing(reads) | changed | {Right("", "pods/eviction", "create")}
 
 

@@ -1,20 +1,24 @@
 """Which moves make room for a gang, in order, and what they cost."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from msgspec import structs
 
 from kubectl_koord.diagnosis import coverage
 from kubectl_koord.diagnosis.contention import jobs_ahead
-from kubectl_koord.engine.gangs import Subject
+from kubectl_koord.engine.gangs import Subject, all_gangs
 from kubectl_koord.explain.why import why
+from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import Selector
 from kubectl_koord.remedies import next_steps
-from kubectl_koord.remedies.plan import Found, Move, Unit, Weights, cheapest
+from kubectl_koord.remedies.plan import Found, Kind, Move, Unit, Weights, again, cheapest
 from kubectl_koord.remedies.running_pods import evict_command
 from kubectl_koord.remedies.search import Search, SearchBudget
 from kubectl_koord.reports.jobs import PlanCost, PlanReport, PlanStep, WhyReport
 from kubectl_koord.simulation.simulation import Simulation, every_outcome, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
+from kubectl_koord.simulation.what_if import opened
 from kubectl_koord.wording.facts import help_depends_on
 from kubectl_koord.wording.words import count, few, listed, paste
 
@@ -27,7 +31,9 @@ NONE = (
 CUT_OFF = "No plan was found, but not all was looked at: the search was cut off."
 
 
-def plan(snapshot: Snapshot, subject: Subject, weights: Weights, keep: Selector | None = None) -> PlanReport:
+def plan(
+    snapshot: Snapshot, subject: Subject, weights: Weights, keep: Selector | None = None, *, is_there: bool = True
+) -> PlanReport:
     """Return the cheapest plan after which the engine places a gang.
 
     Args:
@@ -35,25 +41,141 @@ def plan(snapshot: Snapshot, subject: Subject, weights: Weights, keep: Selector 
         subject: the gang or pod.
         weights: what a plan costs.
         keep: pods whose labels match stay where they are.
+        is_there: whether the gang exists, so that it may have to be woken.
 
     """
     report = why(snapshot, subject, brief=True)
+    if report.verdict == "yes":
+        return _answer(report, "yes", NOT_NEEDED)
     simulation = simulate(snapshot, subject)
-    if report.verdict != "no":
-        return _answer(report, report.verdict, NOT_NEEDED if report.verdict == "yes" else "")
-    if report.cause is None or report.cause.code not in next_steps.OF_ROOM:
-        return _answer(report, "no", NOT_ROOM)
-    unevaluated = coverage.not_evaluated(subject, snapshot)
-    if unevaluated:
-        return _answer(report, "unknown", help_depends_on(unevaluated))
-    failed = next(every_outcome(simulation, jobs_ahead(simulation).view, preemption=False))
-    search = Search(simulation, failed, SearchBudget(simulation))
+    search = _search(simulation, report)
+    if isinstance(search, PlanReport):
+        return search
     found, is_cut = cheapest(search, weights, keep)
     if found is None:
         gap = snapshot.unread("PodDisruptionBudget", "")
         if gap is not None:
             return _answer(report, "unknown", f"{NONE} Which budgets there are could not be read ({gap.message}).")
         return _answer(report, "unknown" if is_cut else "no", CUT_OFF if is_cut else NONE)
+    planned = _planned(report, simulation, found)
+    return planned if is_there else structs.replace(planned, steps=tuple(_without_wake(planned.steps)))
+
+
+def _without_wake(steps: Iterable[PlanStep]) -> Iterator[PlanStep]:
+    return (step for step in steps if step.action != "wake-gang")
+
+
+def rest(
+    snapshot: Snapshot,
+    subject: Subject,
+    steps: Sequence[PlanStep],
+    closed: Collection[str],
+    weights: Weights,
+    keep: Selector | None = None,
+) -> PlanReport:
+    """Return what is left of a plan in the cluster as it is, tried in the engine again: no other pods are moved.
+
+    The verdict is no with a message where it does not hold any more.
+
+    Args:
+        snapshot: the cluster.
+        subject: the gang or pod.
+        steps: those that were not done.
+        closed: the nodes that those which were done have closed, and not opened.
+        weights: what a plan costs.
+        keep: pods whose labels match stay where they are.
+
+    """
+    nodes = {name: opened(node) if name in closed else node for name, node in snapshot.nodes.items()}
+    snapshot = structs.replace(snapshot, nodes=nodes)
+    report, simulation = why(snapshot, subject, brief=True), simulate(snapshot, subject)
+    found: Found | str = Found((), (), (), (), 0, is_cheapest=True)
+    if report.verdict != "yes":
+        search = _search(simulation, report)
+        if isinstance(search, PlanReport):
+            return search
+        found = again(search, weights, keep, _units(snapshot, steps, closed))
+    if isinstance(found, str):
+        return _answer(report, "no", found)
+    told = {(step.action, step.object): step.why for step in steps}
+    left = _planned(report, simulation, found, closed)
+    each = (structs.replace(step, why=told.get((step.action, step.object), step.why)) for step in left.steps)
+    return structs.replace(left, steps=tuple(each))
+
+
+def _units(snapshot: Snapshot, steps: Sequence[PlanStep], closed: Collection[str]) -> Iterator[tuple[Kind, str, bool]]:
+    """Yield what steps move, open or release, and whether it waits; not the nodes that the plan itself closes."""
+    closing = {step.object for step in steps if step.action == "cordon"} | {*closed}
+    gangs = all_gangs(snapshot)
+    for step in steps:
+        match step.action:
+            case "move-pod":
+                yield "pod", step.object, False
+            case "move-gang":
+                yield "gang", step.object, False
+            case "requeue":
+                yield ("gang" if step.object in gangs else "pod"), step.object, True
+            case "release-reservation":
+                yield "reservation", step.object, False
+            case "uncordon" if step.object not in closing:
+                yield "node", step.object, False
+            case _:
+                pass
+
+
+def replacements(step: PlanStep, before: Snapshot, now: Snapshot) -> tuple[str, ...]:
+    """Return the pods on nodes that were made anew for those that a step evicted."""
+    gone = [pod for pod in _running(before) if pod.key in step.pods]
+    there = {(pod.key, pod.created) for pod in _running(before)}
+    owners = {(pod.namespace, pod.owner) for pod in gone}
+    return tuple(
+        pod.key
+        for pod in _running(now)
+        if (pod.namespace, pod.owner) in owners and (pod.key, pod.created) not in there and not pod.terminating
+    )
+
+
+def _running(snapshot: Snapshot) -> Iterator[RunningPod]:
+    return (pod for there in snapshot.running.values() for pod in there)
+
+
+def missing(step: PlanStep, before: Snapshot, now: Snapshot) -> str:
+    """Return what has not come about of a step that was sent, empty where all has."""
+    match step.action:
+        case "cordon" | "uncordon":
+            node = now.nodes.get(step.object)
+            is_seen = node is None or node.unschedulable == (step.action == "cordon")
+            return "" if is_seen else f"{step.object} is not seen {step.action}ed"
+        case "release-reservation":
+            is_there = any(one.name == step.object for one in now.reservations)
+            return f"Reservation {step.object} still holds its room" if is_there else ""
+        case "wake-gang":
+            return ""
+        case _:
+            evicted = {(pod.key, pod.created) for pod in _running(before) if pod.key in step.pods}
+            left = [pod.key for pod in _running(now) if (pod.key, pod.created) in evicted]
+            if left:
+                return f"{listed(left)} {'has' if len(left) == 1 else 'have'} not ended"
+            come = len(replacements(step, before, now))
+            if step.action == "requeue" or come >= len(step.pods):
+                return ""
+            return f"{come} of {count(len(step.pods), 'pod')} made anew for {step.object} stand on a node"
+
+
+def _search(simulation: Simulation, report: WhyReport) -> Search | PlanReport:
+    """Return where to look for moves, or the answer where these cannot help, or nobody can tell."""
+    if report.verdict != "no":
+        return _answer(report, report.verdict, "")
+    if report.cause is None or report.cause.code not in next_steps.OF_ROOM:
+        return _answer(report, "no", NOT_ROOM)
+    unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
+    if unevaluated:
+        return _answer(report, "unknown", help_depends_on(unevaluated))
+    failed = next(every_outcome(simulation, jobs_ahead(simulation).view, preemption=False))
+    return Search(simulation, failed, SearchBudget(simulation))
+
+
+def _planned(report: WhyReport, simulation: Simulation, found: Found, closed: Collection[str] = ()) -> PlanReport:
     moved = [move.unit for move in found.moves]
     pods = [pod for unit in moved for pod in unit.pods]
     waiting = sum(len(unit.pods) for unit in moved if unit.waits)
@@ -65,11 +187,11 @@ def plan(snapshot: Snapshot, subject: Subject, weights: Weights, keep: Selector 
         warnings=report.warnings,
         gang=report.gang,
         pods=len(report.pending_pods),
-        steps=tuple(_steps(simulation, found)),
+        steps=tuple(_steps(simulation, found, closed)),
         cost=PlanCost(round(hours, 1), len(pods), gangs, waiting, round(found.cost, 1)),
         cheapest=found.is_cheapest,
         nodes=tuple(sorted(found.nodes)),
-        risks=tuple(_risks(snapshot, subject, found)),
+        risks=tuple(_risks(simulation.snapshot, simulation.subject, found)),
     )
 
 
@@ -85,12 +207,15 @@ def _answer(report: WhyReport, verdict: str, message: str) -> PlanReport:
     )
 
 
-def _steps(simulation: Simulation, found: Found) -> Iterator[PlanStep]:
-    """Yield the steps: nodes are closed before the first pod leaves, and opened when somebody is to come there."""
+def _steps(simulation: Simulation, found: Found, closed: Collection[str]) -> Iterator[PlanStep]:
+    """Yield the steps: nodes are closed before the first pod leaves, and opened when somebody is to come there.
+
+    `closed` are those that are closed already for this plan.
+    """
     view = simulation.view
     opening = {move.unit.key for move in found.moves if move.unit.kind == "node"}
-    closing = [name for name in found.closed if name not in opening and not view.node(name).unschedulable]
-    shut = [*closing, *sorted(opening)]
+    closing = [name for name in found.closed if name not in {*opening, *closed} and not view.node(name).unschedulable]
+    shut = [*sorted({*closing, *closed}), *sorted(opening)]
     for name in closing:
         yield PlanStep(
             "cordon",
@@ -105,7 +230,7 @@ def _steps(simulation: Simulation, found: Found) -> Iterator[PlanStep]:
             shut.remove(name)
             command = paste("kubectl", "uncordon", name)
             yield PlanStep("uncordon", name, "", "", f"{move.unit.key} goes there", command=command)
-        step = _step(move, found)
+        step = _step(move, found, simulation.snapshot.moment)
         if step is not None:
             yield step
     for name in shut:
@@ -127,12 +252,13 @@ def _purpose(name: str, found: Found) -> str:
     return "a node that the gang needs" if name in found.nodes else "the node that it leaves"
 
 
-def _step(move: Move, found: Found) -> PlanStep | None:
+def _step(move: Move, found: Found, moment: str) -> PlanStep | None:
     unit = move.unit
     if unit.kind == "node":
         return None  # opened at the end
     if unit.kind == "reservation":
-        command = paste("kubectl", "delete", "reservation", unit.key)
+        patch = f'{{"spec":{{"expires":"{moment}"}}}}'
+        command = paste("kubectl", "patch", "reservation", unit.key, "--type", "merge", "-p", patch)
         return PlanStep("release-reservation", unit.key, "", "", "what it holds is not used", command=command)
     nodes = sorted({pod.node for pod in unit.pods})
     keys = tuple(pod.key for pod in unit.pods)

@@ -16,7 +16,7 @@ from kubectl_koord.engine.admission import knows_profiles
 from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.blockers import has_bound
 from kubectl_koord.engine.filters.resource_claims import UnreadyClaim, unready_claim
-from kubectl_koord.engine.gangs import Gang, GangGroup, GangSubject, PodSubject, never_tried
+from kubectl_koord.engine.gangs import Gang, GangGroup, GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.messages import admission
 from kubectl_koord.messages.admission import Insecure, Missing, Refused, Webhook, refused
@@ -135,11 +135,15 @@ def wake(simulation: Simulation) -> WayOut | None:
     An update of a PodGroup activates a pod of its gang where the gang had too few before it (`onPodGroupUpdate`).
     Nothing else of the gang that may be changed wakes it in every version.
     """
-    subject, snapshot = simulation.subject, simulation.snapshot
+    found = minimum_to_wake(simulation.subject, simulation.snapshot)
+    return WayOut("wake-gang", _WAKE, _wake(*found)) if found is not None else None
+
+
+def minimum_to_wake(subject: Subject, snapshot: Snapshot) -> tuple[str, int, int] | None:
+    """Return the PodGroup to change, its minMember, and the one above its pods to set and take back; None for none."""
     for gang in subject.gangs.values():
         if gang is not None and gang.pending and gang.minimum and gang.key in snapshot.pod_groups:
-            above = max(gang.minimum, gang.children) + 1
-            return WayOut("wake-gang", _WAKE, _wake(gang.key, gang.minimum, above))
+            return gang.key, gang.minimum, max(gang.minimum, gang.children) + 1
     return None
 
 

@@ -115,6 +115,16 @@ def cheapest(search: Search, weights: Weights, keep: Selector | None = None) -> 
     return found, planner.budget.is_cut or bool(search.untried)
 
 
+def again(
+    search: Search, weights: Weights, keep: Selector | None, left: Iterable[tuple[Kind, str, bool]]
+) -> Found | str:
+    """Return the plan that is left of one, by kind and key of its units, and whether each waits, in the cluster now.
+
+    A text is why it does not hold any more.
+    """
+    return _Planner(search, weights, keep).again(left)
+
+
 class _Planner:
     """A best-first search over sets of units: cost so far, and the least that the slots still missing cost."""
 
@@ -155,6 +165,34 @@ class _Planner:
                 return found
         self._steps = self.budget
         return self._greedy()
+
+    def again(self, left: Iterable[tuple[Kind, str, bool]]) -> Found | str:
+        """Return the plan of these units alone, or why there is none."""
+        units: list[Unit] = []
+        for kind, key, waits in left:
+            unit = self._known(kind, key)
+            if unit is None or (waits and not self._may_wait(unit)):
+                return f"{key} may not be moved any more, or is not there as it was"
+            units.append(self._waiting(unit) if waits else unit)
+        moved = _joined(units, ())
+        settled = self._settle(moved) if moved else _Settled(is_placed=True)
+        found = self._proven(_State(moved, 0, 0, 0), settled.moves) if settled.moves or not moved else None
+        if found is None:
+            return "what is left of the plan would not make room any more"
+        return found
+
+    def _known(self, kind: Kind, key: str) -> Unit | None:
+        """Return what is moved, opened or released by that name, None where there is no such thing any more."""
+        if kind == "node":
+            return self._opened.get(key)
+        if kind == "reservation":
+            return next((one for there in self._released.values() for one in there if one.key == key), None)
+        if kind == "gang":
+            gang = all_gangs(self._snapshot).get(key)
+            return self._gang_unit(key) if gang is not None and gang.running else None
+        pods = (pod for there in self._snapshot.running.values() for pod in there if pod.key == key)
+        unit = next(map(self._unit_of, pods), None)
+        return unit if unit is not None and unit.kind == kind else None
 
     def _best_first(self, most: int) -> Found | None:
         """Return the cheapest plan of so many moves at most."""

@@ -44,7 +44,8 @@ def carried_out(koord: Run, command: str, cluster: Json, folder: Path) -> Json:
         words = call.words[1:]
         file = folder / "cluster.json"
         file.write_text(json.dumps(cluster))
-        is_change = "" in VERBS[in_full(take_globals(words)[1])].sends
+        row = VERBS[in_full(take_globals(words)[1])]
+        is_change = "" in row.sends and row.only_with in ("", *words)
         answer = koord(*words, *(["--dry-run=client", "-o", "json"] if is_change else []), "--snapshot", str(file))
         assert not answer.err, command
         assert answer.out

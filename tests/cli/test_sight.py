@@ -82,6 +82,7 @@ VERBS = (
         ("Node", "PodGroup", "ClusterNetworkTopology", "Reservation"),
         ("Pod",),
     ),
+    Verb(("plan", "tiny"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE, *OF_HEAVY, *OF_SCHEDULER)),
     Verb(("annotate", "podgroup", "job", "--mode=NonStrict", NONE), (0, "yes"), (), ("PodGroup",)),
     Verb(
         ("annotate", "podgroup", "few", "--must-gather=SpineLayer", NONE),

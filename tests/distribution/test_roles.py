@@ -14,6 +14,7 @@ from kubectl_koord.cluster import rbac
 from kubectl_koord.cluster.rbac import Right, lean
 from tests.apiserver import RESOURCES, ApiServer, Request, Rule
 from tests.cli.conftest import Run
+from tests.cli.moving import DESCHEDULER, HELD, Cluster
 from tests.cli.test_sight import selecting_namespaces, with_a_resource_claim
 from tests.cli.test_topo_changes import BLOCK, SPINE
 from tests.cli.world import Object, pod
@@ -44,6 +45,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("domain", "spine-a"),
     ("fit", "--pods", "2", "--request", "cpu=1"),
     ("plan", "nobody", "-n", "nowhere"),
+    ("plan", "--filename", "job.yaml"),
     ("fit", "--filename", "job.yaml"),
     ("fit", "--like", "nobody", "-n", "nowhere"),
     ("snapshot", "-o", "-"),
@@ -156,7 +158,20 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
             assert done.code == 0, (words, done)
         api.delete("clusternetworktopologies", "", "default")
         assert koord("topo", "init", "--apply", "--yes").code == 0
-        assert granted("operate") == lean({*map(asked_for, of_objects(api.log))} - rbac.asking_leader())
+    logs = (*of_objects(api.log), *carried_out(koord, tmp_path, monkeypatch))
+    assert granted("operate") == lean({*map(asked_for, logs)} - rbac.asking_leader())
+
+
+def carried_out(koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Request]:
+    """Yield the requests of plans that are carried out, one by koord-descheduler, one that releases a Reservation."""
+    with Cluster(DESCHEDULER) as moving:
+        moving.migrates = True
+        monkeypatch.setenv("KUBECONFIG", str(moving.kubeconfig(tmp_path)))
+        assert koord("plan", "job", "--apply", "--yes").code == 0
+        moving.delete("pods", "default", "a-2")
+        moving.put(HELD)
+        assert koord("plan", "job", "--apply", "--yes").code == 0
+        yield from of_objects(moving.log)
 
 
 def requests_of(koord: Run, api: ApiServer, words: tuple[str, ...]) -> set[Right]:

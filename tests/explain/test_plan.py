@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from kubectl_koord.explain.plan import CUT_OFF, NONE, NOT_NEEDED, NOT_ROOM, plan
+from kubectl_koord.explain.plan import CUT_OFF, NONE, NOT_NEEDED, NOT_ROOM, missing, plan, replacements, rest
 from kubectl_koord.model.pods import PodRequirements
 from kubectl_koord.model.unevaluated import PodSetting
 from kubectl_koord.remedies import plan as plans
@@ -160,3 +161,98 @@ def test_a_search_that_is_cut_off_is_no_no(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(plans, "_MOST_NODES", 0)
     report = of(ONE_SHORT)
     assert (report.verdict, report.message) == ("unknown", CUT_OFF)
+
+
+def left_of(drawing: Drawing, number: int, *closed: str, of_plan: Drawing = ONE_SHORT) -> PlanReport:
+    """Return what is left of a plan after so many steps, in another cluster."""
+    return rest(drawing, drawing.subject("job"), of(of_plan).steps[number:], closed, Weights())
+
+
+def test_what_is_left_of_a_plan_is_tried_in_the_cluster_as_it_is() -> None:
+    cordoned = ONE_SHORT.cordon("n0")
+    assert steps(left_of(cordoned, 1, "n0")) == steps(of(ONE_SHORT))[1:]
+    moved = cordoned.without_running("default/a").with_running("a-2", "n1", 2, **MOVABLE)
+    assert steps(left_of(moved, 2, "n0")) == [("uncordon", "n0", "", "", "the gang goes there")]
+    elsewhere = cordoned.without_running("default/a").with_running("a-2", "n2", 2, **MOVABLE)
+    assert left_of(elsewhere, 2, "n0").verdict == "yes"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "number", "verdict", "message"),
+    [
+        (
+            ONE_SHORT.without_running("default/a").with_running("x", "n0", 1),
+            1,
+            "no",
+            "default/a may not be moved any more, or is not there as it was",
+        ),
+        (
+            ONE_SHORT.without_running("default/a").with_running("thief", "n0", 1),
+            2,
+            "no",
+            "what is left of the plan would not make room any more",
+        ),
+        (
+            ONE_SHORT.with_running("x", "n1", 4).with_running("y", "n2", 3),
+            1,
+            "no",
+            "what is left of the plan would not make room any more",
+        ),
+        (ONE_SHORT.with_group("job", 2), 1, "no", NOT_ROOM),
+        (ONE_SHORT.with_gap("Node"), 1, "unknown", ""),
+    ],
+    ids=["gone", "room taken", "no place", "no lack of room", "unread"],
+)
+def test_a_plan_that_does_not_hold_any_more_says_why(drawing: Drawing, number: int, verdict: str, message: str) -> None:
+    report = left_of(drawing, number, "n0")
+    assert (report.verdict, report.message) == (verdict, message)
+
+
+def test_gangs_that_wait_nodes_and_reservations_are_found_again() -> None:
+    full = ONE_SHORT.with_running("d", "n1", 4).with_running("e", "n2", 3).change_pods("job-0", priority=1)
+    assert steps(left_of(full, 1, "n0", of_plan=full)) == steps(of(full))[1:]
+    pair = ONE_SHORT.without_running("default/a").with_group("pair", 2)
+    for number, (on, cpu) in enumerate((("n0", 2), ("n1", 1))):
+        pair = pair.with_running(f"p-{number}", on, cpu, gang="default/pair", **MOVABLE)
+    assert steps(left_of(pair, 0, of_plan=pair)) == steps(of(pair))
+    gone = pair.without_running("default/p-0", "default/p-1")
+    assert "default/pair may not be moved" in left_of(gone.with_running("x", "n0", 1), 1, of_plan=pair).message
+    stuck = ONE_SHORT.without_running("default/a").with_running("a", "n0", 2)
+    opened = stuck.with_nodes(*cluster("s: b[n3]").nodes.values()).cordon("n3")
+    assert steps(left_of(opened, 0, of_plan=opened)) == steps(of(opened))
+    held = cluster("s: b[n0]").with_reservation("held", "n0", 4).with_gang("job", 1, cpu=8)
+    assert steps(left_of(held, 1, "n0", of_plan=held)) == steps(of(held))[1:]
+    waits = left_of(full.change_pods("job-0", priority=0), 1, "n0", of_plan=full)
+    assert waits.message == "default/a may not be moved any more, or is not there as it was"
+
+
+def test_what_a_step_has_not_brought_about_is_named() -> None:
+    cordon, move, uncordon = of(ONE_SHORT).steps
+    ended = ONE_SHORT.without_running("default/a")
+    back = ended.with_running("a-2", "n1", 2, **MOVABLE)
+    assert [missing(cordon, ONE_SHORT, now) for now in (ONE_SHORT, ONE_SHORT.cordon("n0"))] == [
+        "n0 is not seen cordoned",
+        "",
+    ]
+    assert missing(uncordon, ONE_SHORT, ONE_SHORT) == ""
+    assert [missing(move, ONE_SHORT, now) for now in (ONE_SHORT, ended, back)] == [
+        "default/a has not ended",
+        "0 of 1 pod made anew for default/a stand on a node",
+        "",
+    ]
+    assert replacements(move, ONE_SHORT, back) == ("default/a-2",)
+    requeue = structs.replace(move, action="requeue")
+    assert missing(requeue, ONE_SHORT, ended) == ""
+    held = cluster("s: b[n0]").with_reservation("held", "n0", 4)
+    release = structs.replace(move, action="release-reservation", object="held")
+    assert [missing(release, held, now) for now in (held, cluster("s: b[n0]"))] == [
+        "Reservation held still holds its room",
+        "",
+    ]
+    assert missing(structs.replace(move, action="wake-gang"), held, held) == ""
+
+
+def test_a_gang_that_is_not_there_yet_is_not_woken() -> None:
+    drawing = ONE_SHORT.with_gang("job", 1, cpu=8, must_gather=SPINE)
+    report = plan(drawing, drawing.subject("job"), Weights(), is_there=False)
+    assert [step.action for step in report.steps] == ["cordon", "move-pod", "uncordon"]

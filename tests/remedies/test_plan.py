@@ -300,6 +300,8 @@ def test_where_there_is_no_time_for_the_cheapest_the_cheapest_for_each_slot_is_t
     assert found is not None
     assert ([move[1] for move in sorted(told(found))], found.is_cheapest) == (["default/a", "default/b"], False)
     assert asked(TWO.with_running("full", "n2", 3).with_running("full2", "n3", 3)) == (None, True)
+    third = TWO.with_nodes(*cluster("s: b[n4]").nodes.values()).with_running("c", "n4", 4, owner="Job/c")
+    assert [move[1] for move in sorted(told(asked(third)[0]))] == ["default/a", "default/b"]
 
 
 def test_where_there_is_no_time_for_all_plans_those_of_a_few_moves_are_looked_at(
@@ -377,6 +379,26 @@ def test_choices_that_are_not_followed_are_told(monkeypatch: pytest.MonkeyPatch,
     found = planned(pair_on(cluster("s: b[n0 n1]"), "n0", "n1", cpu=2).with_gang("job", 1, cpu=8))
     assert found is not None
     assert (found.blocked, found.choices_cut) == ("", True)
+
+
+def test_of_a_gang_that_stays_together_one_place_is_followed_and_said_to_be() -> None:
+    together = {"topology": rules("MustGather SpineLayer")}
+    drawing = pair_on(cluster("s: b[n0]; t: c[n1]"), "n0", "n0", cpu=2, **together).with_gang("job", 1, cpu=8)
+    found = planned(drawing)
+    assert found is not None
+    assert (told(found), found.blocked, found.choices_cut) == (
+        [("gang", "default/pair", ("n1", "n1"))],
+        "",
+        True,
+    )
+
+
+def test_whether_the_gang_is_placed_at_last_is_a_choice_to_follow_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_MOST_CHOICES", 0)
+    stuck = ONE_SHORT.without_running("default/a").with_running("a", "n0", 2)
+    opened = planned(stuck.with_nodes(*cluster("s: b[n3]").nodes.values()).cordon("n3"))
+    assert opened is not None
+    assert opened.choices_cut
 
 
 def test_a_gang_that_must_stay_together_is_not_moved_apart() -> None:

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from kubectl_koord.render.pages.plan import cost, headline
+from kubectl_koord.render.pages.plan import cost, headline, told
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.jobs import Cause, PlanCost, PlanReport, PlanStep
 from tests.render.samples import BASIS, PIPE
@@ -66,3 +66,10 @@ def test_without_steps_the_page_says_why() -> None:
         headline(replace(none, verdict="unknown", message="", cause=None)) == "Cannot tell which moves help for t/big."
     )
     assert headline(replace(none, verdict="yes", message="Nothing.")) == "t/big: Nothing."
+
+
+def test_a_step_is_told_in_a_clause() -> None:
+    assert [told(step) for step in STEPS[:2]] == [
+        "cordon n0: so that nothing comes there",
+        "move pod t/a from n0 to n1: makes room for the gang",
+    ]

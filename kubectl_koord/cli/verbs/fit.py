@@ -8,14 +8,8 @@ from kubectl_koord.cli.flags import All, Kustomize
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.cluster.collect import Collector
-    from kubectl_koord.cluster.manifests.read import Manifests
-    from kubectl_koord.cluster.source import Join
-    from kubectl_koord.model.objects import Node
-    from kubectl_koord.model.snapshot import Gap, Snapshot
+    from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.reports.jobs import FitReport, Fits
     from kubectl_koord.simulation.submitted import Submitted
 
@@ -30,7 +24,6 @@ Examples:
   # How many more gangs like this one, and how large one may be
   kubectl koord fit --like podgroup/x --count
 """
-_SHAPE = "shape"
 
 
 def command(
@@ -72,6 +65,7 @@ def command(
     and Volcano Jobs, as their controllers would make them, and with what LimitRanges, RuntimeClasses and
     ClusterColocationProfiles change. They take the place of objects of the same name; status and nodeName do not count.
     """
+    from kubectl_koord.cli.writing import joined, shaped
     from kubectl_koord.cluster.files import named
     from kubectl_koord.cluster.manifests.completed import Overrides
     from kubectl_koord.cluster.manifests.read import Manifests
@@ -93,10 +87,9 @@ def command(
     else:
         manifests = Manifests(session.namespace, session.connection.namespace, Overrides(priority, priority_class))
         if pods:
-            snapshot, submitted = _shaped(session, manifests, pods, request or (), must_gather)
+            snapshot, submitted = shaped(session, manifests, pods, ("--request", ",".join(request or ())), must_gather)
         else:
-            manifests.read(_files(session, files))
-            snapshot, submitted = _read(session, manifests.join, manifests.more_kinds), manifests.submitted()
+            snapshot, submitted = joined(session, manifests, files)
     if not submitted.pods:
         left_out = (
             f": {', '.join(submitted.skipped)} left out, as no pods are known of them" if submitted.skipped else ""
@@ -106,39 +99,6 @@ def command(
     session.show(report)
     if detailed and report.verdict == "no":
         session.exit_code = _exit_code(report)
-
-
-def _files(session: "Session", names: "Sequence[str]") -> "Sequence[str]":
-    from kubectl_koord.cluster.files import files_of
-
-    if "-" in names and "-" in session.options.snapshots:
-        raise KoordError("error: -f and --snapshot cannot both read standard input")
-    if names.count("-") > 1:
-        raise KoordError("error: -f - can be given only once")
-    return files_of(names, recursive=session.options.recursive)
-
-
-def _read(session: "Session", join: "Join", more: "Sequence[str]" = ()) -> "Snapshot":
-    from kubectl_koord.cluster import kinds
-
-    return session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.FIT_KINDS, *more), join=join)
-
-
-def _shaped(
-    session: "Session", manifests: "Manifests", pods: int, written: "Sequence[str]", must_gather: str
-) -> "tuple[Snapshot, Submitted]":
-    """Return the cluster with a gang whose pods request this: which resources there are is known once it is read."""
-    from kubectl_koord.simulation.submitted import of_profile
-
-    _requests((), written)  # a mistake is told before anything is read
-
-    def join(collector: "Collector", moment: str, gaps: "Collection[Gap]") -> None:
-        manifests.add_shape(_SHAPE, pods, _requests(collector.nodes.values(), written), must_gather)
-        manifests.join(collector, moment, gaps)
-
-    snapshot = _read(session, join)
-    submitted = manifests.submitted()
-    return of_profile(snapshot, submitted), submitted
 
 
 def _copied(session: "Session", name: str) -> "tuple[Snapshot, Submitted]":
@@ -155,17 +115,6 @@ def _copied(session: "Session", name: str) -> "tuple[Snapshot, Submitted]":
         session.require(snapshot, "members", subject.key.partition("/")[0])
         raise KoordError(f"error: gang {subject.key} has no pods")
     return copied, submitted
-
-
-def _requests(nodes: "Iterable[Node]", written: "Sequence[str]") -> dict[str, str]:
-    from kubectl_koord.model.values import spell
-    from kubectl_koord.simulation.submitted import ShapeError, requested
-
-    try:
-        found = requested(nodes, ",".join(written), known=False) if written else {}
-    except ShapeError as problem:
-        raise KoordError(f"error: --request: {problem}") from None
-    return {name: spell(name, amount) for name, amount in found.items()}
 
 
 def _exit_code(report: "FitReport") -> int:

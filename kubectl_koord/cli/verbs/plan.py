@@ -1,17 +1,27 @@
-"""`kubectl koord plan`: which moves make room for a gang, in order."""
+"""`kubectl koord plan`: which moves make room for a gang, in order; and with `--apply` to make them."""
 
-from typing import TYPE_CHECKING, Annotated
+import select
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubectl_koord.cli.flags import GANG_HELP, All
+from kubectl_koord import leaving
+from kubectl_koord.cli.flags import GANG_HELP, MANAGER, All, Yes
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.cluster.watching import ClusterWatch
+    from kubectl_koord.engine.gangs import Subject
+    from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.model.values import Selector
     from kubectl_koord.remedies.plan import Weights
+    from kubectl_koord.reports.change import Change
+    from kubectl_koord.reports.jobs import PlanReport, PlanStep
 
 EXAMPLES = """\b
 Examples:
@@ -19,12 +29,31 @@ Examples:
   kubectl koord plan job
   # The same without touching the pods of a team; a GPU-hour counts as much as ten pods
   kubectl koord plan job --keep team=search --weight hours=10
+  # For a job that is not submitted yet, and for 8 pods with 8 GPUs each in one spine
+  kubectl koord plan -f job.yaml
+  kubectl koord plan --shape 8gpu --count 8 --must-gather SpineLayer
+  # What each step writes, as manifests in order
+  kubectl koord plan job -o yaml
+  # Make the moves, asking before each
+  kubectl koord plan job --apply
 """
+_TIMEOUT, _LOOK = "10m", 1.0
 
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="GANG", help=GANG_HELP)],
+    gang: Annotated[str, typer.Argument(metavar="GANG", help=GANG_HELP)] = "",
+    files: Annotated[
+        list[str] | None,
+        typer.Option("--filename", "-f", metavar="FILE", help="The manifests of a job, in place of GANG."),
+    ] = None,
+    shape: Annotated[
+        str, typer.Option("--shape", metavar="SHAPE", help="A gang of pods of this shape, such as 8gpu or 8gpu,64cpu.")
+    ] = "",
+    pods: Annotated[int, typer.Option("--count", metavar="N", min=1, help="How many pods of --shape.")] = 1,
+    must_gather: Annotated[
+        str, typer.Option("--must-gather", metavar="LAYER", help="The layer that --shape must gather in.")
+    ] = "",
     keep: Annotated[
         str, typer.Option("--keep", metavar="SELECTOR", help="Pods with these labels stay where they are.")
     ] = "",
@@ -36,12 +65,21 @@ def command(
             help="What counts: hours (of GPUs), pods, gangs, waits, cordons, reservations; may be repeated.",
         ),
     ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Make the moves: each step is asked for, waited for, and checked again.")
+    ] = False,
+    yes: Yes = False,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="DURATION", help="How long --apply waits for each step.")
+    ] = _TIMEOUT,
     everything: All = False,
 ) -> None:
-    """Show the cheapest moves, in order, after which a gang is placed; nothing is changed.
+    """Show the cheapest moves, in order, after which a gang is placed; with --apply make them.
 
-    Pods are moved by evicting them; their controller makes them again, and the scheduler places them. Each step was
-    tried in the engine on the cluster that those before it leave.
+    Pods are moved by evicting them; their controller makes them again, and the scheduler places them. Where
+    koord-descheduler runs, -o yaml and --apply move single pods by PodMigrationJobs, each with a Reservation where it
+    goes. Each step was tried in the engine on the cluster that those before it leave; --apply tries the rest again
+    after each step, in the cluster as it is then, and stops where it does not hold any more.
     """
     from kubectl_koord.cli.output import parsed
     from kubectl_koord.cluster import kinds
@@ -50,11 +88,246 @@ def command(
     session: Session = context.obj
     session.everything = everything
     weights, kept = _weights(weight or ()), parsed(keep) if keep else None
-    snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
-    subject = session.subject(snapshot, gang)
+    if sum(map(bool, (gang, files, shape))) != 1:
+        raise KoordError("error: one of GANG, -f and --shape is required")
+    if apply and not gang:
+        raise KoordError("error: --apply is for a GANG that is there")
+    if apply:
+        _Carrying(session, gang, (weights, kept), timeout, asks=not yes).carry_out()
+        return
+    if gang:
+        snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
+        subject = session.subject(snapshot, gang)
+    else:
+        snapshot, subject = _not_there_yet(session, files or (), shape, pods, must_gather)
     with session.looking_for_ways_out():
-        report = plan(snapshot, subject, weights, kept)
-    session.show(report)
+        report = plan(snapshot, subject, weights, kept, is_there=bool(gang))
+    if session.options.output != "yaml":
+        session.show(report)
+        return
+    from kubectl_koord.cli.session import EXIT_CODES, write
+
+    write(_manifests(session, snapshot, subject, report))
+    session.exit_code = EXIT_CODES[report.verdict]
+
+
+def _not_there_yet(
+    session: "Session", files: "Sequence[str]", shape: str, pods: int, must_gather: str
+) -> "tuple[Snapshot, Subject]":
+    """Return the cluster with a job of manifests, or of a shape, and that job."""
+    from kubectl_koord.cli.writing import joined, shaped
+    from kubectl_koord.cluster.manifests.completed import Overrides
+    from kubectl_koord.cluster.manifests.read import Manifests
+    from kubectl_koord.simulation.submitted import subjects_of, taken_over
+
+    manifests = Manifests(session.namespace, session.connection.namespace, Overrides())
+    if shape:
+        snapshot, submitted = shaped(session, manifests, pods, ("--shape", shape), must_gather)
+    else:
+        snapshot, submitted = joined(session, manifests, files)
+    snapshot = taken_over(snapshot, submitted)
+    found = subjects_of(snapshot, submitted)
+    if len(found) != 1:
+        raise KoordError(f"error: the manifests make {len(found)} gangs and single pods: one is planned for at a time")
+    return snapshot, found[0]
+
+
+def _manifests(session: "Session", snapshot: "Snapshot", subject: "Subject", report: "PlanReport") -> str:
+    """Return what each step writes as YAML: a comment says which step, and how a patch or an Eviction is sent."""
+    from kubectl_koord.cli.sending import manifests_of
+    from kubectl_koord.cluster import edits
+    from kubectl_koord.render.pages.plan import headline, told
+    from kubectl_koord.render.plain import harmless
+
+    texts = [f"# {harmless(headline(report))}\n"]
+    by_jobs = _descheduler_runs(session, snapshot)
+    for number, step in enumerate(report.steps, 1):
+        changes, pods = _writes(session, snapshot, subject, step, by_jobs=by_jobs)
+        is_created = any(change.creates for change in changes)
+        how = "kubectl create -f" if is_created else step.command
+        step_of = f"Step {number} of {len(report.steps)}"
+        comments = "".join(f"# {harmless(line)}\n" for line in (f"{step_of}: {told(step)}", how))
+        texts.append(edits.to_yaml(manifests_of(changes, pods), comments))
+    return "---\n".join(texts)
+
+
+def _writes(
+    session: "Session", snapshot: "Snapshot", subject: "Subject", step: "PlanStep", *, by_jobs: bool
+) -> "tuple[tuple[Change, ...], tuple[str, ...]]":
+    """Return what a step changes or creates, and which pods it evicts."""
+    from kubectl_koord.changes.moves import changes_of, migration
+    from kubectl_koord.cli.sending import pods_as_written
+
+    pod = next((one for there in snapshot.running.values() for one in there if (one.key,) == step.pods), None)
+    if step.action == "move-pod" and by_jobs and pod is not None and not pod.gang:
+        written = pods_as_written(session, step.pods)[pod.key]
+        return migration(written, step.to), ()
+    return changes_of(snapshot, subject, step), step.pods
+
+
+def _descheduler_runs(session: "Session", snapshot: "Snapshot") -> bool:
+    from kubectl_koord.cli.sending import runs
+
+    return runs(session, snapshot.config.home.namespace, "koord-descheduler")
+
+
+class _Carrying:
+    """A plan that is carried out step by step, the cluster followed meanwhile."""
+
+    def __init__(
+        self,
+        session: "Session",
+        gang: str,
+        chosen: "tuple[Weights, Selector | None]",
+        timeout: str,
+        *,
+        asks: bool,
+    ) -> None:
+        from kubectl_koord.cli.writing import How, check
+        from kubectl_koord.cluster.api.connection import request_timeout
+
+        check(session, How(yes=not asks))
+        self._session = session
+        self._gang = gang
+        self._weights, self._keep = chosen
+        self._seconds = request_timeout(timeout) or float("inf")
+        self._asks = asks
+        self._closed: set[str] = set()
+        self._done: list[str] = []
+
+    def carry_out(self) -> None:
+        """Show the plan, and make its steps one by one.
+
+        Raises:
+            KoordError: when one was not done, or the rest does not hold any more: with what was done.
+
+        """
+        from kubectl_koord.cluster import kinds
+        from kubectl_koord.explain.plan import plan
+
+        with self._session.watch(kinds.DISRUPTION_KINDS) as cluster:
+            snapshot = cluster.snapshot()
+            subject = self._session.subject(snapshot, self._gang)
+            report = plan(snapshot, subject, self._weights, self._keep)
+            self._session.show(report)
+            if report.verdict == "yes" and report.steps:
+                self._each(cluster, snapshot, subject.key, report)
+
+    def _each(self, cluster: "ClusterWatch", snapshot: "Snapshot", key: str, report: "PlanReport") -> None:
+        from kubectl_koord.explain.plan import rest
+        from kubectl_koord.render.pages.plan import told
+
+        shown = {(step.action, step.object) for step in report.steps}
+        by_jobs = _descheduler_runs(self._session, snapshot)
+        while report.steps:
+            step = report.steps[0]
+            if (step.action, step.object) not in shown:
+                raise self._stopped(f"it would now need a step that was not shown: {told(step)}")
+            subject = self._session.subject(snapshot, key)
+            changes, pods = _writes(self._session, snapshot, subject, step, by_jobs=by_jobs)
+            if not self._is_wanted(step, changes):
+                return
+            try:
+                self._send(step, changes, pods)
+                snapshot = self._seen(cluster, step, snapshot)
+            except KoordError as problem:
+                raise self._stopped(problem.message.removeprefix("error: ")) from None
+            self._done.append(told(step))
+            subject = self._session.subject(snapshot, key)
+            report = rest(snapshot, subject, report.steps[1:], self._closed, self._weights, self._keep)
+            if report.verdict != "yes":
+                raise self._stopped(report.message or (report.cause.message if report.cause else "unknown"))
+        _tell(f"Done: {len(self._done)} steps; {key} is placed now, or would be.")
+
+    def _is_wanted(self, step: "PlanStep", changes: "Sequence[Change]") -> bool:
+        """Tell what is done next, and ask for it."""
+        from kubectl_koord.cli.writing import place, says_yes
+        from kubectl_koord.render.pages.plan import told
+
+        by = " (by a PodMigrationJob and its Reservation)" if any(change.creates for change in changes) else ""
+        line = f"Step {len(self._done) + 1}: {told(step)}{by}"
+        leaving.say(f"\ninterrupted: {self._state()}\n")
+        if not self._asks:
+            _tell(line)
+            return True
+        namespaces = {pod.partition("/")[0] for pod in step.pods}
+        if says_yes(f"{line}. Do it{place(self._session.live_transport().target(), namespaces)}?"):
+            return True
+        _tell(f"declined: {self._state()}")
+        self._session.exit_code = 1
+        return False
+
+    def _send(self, step: "PlanStep", changes: "Sequence[Change]", pods: "Sequence[str]") -> None:
+        from kubectl_koord.cli.sending import evict, send_one
+
+        transport, aim = self._session.live_transport(), self._session.aim()
+        leaving.say(f"interrupted: {self._state()}; may have been done, as it was being sent: {step.object}\n")
+        for change in changes:
+            send_one(transport, change, MANAGER, aim)
+        for pod in pods:
+            evict(transport, pod, step.node.split(", "), aim)
+        if step.action == "cordon":
+            self._closed.add(step.object)
+        elif step.action == "uncordon":
+            self._closed.discard(step.object)
+        leaving.say(f"interrupted: {self._state()}; sent, and not waited for: {step.object}\n")
+
+    def _seen(self, cluster: "ClusterWatch", step: "PlanStep", before: "Snapshot") -> "Snapshot":
+        """Return the cluster once all that a step is to bring about is there.
+
+        Raises:
+            KoordError: when it is not in time.
+
+        """
+        from kubectl_koord.explain.plan import missing
+
+        end = time.monotonic() + self._seconds
+        while True:
+            now = cluster.snapshot()
+            lacking = missing(step, before, now) or self._not_running(step, before, now)
+            if not lacking:
+                return now
+            left = end - time.monotonic()
+            if left <= 0:
+                raise KoordError(f"error: {lacking}, after {self._seconds:g} s")
+            select.select([cluster], [], [], min(left, _LOOK))
+            time.sleep(min(left, _LOOK) / 4)
+
+    def _not_running(self, step: "PlanStep", before: "Snapshot", now: "Snapshot") -> str:
+        """Return which pod that was made anew does not run yet, empty where all do."""
+        from kubectl_koord.cli.sending import pods_as_written
+        from kubectl_koord.explain.plan import replacements
+
+        if step.action not in {"move-pod", "move-gang"}:
+            return ""
+        pods = pods_as_written(self._session, replacements(step, before, now))
+        phases = {key: str(_status(pod).get("phase") or "") for key, pod in pods.items()}
+        return next((f"{key} does not run (phase {phase})" for key, phase in phases.items() if phase != "Running"), "")
+
+    def _state(self) -> str:
+        """Return what was done so far, and which nodes are closed for the plan and not opened again."""
+        done = f"{len(self._done)} steps were done" if self._done else "nothing was done"
+        if not self._closed:
+            return done
+        names = " ".join(sorted(self._closed))
+        return f"{done}; still cordoned by this plan: kubectl uncordon {names}"
+
+    def _stopped(self, reason: str) -> KoordError:
+        for number, line in enumerate(self._done, 1):
+            _tell(f"done {number}: {line}")
+        return KoordError(f"error: stopped: {reason} ({self._state()})")
+
+
+def _status(pod: "Mapping[str, Any]") -> "Mapping[str, Any]":
+    found = pod.get("status")
+    return found if isinstance(found, dict) else {}
+
+
+def _tell(line: str) -> None:
+    from kubectl_koord.render.plain import harmless
+
+    sys.stderr.write(f"{harmless(line)}\n")
+    sys.stderr.flush()
 
 
 def _weights(written: "Iterable[str]") -> "Weights":

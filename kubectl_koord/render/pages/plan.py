@@ -52,6 +52,13 @@ def cost(one: PlanCost, *, cheapest: bool) -> str:
     return f"{', '.join(parts)}. {proven} (weighed: {one.total:g})."
 
 
+def told(step: PlanStep) -> str:
+    """Return a step in a clause: what is done with whom, from where to where."""
+    moved = f" from {step.node}" if step.node else ""
+    moved += f" to {step.to}" if step.to else ""
+    return f"{_DONE[step.action]} {step.object}{moved}: {step.why}"
+
+
 def blocks(report: PlanReport, _shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(headline(report), VERDICT_STYLE[report.verdict])]
