@@ -94,7 +94,7 @@ def _carried_out(drawing: Drawing, found: Found, choices: Sequence[int]) -> list
         whole = move.unit.kind == "gang"
         now = now.without_running(*(pod.key for pod in move.unit.pods))
         for pod, to in zip(move.unit.pods, move.to, strict=False):
-            taking = _taking(now, pod, shut) if steered and not whole else [to]
+            taking = _taking(now, pod, shut) if steered else [to]
             assert taking
             node = taking[choices[len(sizes)] % len(taking)]
             sizes.append(len(taking))
@@ -102,7 +102,7 @@ def _carried_out(drawing: Drawing, found: Found, choices: Sequence[int]) -> list
                 pod.key, node, requests=pod.requirements.requests, priority=pod.priority, gang=pod.gang
             )
             assert whole or not pod.gang or _is_whole(now, pod.gang)
-        assert not whole or _is_whole(now, move.unit.key)
+        assert not whole or move.unit.waits or _is_whole(now, move.unit.key)
     for name in opened:
         now = now.change(name, unschedulable=False, taints=())
     assert all_place(next_attempt(simulate(now, now.subject("job"))))
