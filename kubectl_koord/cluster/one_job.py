@@ -36,7 +36,7 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.simulation import owners
 
 _OK, _NOT_FOUND = 200, 404
-_MOST_COHORTS = 20
+_MOST_ABOVE = 20
 _MOST_GROUPS = 60
 _KUEUE_GATE = "kueue.x-k8s.io/"
 _ALWAYS = ("", "apps", "batch")
@@ -230,7 +230,7 @@ class _Reader:
                     yield OwnerKind(text(group, "name"), text(one, "kind"), (version.rpartition("/")[2],), plural)
 
     def _above(self, namespace: str, reference: OwnerReference | None) -> None:
-        for _ in range(_MOST_COHORTS):
+        for _ in range(_MOST_ABOVE):
             if reference is None:
                 return
             group = written_jobs.group_of(reference.api_version)
@@ -304,23 +304,15 @@ class _Reader:
                 self._one(LOCAL_QUEUE, name, namespace)
             if self.around.of_queue(WORKLOAD) or self.around.of_queue(LOCAL_QUEUE):
                 self._list(CLUSTER_QUEUE, "")  # all of them: what a cohort lends depends on its other queues
-            for local in list(self.around.of_queue(LOCAL_QUEUE).values()):
-                self._checks_and_cohorts(local.cluster_queue)
+            queues: Mapping[str, ClusterQueue] = self.around.of_queue(CLUSTER_QUEUE)
+            if any(queue.cohort for queue in queues.values()):
+                self._list(COHORT, "")
+            for local in self.around.of_queue(LOCAL_QUEUE).values():
+                for check in queues[local.cluster_queue].checks if local.cluster_queue in queues else ():
+                    self._one(CHECK, check)
         self._list(UNIT, namespace)
         if UNIT.name not in self.gaps:
             self._list(QUEUE, "")
-
-    def _checks_and_cohorts(self, name: str) -> None:
-        queue: ClusterQueue | None = self.around.of_queue(CLUSTER_QUEUE).get(name)
-        if queue is None:
-            return
-        for check in queue.checks:
-            self._one(CHECK, check)
-        cohort = queue.cohort
-        for _ in range(_MOST_COHORTS):
-            if not cohort or cohort in self.around.of_queue(COHORT) or not self._one(COHORT, cohort):
-                return
-            cohort = self.around.of_queue(COHORT)[cohort].parent
 
     def _one(self, row: QueueKind, name: str, namespace: str = "") -> bool:
         if not name or row.name in self.gaps:

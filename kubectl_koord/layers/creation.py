@@ -1,7 +1,9 @@
 """The pods are created: how many of how many, what refuses the others, and whether their controller works."""
 
+import re
+
 from kubectl_koord.engine.gangs import GangSubject
-from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
+from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, Unknown
 from kubectl_koord.layers.owner import describe, named
 from kubectl_koord.model.jobs import Controller, JobEvent, Owner
 from kubectl_koord.model.snapshot import Snapshot
@@ -20,7 +22,8 @@ _REASONS = (
     "FailedToCreateHeadPod",
     "FailedCreateReplica",
 )
-
+_REFUSED = re.compile(r"\bis forbidden: |denied the request|exceeded quota")
+"""What admission says, whatever the controller calls the event in which it passes that on."""
 _LEASE_SECONDS, _TIMES = 15, 4
 
 
@@ -61,7 +64,8 @@ def _refusal(job: Job, snapshot: Snapshot) -> JobEvent | None:
     found = [
         event
         for event in (snapshot.jobs.events if snapshot.jobs else ())
-        if event.reason in _REASONS and (event.kind, event.namespace, event.name) in names
+        if (event.reason in _REASONS or _REFUSED.search(event.message))
+        and (event.kind, event.namespace, event.name) in names
     ]
     return max(found, key=lambda event: event.last, default=None)
 
@@ -91,9 +95,10 @@ def _silent(asked: Owner, of_all: str, snapshot: Snapshot) -> Answer:
     elif asked.is_seen is False:
         why = f"the controller of {asked.kind} has not looked at what its spec says now"
         step = WayOut("see-owner", f"See whether the controller of {asked.kind} runs", describe(asked))
+    elif not asked.is_known:
+        return Unknown(f"no pod exists, and whether a {asked.kind} makes any is not known", named(asked))
     else:
-        unread = could_not_be_read((gap,)).rstrip(".") if gap is not None else "no event that was read tells why"
-        why = unread
+        why = could_not_be_read((gap,)).rstrip(".") if gap is not None else "no event that was read tells why"
         step = WayOut(
             "see-owner", f"See whether the controller of {asked.kind} runs, and what it logs", describe(asked)
         )

@@ -15,6 +15,7 @@ READS = ("Job", "StatefulSet", "Deployment")
 _REFUSED = ("Created", "Accepted", "Initialized", "Valid")
 _BAD = ("Failed", "Stalled", "Degraded", "Error")
 _GOOD = ("Ready", "Available", "Reconciled")
+_WELL = ("Running", "Active", "Ready", "Available")
 _SUSPENDED = ("Suspended", "JobSuspended")
 _FIELD = {"PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob", "MXJob"}
 
@@ -135,6 +136,11 @@ def _waits(one: Owner, job: Job) -> Held | None:
     """Return what a condition says that keeps pods from being made; nothing where there are pods."""
     if job.pods or job.pending:
         return None
+    if not one.is_known and one.phase and one.message and one.phase not in _WELL:
+        said = f"{one.phase}: {' '.join(one.message.split()).rstrip('.')}"
+        step = WayOut("see-owner", f"Do what {one.kind} {one.name} asks for", describe(one))
+        told = f"{_who(one, job)}waits, as its status says: {said}."
+        return Held("owner-waits", told, said, named(one), one.created, steps=(step,))
     for condition in one.conditions:
         refused = condition.type in _REFUSED and condition.status == "False"
         is_bad = condition.type in _BAD and condition.status == "True"

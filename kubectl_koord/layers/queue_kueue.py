@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.layers.base import (
     WORKLOAD,
@@ -34,7 +34,8 @@ _PASSED_ON = ("Ready",)
 class Room(Struct, frozen=True):
     """What a ClusterQueue has of a resource in the flavor that has most left.
 
-    `left` is of its own quota, `available` with what it may borrow; None where that depends on a tree of cohorts.
+    `left` is of its own quota, `available` with what it may borrow; None where its cohorts are a circle, or were not
+    read.
     """
 
     resource: str
@@ -200,11 +201,13 @@ def _waiting(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue, snapshot: S
     condition = work.condition("QuotaReserved")
     said = words(condition) if condition is not None else ""
     seen, wide, local = _ahead(work, queue, kueue)
-    lacking = [
-        one for one in rooms(work, queue, kueue) if (one.left if one.available is None else one.available) < one.wanted
-    ]
+    found = rooms(work, queue, kueue)
+    if queue.cohort and not snapshot.sees("Cohort"):
+        found = [structs.replace(one, available=None) for one in found]
+    lacking = [one for one in found if (one.left if one.available is None else one.available) < one.wanted]
     parts = [_short(one) for one in lacking[:1]]
     parts += _borrowing(queue, lacking[:1])
+    parts += _preemption(queue, lacking[:1], kueue)
     if not lacking and work.requeue_at > snapshot.moment:
         parts.append(f"ClusterQueue {queue.name} tries it again at {work.requeue_at}")
     elif not lacking:
@@ -244,6 +247,27 @@ def _borrowing(queue: ClusterQueue, lacking: Sequence[Room]) -> list[str]:
     return [f"it may borrow {amount_of(room.resource, max(lends, 0))} more from cohort {queue.cohort}"]
 
 
+def _preemption(queue: ClusterQueue, lacking: Sequence[Room], kueue: Kueue) -> list[str]:
+    """Return whom Kueue may preempt for a Workload, in its own words; nothing where it may preempt nobody."""
+    allowed = {"in its queue": queue.within}
+    if queue.cohort:
+        allowed |= {"in its cohort": queue.reclaim, "while it borrows": queue.borrow}
+    told = [f"{policy} {where}" for where, policy in allowed.items() if policy != "Never"]
+    if not lacking or not told:
+        return []
+    resource = lacking[0].resource
+    lent = sum(quota.borrowed for one in _others(queue, kueue) for quota in one.quotas if quota.resource == resource)
+    borrowed = f"; others borrow {amount_of(resource, lent)} there" if lent else ""
+    return [f"it may preempt {listed(told)}{borrowed}"]
+
+
+def _others(queue: ClusterQueue, kueue: Kueue) -> list[ClusterQueue]:
+    """Return the other queues of the tree of cohorts that a queue is in."""
+    root = (_above(queue.cohort, kueue) or [""])[-1]
+    others = (one for one in kueue.cluster_queues.values() if one.cohort and one.name != queue.name)
+    return [one for one in others if (_above(one.cohort, kueue) or [""])[-1] == root != ""]
+
+
 def _steps(queue: ClusterQueue, lacking: Sequence[Room], kueue: Kueue) -> list[WayOut]:
     command = facts.describe_named("clusterqueue", queue.name)
     if not lacking:
@@ -254,10 +278,8 @@ def _steps(queue: ClusterQueue, lacking: Sequence[Room], kueue: Kueue) -> list[W
     message = f"Free {what} in ClusterQueue {queue.name}, have its quota raised by as much, or wait for those ahead"
     borrowers = sorted(
         other.name
-        for other in kueue.cluster_queues.values()
-        if other.cohort == queue.cohort != ""
-        and other.name != queue.name
-        and any(one.resource == room.resource and one.borrowed for one in other.quotas)
+        for other in _others(queue, kueue)
+        if any(one.resource == room.resource and one.borrowed for one in other.quotas)
     )
     found = [WayOut("free-queue", message, command)]
     if borrowers and queue.reclaim == "Never":
@@ -285,31 +307,69 @@ def _room(one: FlavorQuota, queue: ClusterQueue, kueue: Kueue, wanted: int) -> R
 
 
 def _available(one: FlavorQuota, queue: ClusterQueue, kueue: Kueue) -> int | None:
-    if not queue.cohort:
-        return one.nominal - one.used
-    cohort = kueue.cohorts.get(queue.cohort)
-    if cohort is not None and cohort.parent:
+    """Return what a queue has with all that it may borrow through its cohorts; None where these are a circle."""
+    above = _above(queue.cohort, kueue)
+    if above is None:
         return None
-    members = [other for other in kueue.cluster_queues.values() if other.cohort == queue.cohort]
-    shared = [_of(other.quotas, one) for other in members] + [_of(cohort.quotas if cohort else (), one)]
-    lent = sum(
-        quota.nominal - _guaranteed(quota) - max(0, quota.used - _guaranteed(quota)) for quota in shared if quota
-    )
-    own = max(0, _guaranteed(one) - one.used)
-    if one.borrowing_limit is not None:
-        stored = one.nominal - _guaranteed(one)
-        used = max(0, one.used - _guaranteed(one))
-        lent = min(lent, stored - used + one.borrowing_limit)
-    return own + lent
+    left: int | None = None
+    for name in reversed(above):
+        own = _of(kueue.cohorts[name].quotas if name in kueue.cohorts else (), one) or FlavorQuota("", "")
+        left = _through(own, _sum(name, one, kueue), left)
+    return _through(one, (one.nominal, one.used), left)
+
+
+def _above(cohort: str, kueue: Kueue) -> list[str] | None:
+    """Return a cohort, its parent, and so on; None for a circle, of which Kueue computes nothing either."""
+    found: list[str] = []
+    while cohort:
+        if cohort in found:
+            return None
+        found.append(cohort)
+        cohort = kueue.cohorts[cohort].parent if cohort in kueue.cohorts else ""
+    return found
+
+
+def _through(limits: FlavorQuota, held: tuple[int, int], above: int | None) -> int:
+    """Return what is available at a queue or cohort that holds so much quota, of which so much is used.
+
+    That is what it keeps to itself, and what is available `above` it, within its borrowing limit.
+    """
+    quota, used = held
+    if above is None:
+        return quota - used
+    kept = _kept(limits, quota)
+    if limits.borrowing_limit is not None:
+        above = min(above, quota - kept - max(0, used - kept) + limits.borrowing_limit)
+    return max(0, kept - used) + above
+
+
+def _kept(limits: FlavorQuota, quota: int) -> int:
+    """Return what a queue or cohort lends to nobody above it."""
+    return max(0, quota - limits.lending_limit) if limits.lending_limit is not None else 0
+
+
+def _sum(name: str, like: FlavorQuota, kueue: Kueue) -> tuple[int, int]:
+    """Return the quota of a cohort and all below it, and what is used of it, without what is kept below.
+
+    Mirrors updateCohortResourceNode of Kueue's pkg/cache/scheduler/resource_node.go.
+    """
+    own = _of(kueue.cohorts[name].quotas if name in kueue.cohorts else (), like)
+    quota, used = own.nominal if own else 0, 0
+    queues = [_of(one.quotas, like) for one in kueue.cluster_queues.values() if one.cohort == name]
+    below = [(one, (one.nominal, one.used)) for one in queues if one is not None]
+    below += [
+        (_of(cohort.quotas, like) or FlavorQuota("", ""), _sum(cohort.name, like, kueue))
+        for cohort in kueue.cohorts.values()
+        if cohort.parent == name
+    ]
+    for limits, (theirs, usage) in below:
+        kept = _kept(limits, theirs)
+        quota, used = quota + theirs - kept, used + max(0, usage - kept)
+    return quota, used
 
 
 def _of(quotas: Sequence[FlavorQuota], like: FlavorQuota) -> FlavorQuota | None:
     return next((one for one in quotas if (one.flavor, one.resource) == (like.flavor, like.resource)), None)
-
-
-def _guaranteed(one: FlavorQuota) -> int:
-    """Return what a queue lends to nobody."""
-    return max(0, one.nominal - one.lending_limit) if one.lending_limit is not None else 0
 
 
 def _ahead(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue) -> tuple[bool, int, int]:

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.layers import creation, gates, owner
-from kubectl_koord.layers.base import Held, Job, NotHere, Passed
+from kubectl_koord.layers.base import Held, Job, NotHere, Passed, Unknown
 from kubectl_koord.model.jobs import Controller, JobEvent, Jobs, ObjectCondition, Owner, PodState, Role
 from kubectl_koord.simulation import subjects
 from tests.build import Drawing, cluster
@@ -69,6 +69,11 @@ def test_conditions_of_kinds_that_nobody_knows_are_told_while_there_are_no_pods(
     assert of_owner(structs.replace(LLM, conditions=(stalled,))) == (
         "waits, as its condition says: Stalled is True, it stalls."
     )
+    stopped = structs.replace(strange, conditions=(), phase="Suspended", message="stopped by admin.")
+    assert of_owner(stopped) == "waits, as its status says: Suspended: stopped by admin."
+    assert of_owner(structs.replace(stopped, phase="Ready")) == "Notebook created 2h ago, 4 pods"
+    unknown = creation.ask(job(structs.replace(strange, wanted=None)), world())
+    assert unknown == Unknown("no pod exists, and whether a Notebook makes any is not known", "Notebook/default/llm")
     refused = ObjectCondition("Accepted", "False", "Invalid", "")
     assert of_owner(structs.replace(LLM, conditions=(refused,))) == "Job created 2h ago, 4 pods"
 
@@ -117,6 +122,10 @@ def test_the_latest_refusal_is_told_of_what_was_made_too() -> None:
     other = JobEvent("Job", "default", "llm", "BackOff", "no", last="2026-11-20T07:30:00Z")
     told = of_creation(world(old, new, other, made=(SET,)))
     assert told == "is not created as a whole: 0 of 4 pods exist; JobSet llm said 60m ago: new."
+    other_word = JobEvent(
+        "Job", "default", "llm", "MPIJobFailed", 'pods "llm-0" is forbidden: no', last="2026-11-20T07:00:00Z"
+    )
+    assert "said 60m ago: pods" in of_creation(world(other_word))
     assert "said last: old" in of_creation(world(structs.replace(old, last="")))
 
 

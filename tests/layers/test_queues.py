@@ -183,9 +183,51 @@ def test_a_cohort_lends_what_its_other_queues_leave() -> None:
     assert nested.jobs is not None
     tree = structs.replace(nested.jobs.kueue, cohorts={"lab": Cohort("lab", "company")})
     nested = nested.but(jobs=structs.replace(nested.jobs, kueue=tree))
-    assert told(queue_kueue.ask(JOB, nested)) == (
-        "ClusterQueue research has 8 of 16 GPU left, 16 wanted; what cohort lab could lend was not computed; "
-        "none is ahead."
+    assert told(queue_kueue.ask(JOB, nested)) == ("ClusterQueue research says: Pending: no room; none is ahead.")
+    for unseen in (nested.with_gap("Cohort"), _with_cohorts(nested, Cohort("lab", "top"), Cohort("top", "lab"))):
+        assert told(queue_kueue.ask(JOB, unseen)) == (
+            "ClusterQueue research has 8 of 16 GPU left, 16 wanted; what cohort lab could lend was not computed; "
+            "none is ahead."
+        )
+
+
+def _with_cohorts(drawn: Drawing, *cohorts: Cohort) -> Drawing:
+    assert drawn.jobs is not None
+    kueue = structs.replace(drawn.jobs.kueue, cohorts={one.name: one for one in cohorts})
+    return drawn.but(jobs=structs.replace(drawn.jobs, kueue=kueue))
+
+
+@pytest.mark.parametrize(
+    ("quotas", "lends"),
+    [
+        ({}, 12),
+        ({"lab": FlavorQuota("a100", GPU, borrowing_limit=3)}, 3),
+        ({"sister": FlavorQuota("a100", GPU, 4, lending_limit=5)}, 5),
+        ({"company": FlavorQuota("a100", GPU, 4)}, 16),
+        ({"lab": FlavorQuota("a100", GPU, 2, lending_limit=1), "company": FlavorQuota("a100", GPU, 1)}, 15),
+    ],
+)
+def test_quota_is_borrowed_through_the_tree_of_cohorts_as_their_limits_allow(
+    quotas: dict[str, FlavorQuota], lends: int
+) -> None:
+    lab = structs.replace(QUEUE, cohort="lab", quotas=(FlavorQuota("a100", GPU, 8, used=8),))
+    other = structs.replace(lab, name="other", cohort="sister", quotas=(FlavorQuota("a100", GPU, 16, used=4),))
+    tree = {"lab": "company", "sister": "company", "company": ""}
+    cohorts = [Cohort(name, parent, (quotas[name],) if name in quotas else ()) for name, parent in tree.items()]
+    drawn = _with_cohorts(
+        kueue(structs.replace(WORK, pods=(QueuedPods("main", 3, requests={GPU: 16}),)), lab, other), *cohorts
+    )
+    assert f"it may borrow {lends} more from cohort lab" in told(queue_kueue.ask(JOB, drawn))
+
+
+def test_whom_a_workload_may_preempt_is_told_in_the_words_of_its_queue() -> None:
+    full = structs.replace(QUEUE, within="LowerPriority", quotas=(FlavorQuota("a100", GPU, 16, used=16),))
+    assert "16 wanted; it may preempt LowerPriority in its queue; none" in of_kueue(WORK, full)
+    lab = structs.replace(full, cohort="lab", reclaim="Any", borrow="LowerPriority")
+    other = structs.replace(lab, name="other", quotas=(FlavorQuota("a100", GPU, 8, used=12, borrowed=4),))
+    assert (
+        "it may preempt LowerPriority in its queue, Any in its cohort and LowerPriority while it borrows; "
+        "others borrow 4 there; none is ahead." in of_kueue(WORK, lab, other)
     )
 
 

@@ -655,7 +655,7 @@ QUEUES: Mapping[tuple[str, str], QueueKind] = {
     (one.group, one.kind): one for one in (WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE, COHORT, FLAVOR, CHECK, UNIT, QUEUE)
 }
 """What queues in front of the scheduler are made of."""
-LISTED = (WORKLOAD, CLUSTER_QUEUE, UNIT, QUEUE)
+LISTED = (WORKLOAD, CLUSTER_QUEUE, COHORT, UNIT, QUEUE)
 """Those that are listed of a live cluster: who is ahead, and what a cohort lends, depends on others."""
-NAMED = (LOCAL_QUEUE, COHORT, CHECK)
+NAMED = (LOCAL_QUEUE, CHECK)
 """Those that are read by name; what nodes a flavor stands for is told of files alone."""
