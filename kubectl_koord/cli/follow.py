@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 GOALS = ("scheduled", "running")
 SECONDS_BETWEEN_ANSWERS = 1.0
+SECONDS_BETWEEN_JOBS = 10.0
+"""So old what was read around the scheduler may be in a listing that is followed: it is listed, not watched."""
 SHORTEST_LOOK = 5.0
 """Seconds that reading may take although `--timeout` is shorter: without it there is nothing to tell."""
 _NAP = 1.0
@@ -89,11 +91,16 @@ def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snaps
 
     Raises KoordError when the cluster can be followed no longer.
     """
+    from msgspec import structs
+
     from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster.around import Around
     from kubectl_koord.explain.every_pending import listing_changes
 
     with session.watch((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS)) as cluster:
-        first = _first_snapshot(cluster)
+        first = with_jobs(session, _first_snapshot(cluster), Around(with_pods=False), every=not namespace)
+        read = time.monotonic()
+        jobs = first.jobs
         told = listing(first)
         if namespace and not told.items and (nowhere := session.no_namespace(first, namespace)):
             raise nowhere
@@ -101,6 +108,11 @@ def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snaps
         ear = _ChangeListener(cluster, None)
         while ear.wait():
             snapshot = cluster.snapshot()
+            if time.monotonic() - read < SECONDS_BETWEEN_JOBS:
+                snapshot = structs.replace(snapshot, jobs=jobs)
+            else:
+                snapshot = with_jobs(session, snapshot, Around(with_pods=False), every=not namespace)
+                jobs, read = snapshot.jobs, time.monotonic()
             report = listing(snapshot)
             if news := listing_changes(snapshot, told, report):
                 _tell(session, news, report)
@@ -335,6 +347,15 @@ def with_job(
     if more.jobs is None or (not more.jobs.asked and subject is None):
         return snapshot, session.subject(snapshot, name)
     return more, subject or subject_of(more)
+
+
+def with_jobs(session: "Session", snapshot: "Snapshot", around: "Around", *, every: bool) -> "Snapshot":
+    """Return the snapshot with all jobs that a listing is about; one of a file has them already."""
+    from kubectl_koord.cluster.one_job import every_job
+
+    if session.transport is None:
+        return snapshot
+    return every_job(snapshot, around, session.transport, "" if every else session.namespace())
 
 
 _RUNNING = "running"

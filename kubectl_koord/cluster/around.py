@@ -41,7 +41,8 @@ BESIDE = frozenset((
 class Around:
     """Takes objects of all kinds, and keeps of them what lies around the scheduler."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_pods: bool = True) -> None:
+        self.with_pods = with_pods  # and what is made of templates: not for lists
         self.written: dict[tuple[str, str, str], Written] = {}  # owners, by kind, `namespace/name` and group
         self.beside: list[Written] = []
         self._owners: dict[tuple[str, str, str], Owner] = {}
@@ -70,7 +71,7 @@ class Around:
         if not text(written, "metadata", "name"):
             return
         if kind in BESIDE:
-            self.beside.append(written)
+            self.beside += [written] if self.with_pods else []
             return
         try:
             if row is not None:
@@ -79,7 +80,7 @@ class Around:
             elif _may_own(group, kind, written):
                 key = written_jobs.key(written)
                 self._owners[kind, key, group] = written_jobs.owner(written)
-                self.written[kind, key, group] = written
+                self.written |= {(kind, key, group): written} if self.with_pods else {}
         except QuantityError as problem:
             raise KoordError(f"error: {kind} {written_jobs.key(written)}: {problem}") from None
 

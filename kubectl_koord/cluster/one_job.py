@@ -17,6 +17,7 @@ from kubectl_koord.cluster.objects.jobs import (
     CHECK,
     CLUSTER_QUEUE,
     COHORT,
+    LISTED_OWNERS,
     LOCAL_QUEUE,
     MANAGER,
     OWNERS,
@@ -79,6 +80,21 @@ def of_job(
     return structs.replace(snapshot, jobs=found, gaps=(*snapshot.gaps, *gaps))
 
 
+def every_job(snapshot: Snapshot, around: Around, transport: Transport, namespace: str) -> Snapshot:
+    """Return a snapshot whose `jobs` are all those of a namespace, or of every (""), with what queues them.
+
+    Each kind is listed once, and only where its API group is served. What may not be read is a gap of its own.
+
+    Raises:
+        KoordError: when the cluster cannot be reached, or answers with nonsense.
+
+    """
+    reader = _Reader(transport, around)
+    reader.read_all(namespace)
+    gaps = tuple(gap for kind, gap in sorted(reader.gaps.items()) if snapshot.gap(kind) is None)
+    return structs.replace(snapshot, jobs=around.jobs(), gaps=(*snapshot.gaps, *gaps))
+
+
 def _with_planned(jobs: Jobs, around: Around, moment: str) -> Jobs:
     """Return a job with the pods that it will make: of the highest owner whose template tells them."""
     for one in reversed(jobs.owners):
@@ -138,6 +154,20 @@ class _Reader:
             self._beside()
             self._controllers()
         return root
+
+    def read_all(self, namespace: str) -> None:
+        """Read all owners of kinds that are served, what queues them, and what was said of pods that were not made."""
+        served = {text(one, "name") for one in self._served()}
+        for row in LISTED_OWNERS:
+            if row.group in served or row.group in _ALWAYS:
+                self._list(row, namespace)
+        if WORKLOAD.group in served:
+            for queue in (WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE, COHORT):
+                self._list(queue, namespace if queue.namespaced else "")
+        if UNIT.group in served:
+            for queue in (UNIT, QUEUE):
+                self._list(queue, namespace if queue is UNIT else "")
+        self._events(namespace, "reason%3DFailedCreate%2C")
 
     def _controllers(self) -> None:
         """Read whether what should make the pods is there."""
@@ -284,8 +314,9 @@ class _Reader:
         for one in written_jobs.objects(self._object("Pod", path), "items"):
             self.around.take_pod(msgspec.convert(one, StatedPod, strict=False))
 
-    def _events(self, namespace: str) -> None:
-        path = f"/apis/events.k8s.io/v1/namespaces/{quote(namespace, safe='')}/events?fieldSelector=type%3DWarning"
+    def _events(self, namespace: str, also: str = "") -> None:
+        within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        path = f"/apis/events.k8s.io/v1{within}/events?fieldSelector={also}type%3DWarning"
         for one in written_jobs.objects(self._object("Event", path), "items"):
             self.around.take_event(msgspec.convert(one, ReportedEvent, strict=False))
 
@@ -328,7 +359,7 @@ class _Reader:
                 return False
         return False
 
-    def _list(self, row: QueueKind, namespace: str) -> None:
+    def _list(self, row: QueueKind | OwnerKind, namespace: str) -> None:
         within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
         for version in row.versions:
             found = self._object(row.name, f"/apis/{row.group}/{version}{within}/{row.plural}")

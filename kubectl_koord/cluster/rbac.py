@@ -50,7 +50,7 @@ def _around() -> set[Right]:
     """Return what is read of one job that the scheduler does not see, or that it does not wait for."""
     below = (jobs.BY_KIND["batch", "Job"], jobs.BY_KIND["apps", "ReplicaSet"])
     found = {Right(one.group, one.plural, "get") for one in jobs.OWNERS}
-    found |= {Right(one.group, one.plural, "list") for one in (*below, *jobs.LISTED)}
+    found |= {Right(one.group, one.plural, "list") for one in (*below, *jobs.LISTED, *jobs.LISTED_OWNERS)}
     found |= {Right(one.group, one.plural, "get") for one in jobs.NAMED}
     found |= {Right("apps", "deployments", "list", name) for name in jobs.CONTROLLERS}
     found |= {

@@ -102,7 +102,10 @@ class _File:
         self._list = ListHead()
         self._nameless: list[msgspec.Raw] = []  # items of which the list has not yet said what they are
         self._decoders = {kind: msgspec.json.Decoder(wired) for kind, wired in WIRE_TYPES.items()}
-        self._one_by_one = _SHARED | ((TAKEN_TWICE | BESIDE) if collector.around else set())
+        self._around = collector.around
+        self._takes_pods = collector.around is not None and collector.around.with_pods
+        twice = TAKEN_TWICE | BESIDE if self._takes_pods else TAKEN_TWICE - {POD.name}
+        self._one_by_one = _SHARED | (twice if collector.around else set())
 
     def read(self, source: Source, size: int) -> None:
         """Take everything."""
@@ -236,8 +239,8 @@ class _File:
 
     def _take_around(self, kind: str, raw: memoryview) -> None:
         """Hand an object to what keeps the surroundings of the scheduler, where they are asked for."""
-        around = self._collector.around
-        if around is None:
+        around = self._around
+        if around is None or (kind == POD.name and not self._takes_pods):
             return
         if kind == POD.name:
             around.take_pod(_STATED.decode(raw))
@@ -247,8 +250,8 @@ class _File:
             around.take(completed(msgspec.json.decode(raw), self._list.kind, self._list.api_version))
 
     def _take_value_around(self, kind: str, value: dict[str, Any]) -> None:
-        around = self._collector.around
-        if around is None:
+        around = self._around
+        if around is None or (kind == POD.name and not self._takes_pods):
             return
         if kind == POD.name:
             around.take_pod(msgspec.convert(value, StatedPod, strict=False))

@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.diagnosis import contention, coverage, migrations, obstacles, quotas
 from kubectl_koord.engine.gangs import (
@@ -19,8 +19,10 @@ from kubectl_koord.engine.gangs import (
 )
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.explain import volcano
+from kubectl_koord.explain.way import held_before, layer_of, way
 from kubectl_koord.explain.why import why
 from kubectl_koord.layers import running
+from kubectl_koord.model.jobs import PodState
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import EVERYTHING, Selector
@@ -29,11 +31,13 @@ from kubectl_koord.reports.jobs import (
     GangRow,
     GangsReport,
     Hops,
+    LayerCount,
     PendingGangsReport,
     StaleFault,
     VolcanoGang,
     WhyReport,
 )
+from kubectl_koord.simulation import owners
 from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.subjects import again, has_labels, of_each, pending_subjects, selected
 from kubectl_koord.wording.facts import gang_state, stale_phase, subject_name, volcano_state
@@ -54,12 +58,15 @@ def every_pending(
     cluster = cluster_of(snapshot)
     subjects = pending_subjects(snapshot, namespace)
     subjects = selected(snapshot, subjects, selector) if selector != EVERYTHING else subjects
-    items = of_each(subjects, lambda subject: why(snapshot, subject, brief=True, sharing=cluster))
+    bare = structs.replace(snapshot, jobs=None)
+    decided = of_each(subjects, lambda subject: way(bare, subject, brief=True, sharing=cluster))
     if causes:
-        items = tuple(item for item in items if _is_of(item, causes))
-        kept = {item.gang for item in items}
-        subjects = tuple(subject for subject in subjects if subject.key in kept)
-    startable = [subject for subject, item in zip(subjects, items, strict=True) if _would_start(item)]
+        wanted = {item.gang for item in decided if _is_of(item, causes)}
+        subjects = tuple(subject for subject in subjects if subject.key in wanted)
+        decided = tuple(item for item in decided if item.gang in wanted)
+    startable = [subject for subject, item in zip(subjects, decided, strict=True) if _would_start(item)]
+    items = decided if selector != EVERYTHING else _with_jobs(snapshot, namespace, decided)
+    items = tuple(item for item in items if not causes or _is_of(item, causes))
     warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
     warnings = (*warnings, *obstacles.of_other_gangs(subjects, snapshot))
     unread = coverage.unread(snapshot, "listing", namespace)
@@ -76,7 +83,61 @@ def every_pending(
         volcano=() if is_selection else volcano.gangs(snapshot, namespace, only_waiting=True),
         namespace=namespace,
         selected=is_selection,
+        layers=_by_layer(items),
     )
+
+
+def _with_jobs(snapshot: Snapshot, namespace: str, decided: tuple[WhyReport, ...]) -> tuple[WhyReport, ...]:
+    """Return the answers with those about jobs that are held before the scheduler, in place of those of their pods."""
+    if snapshot.jobs is None:
+        return decided
+    jobs = structs.replace(snapshot.jobs, pods=tuple(_pods(snapshot)))
+    by_pod = {pod: item for item in decided for pod in item.pending_pods}
+    found: list[WhyReport] = []
+    replaced: set[str] = set()
+    for one in owners.with_few_pods(jobs, namespace):
+        report = held_before(structs.replace(snapshot, jobs=one))
+        if report is None:
+            continue
+        theirs = {item.gang: item for pod in one.pods if (item := by_pod.get(pod.key)) is not None}
+        pending = tuple(pod for item in theirs.values() for pod in item.pending_pods)
+        replaced |= theirs.keys()
+        found.append(structs.replace(report, pending_pods=pending, next_steps=()))
+    left = (item for item in decided if item.gang not in replaced)
+    return tuple(sorted((*left, *found), key=lambda item: item.gang))
+
+
+def _pods(snapshot: Snapshot) -> Iterator[PodState]:
+    """Yield the pods as what owns them is asked about: where they are, and by whom."""
+    for waiting in snapshot.pending:
+        yield PodState(
+            waiting.key, owner=waiting.owner, phase="Pending", created=waiting.created, deleting=waiting.terminating,
+            gates=waiting.gates, labels=dict(waiting.labels),
+        )  # fmt: skip
+    for on_node in chain.from_iterable(snapshot.running.values()):
+        labels = dict(on_node.labels)
+        yield PodState(on_node.key, owner=on_node.owner, phase="Running", node=on_node.node, labels=labels)
+    for done in snapshot.finished:
+        yield PodState(done.key, owner=done.owner, phase="Succeeded")
+
+
+def _by_layer(items: Iterable[WhyReport]) -> tuple[LayerCount, ...]:
+    """Return how many each layer holds, the most first; those that would be placed, or may be, last."""
+    counts = Counter((item.verdict, _held_by(item)) for item in items)
+    ranked = sorted(counts.items(), key=lambda one: (_VERDICTS.index(one[0][0]), -one[1], one[0][1]))
+    return tuple(LayerCount(layer, verdict, number) for (verdict, layer), number in ranked)
+
+
+def _held_by(item: WhyReport) -> str:
+    """Return the layer that holds a job, or of which nobody can tell; empty for one that would be placed."""
+    return (
+        next((row.layer for row in item.layers if row.state in {"held", "unknown"}), "")
+        if item.verdict != "yes"
+        else ""
+    )
+
+
+_VERDICTS: tuple[Verdict, ...] = ("no", "yes", "unknown")
 
 
 def _would_start(item: WhyReport) -> bool:
@@ -190,6 +251,7 @@ def _row(cluster: Scenario, gang: Gang, answer: WhyReport | None) -> GangRow:
         outside=0 if isinstance(tree, NoTree) else _outside(gang.running, tree, must),
         hops=None if isinstance(tree, NoTree) else _hops(gang.running, tree),
         created=group.created if group is not None else "",
+        layer=layer_of(answer) if answer is not None and answer.verdict == "no" else "",
         migrations=migrations.migrations_of(snapshot, gang.pods, reservations),
         reservations=reservations,
     )
@@ -503,6 +565,8 @@ def _first_of(messages: Sequence[str]) -> str:
 def _no_longer_listed(snapshot: Snapshot, item: WhyReport) -> ProgressNote:
     """Return what became of a subject that a listing no longer holds."""
     subject = again(snapshot, item.gang, lone_pod=item.lone_pod)
+    if subject is None and item.owner_kind:
+        return ProgressNote(name_of(item), "waits no more, or is gone", "unknown")
     if subject is None:
         is_seen = item.lone_pod or snapshot.sees("PodGroup", item.gang.partition("/")[0])
         return ProgressNote(name_of(item), _GONE if is_seen else "no unfinished pods any more", "unknown")

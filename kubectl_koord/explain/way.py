@@ -73,11 +73,9 @@ def way(
         report = why(snapshot, subject, brief=brief, sharing=sharing)
         return structs.replace(report, layers=(_of_scheduler(report),))
     job = job_of(jobs, subject)
-    before = [_Asked(layer.NAME, layer.ask(job, snapshot)) for layer in layers.BEFORE]
-    first = next((one.answer for one in before if isinstance(one.answer, Held)), None)
+    before, first = _before(job, snapshot)
     if first is not None:
-        then = _then(snapshot, jobs, subject)
-        return _held(snapshot, job, subject, first, (*_rows(before), then))
+        return _held(snapshot, job, subject, first, (*_rows(before), _then(snapshot, jobs, subject)))
     if subject is None:
         return _open(snapshot, job, before)
     report = _decided(snapshot, job, subject, brief=brief, sharing=sharing)
@@ -90,6 +88,21 @@ def way(
     if stopped is not None:
         return _held(snapshot, job, subject, stopped, rows, report)
     return structs.replace(report, owner_kind=job.kind, layers=rows)
+
+
+def held_before(snapshot: Snapshot) -> WhyReport | None:
+    """Return what holds the job that was read before it reaches the scheduler, in brief; None where nothing does."""
+    if snapshot.jobs is None:
+        return None
+    job = job_of(snapshot.jobs, None)
+    before, first = _before(job, snapshot)
+    return _held(snapshot, job, None, first, tuple(_rows(before))) if first is not None else None
+
+
+def _before(job: Job, snapshot: Snapshot) -> tuple[list[_Asked], Held | None]:
+    """Return the answers of the layers before the scheduler, and that of the first which holds the job."""
+    before = [_Asked(layer.NAME, layer.ask(job, snapshot)) for layer in layers.BEFORE]
+    return before, next((one.answer for one in before if isinstance(one.answer, Held)), None)
 
 
 def job_of(jobs: Jobs, subject: Subject | None) -> Job:
@@ -206,7 +219,7 @@ def _row(one: _Asked) -> LayerRow:
 
 def _of_scheduler(report: WhyReport) -> LayerRow:
     """Return what the scheduler does, as a layer."""
-    since, name = report.waiting_since, _layer(report)
+    since, name = report.waiting_since, layer_of(report)
     if not report.pending_pods and report.verdict == "yes":
         return LayerRow(SCHEDULER, "passed", f"{count(report.bound_pods, 'pod')} placed")
     message = report.cause.message if report.cause else ""
@@ -225,7 +238,7 @@ def _code(report: WhyReport) -> str:
     return report.cause.code if report.cause else ""
 
 
-def _layer(report: WhyReport) -> str:
+def layer_of(report: WhyReport) -> str:
     """Return the name of the layer that a cause is of; slots of nodes are those of domains where pods must gather."""
     code = _code(report)
     return "topology" if code in _OF_SLOTS and report.must_gather else _LAYERS.get(code, SCHEDULER)

@@ -277,13 +277,21 @@ class Contention(Struct, frozen=True, rename="camel"):
     others: tuple[str, ...]
 
 
+class LayerCount(Struct, frozen=True, rename="camel"):
+    """How many jobs a layer holds; the layer is empty for those that would be placed now."""
+
+    layer: str
+    verdict: Verdict
+    jobs: int
+
+
 class PendingGangsReport(Struct, frozen=True, rename="camel"):
     """Every gang (or lone pod) with pending pods, one WhyReport each, in name order; and by cause.
 
     `message` names what could not be read where the list may therefore lack some. `held_back` is what quotas
     refuse, each pod once those before it are placed. `volcano` are the gangs of Volcano that
     wait: nothing of them is computed. Of `namespace` the pods are, of any where it is empty; `selected` tells whether
-    only gangs with some labels or causes were asked for.
+    only gangs with some labels or causes were asked for. `layers` counts all of them by the layer that holds them.
     """
 
     verdict: Verdict
@@ -297,6 +305,7 @@ class PendingGangsReport(Struct, frozen=True, rename="camel"):
     volcano: tuple[VolcanoGang, ...] = ()
     namespace: str = ""
     selected: bool = False
+    layers: tuple[LayerCount, ...] = ()
 
 
 RoundTime: TypeAlias = Literal["now", "while-terminating", "after"]
@@ -449,7 +458,7 @@ class GangRow(Struct, frozen=True, rename="camel"):
     layer how many domains the running members use, without nodes outside the tree; `outside` how many of them are not
     in the domain of the must-gather layer that most of them are in. The verdict and the cause are those of
     `why-pending`; without pending pods yes, or unknown where pods were not read. `migrations` and `reservations` are
-    those that concern it.
+    those that concern it. `layer` is the one that holds it, empty where none does.
     """
 
     gang: str
@@ -475,6 +484,7 @@ class GangRow(Struct, frozen=True, rename="camel"):
     created: str = ""
     migrations: tuple[Migration, ...] = ()
     reservations: tuple[GangReservation, ...] = ()
+    layer: str = ""
 
 
 class GangsReport(Struct, frozen=True, rename="camel"):

@@ -1,5 +1,6 @@
 """Which job a name means among owners of pods, and all that belongs to it: its owners, what it made, pods, events."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
@@ -22,6 +23,8 @@ SHORT: Mapping[str, tuple[str, ...]] = {
     "SparkApplication": ("sparkapp",),
 }
 """Names that kubectl has for kinds."""
+_OF_MANY = ("CronJob", "DaemonSet")
+"""Kinds that are not one job: they make others again and again, or a pod for each node."""
 _VOLCANO = ("vcjob", "vj")
 
 
@@ -97,6 +100,29 @@ def of_owner(jobs: Jobs, asked: Owner) -> Jobs:
     return _narrowed(
         jobs, f"{asked.kind}/{asked.key}", (asked, *_above(jobs, asked.namespace, asked.owner)), made, pods
     )
+
+
+def with_few_pods(jobs: Jobs, namespace: str = "") -> Iterator[Jobs]:
+    """Yield each job that has fewer pods than it wants, or pods with gates, with what belongs to it, in name order.
+
+    One that has ended, wants none, or of which other jobs are made time after time is passed over.
+    """
+    homes: dict[str, list[Owner]] = {}
+    for one in jobs.owners:
+        if one.is_known and (not namespace or one.namespace == namespace):
+            homes.setdefault(one.namespace, []).append(one)
+    for home, owned in sorted(homes.items()):
+        pods = tuple(pod for pod in jobs.pods if _split(pod.key)[0] == home)
+        made = Counter(pod.owner for pod in pods if pod.node or not pod.gates)
+        part = structs.replace(
+            jobs, owners=tuple(owned), pods=pods, events=tuple(one for one in jobs.events if one.namespace == home)
+        )
+        names = {(one.kind, one.name) for one in owned if one.kind not in _OF_MANY}
+        for one in owned:
+            is_root = one.owner is None or (one.owner.kind, one.owner.name) not in names
+            over = one.finished or one.deleting or one.wanted == 0 or one.kind in _OF_MANY
+            if is_root and not over and (one.wanted is None or made[f"{one.kind}/{one.name}"] < one.wanted):
+                yield of_owner(part, one)
 
 
 def of_pods(jobs: Jobs, asked: str, pods: Collection[str]) -> Jobs:

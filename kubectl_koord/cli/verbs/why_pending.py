@@ -146,17 +146,22 @@ def _report(
 
 
 def _show_all(session: "Session", ask: "partial[PendingGangsReport]", *, every: bool) -> None:
+    from kubectl_koord.cli.follow import with_jobs
     from kubectl_koord.cluster import kinds, source
+    from kubectl_koord.cluster.around import Around
     from kubectl_koord.cluster.objects.events import OF_CONTROLLERS
     from kubectl_koord.diagnosis import coverage
     from kubectl_koord.simulation.subjects import pending_subjects
 
-    snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS), later=(kinds.EVENT.name,))
+    around = Around(with_pods=False)
+    wanted = (*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS)
+    snapshot = session.snapshot(wanted, later=(kinds.EVENT.name,), around=around)
     if session.options.is_live:
         lacking = pending_subjects(snapshot, "" if every else session.namespace())
         homes = {subject.pending[0].namespace for subject in lacking if coverage.lacks_pods(subject)}
         if len(homes) <= _MOST_HOMES:  # of more, what their controllers said is on the page of each gang
             snapshot = source.with_events(snapshot, session.live_transport(), homes, OF_CONTROLLERS)
+    snapshot = with_jobs(session, snapshot, around, every=every)
     session.show(session.listed(snapshot, ask, every=every))
 
 

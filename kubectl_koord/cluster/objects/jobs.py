@@ -103,6 +103,8 @@ OWNERS = (
 """The owners of pods that are known."""
 BY_KIND: Mapping[tuple[str, str], OwnerKind] = {(one.group, one.kind): one for one in OWNERS}
 
+LISTED_OWNERS = tuple(one for one in OWNERS if one.group not in {"", "apps"} or one.kind == "StatefulSet")
+"""Those that are listed of a live cluster; of Deployments there are many, which do not wait for anything."""
 CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "training-operator": ("kubeflow.org",),
     "mpi-operator": ("kubeflow.org",),

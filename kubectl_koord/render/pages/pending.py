@@ -40,6 +40,8 @@ def headline(report: PendingGangsReport) -> str:
         none = "No gang with pending pods matches" if report.selected else "No gang has pending pods"
         where = f" in namespace {report.namespace}" if report.namespace else ""
         return f"{none}{where}{doubt}."
+    if any(item.owner_kind for item in report.items):
+        return f"{count(len(report.items), 'job')} {'waits' if len(report.items) == 1 else 'wait'}: {by_layer(report)}."
     return f"{_subjects(report)}: {by_verdict(item.verdict for item in report.items)}."
 
 
@@ -61,6 +63,26 @@ def listing(
         yield more_line(beyond_limit(len(items) - most))
 
 
+_WAIT_FOR: Mapping[str, str] = {
+    "owner": "held by their owner",
+    "pods": "for pods",
+    "gang": "for pods",
+    "may be tried": "not to be tried",
+    "quota": "for quota",
+}
+"""What jobs wait for that a layer holds; in queues, or else for room."""
+
+
+def by_layer(report: PendingGangsReport) -> str:
+    """Return how many jobs wait for what, in the order of their way: `7 in queues, 2 for pods, 3 for room`."""
+    counts: Counter[str] = Counter()
+    for one in report.layers:
+        words = _VERDICTS[one.verdict] if one.verdict != "no" else _WAIT_FOR.get(one.layer, "for room")
+        counts["in queues" if one.layer.startswith("queue ") and one.verdict == "no" else words] += one.jobs
+    order = (*dict.fromkeys(["held by their owner", "in queues", *_WAIT_FOR.values(), "for room"]), *_VERDICTS.values())
+    return ", ".join(f"{counts[words]} {words}" for words in order if counts[words])
+
+
 def _subjects(report: PendingGangsReport) -> str:
     pods = sum(1 for item in report.items if item.lone_pod)
     gangs = len(report.items) - pods
@@ -69,9 +91,9 @@ def _subjects(report: PendingGangsReport) -> str:
     return f"{gangs_and_pods(gangs, pods)} {'has' if len(report.items) == 1 else 'have'} pending pods"
 
 
-def gangs_and_pods(gangs: int, pods: int) -> str:
+def gangs_and_pods(gangs: int, pods: int, noun: str = "gang") -> str:
     """Return how many gangs there are and how many pods without one."""
-    return " and ".join(count(number, noun) for number, noun in ((gangs, "gang"), (pods, "pod")) if number)
+    return " and ".join(count(number, each) for number, each in ((gangs, noun), (pods, "pod")) if number)
 
 
 def of_so_many(reason: str, number: int, total: int) -> str:
@@ -263,7 +285,8 @@ def _without(row: Row, common: str) -> Row:
 
 def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool, common: str) -> Row:
     lone = sum(1 for item in _of(group, report) if item.lone_pod)
-    number = gangs_and_pods(len(group.gangs) - lone, lone) if alone or len(group.gangs) > 1 else ""
+    noun = "job" if any(item.owner_kind for item in _of(group, report)) else "gang"
+    number = gangs_and_pods(len(group.gangs) - lone, lone, noun) if alone or len(group.gangs) > 1 else ""
     cells = (
         cause_or_verdict(group.code, group.verdict),
         str(group.pods),
