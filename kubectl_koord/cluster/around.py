@@ -89,6 +89,10 @@ class Around:
         state = pod_states.pod_state(written)
         self._pods[state.key] = state
 
+    def keep_pods(self, keys: Collection[str]) -> None:
+        """Forget the pods but these."""
+        self._pods = {key: pod for key, pod in self._pods.items() if key in keys}
+
     def take_event(self, written: ReportedEvent) -> None:
         """Take an event."""
         found = pod_states.job_event(written)

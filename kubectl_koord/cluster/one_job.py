@@ -298,6 +298,7 @@ class _Reader:
         self._pods(root.namespace, f"labelSelector={quote(selector, safe='')}" if selector else "")
         if selector and not self.around.pods and "Pod" not in self.gaps:
             self._pods(root.namespace, "")  # those that have no such label are known by their ownerReferences
+            self.around.keep_pods({pod.key for pod in owners.of_owner(self.around.jobs(), root).pods})
 
     def _list_below(self, root: Owner, selector: str) -> None:
         row, label = _LISTED_BELOW[root.kind]

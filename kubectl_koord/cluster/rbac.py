@@ -48,9 +48,11 @@ class Right(NamedTuple):
 
 def _around() -> set[Right]:
     """Return what is read of one job that the scheduler does not see, or that it does not wait for."""
-    below = (jobs.BY_KIND["batch", "Job"], jobs.BY_KIND["apps", "ReplicaSet"])
+    listed: tuple[jobs.OwnerKind | jobs.QueueKind, ...] = (
+        jobs.BY_KIND["apps", "ReplicaSet"], *jobs.LISTED_OWNERS, *jobs.LISTED, jobs.LOCAL_QUEUE,
+    )  # fmt: skip
     found = {Right(one.group, one.plural, "get") for one in jobs.OWNERS}
-    found |= {Right(one.group, one.plural, "list") for one in (*below, *jobs.LISTED, *jobs.LISTED_OWNERS)}
+    found |= {Right(one.group, one.plural, "list") for one in listed}
     found |= {Right(one.group, one.plural, "get") for one in jobs.NAMED}
     found |= {Right("apps", "deployments", "list", name) for name in jobs.CONTROLLERS}
     found |= {

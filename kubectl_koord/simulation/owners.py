@@ -23,8 +23,8 @@ SHORT: Mapping[str, tuple[str, ...]] = {
     "SparkApplication": ("sparkapp",),
 }
 """Names that kubectl has for kinds."""
-_OF_MANY = ("CronJob", "DaemonSet")
-"""Kinds that are not one job: they make others again and again, or a pod for each node."""
+_OF_MANY = ("CronJob", "DaemonSet", "Deployment", "ReplicaSet", "ReplicationController")
+"""Kinds that are not one job: they make others again and again, or serve, and there are many of them."""
 _VOLCANO = ("vcjob", "vj")
 
 
@@ -105,7 +105,7 @@ def of_owner(jobs: Jobs, asked: Owner) -> Jobs:
 def with_few_pods(jobs: Jobs, namespace: str = "") -> Iterator[Jobs]:
     """Yield each job that has fewer pods than it wants, or pods with gates, with what belongs to it, in name order.
 
-    One that has ended, wants none, or of which other jobs are made time after time is passed over.
+    One that has ended or wants none is passed over, and what is not one job.
     """
     homes: dict[str, list[Owner]] = {}
     for one in jobs.owners:

@@ -15,7 +15,7 @@ from msgspec import structs
 from kubectl_koord.cluster import stored
 from kubectl_koord.cluster.around import Around
 from kubectl_koord.cluster.objects.jobs import BY_KIND, QUEUES
-from kubectl_koord.cluster.one_job import of_job
+from kubectl_koord.cluster.one_job import every_job, of_job
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.jobs import Controller, Jobs
 from kubectl_koord.model.snapshot import Snapshot
@@ -90,8 +90,8 @@ class Server:
             wanted = dict(part.split("=") for part in selector.split(","))
             here = [one for one in here if wanted.items() <= (one["metadata"].get("labels") or {}).items()]
         for selector in query.get("fieldSelector", ()):
-            field, value = selector.split("=")
-            here = [one for one in here if field == "type" or one["metadata"]["name"] == value]
+            field, value = selector.split("=", 1)
+            here = [one for one in here if field in {"type", "reason"} or one["metadata"]["name"] == value]
         items = [{key: value for key, value in one.items() if key not in {"apiVersion", "kind"}} for one in here]
         return _Body(200, {"kind": f"{kind}List", "items": items})
 
@@ -151,6 +151,34 @@ def test_json_gives_what_yaml_gives(tmp_path: Path) -> None:
         of_json, of_yaml = jobs_of(of_file(whole, asks(file))), jobs_of(of_file(file, asks(file)))
         bare: dict[str, object] = {"planned": (), "planned_groups": {}}
         assert structs.replace(of_json, **bare) == structs.replace(of_yaml, **bare), file
+
+
+def test_pods_without_the_label_are_found_by_their_owner_and_those_of_others_are_not() -> None:
+    objects = objects_of(CLUSTERS / "binding-devices.yaml")
+    for one in objects:
+        if one["kind"] == "Pod":
+            one["metadata"]["labels"] = {}
+    objects.append({**objects[-1], "metadata": {"name": "other", "namespace": "train"}})
+    found = jobs_of(live(Server(objects), "train/job/dev"))
+    assert [pod.key for pod in found.pods] == ["train/dev-0", "train/dev-1"]
+
+
+def test_all_jobs_are_listed_each_kind_once_where_its_group_is_served() -> None:
+    names = ("kueue-no-quota", "koord-queue-quota", "creation-quota")
+    server = Server([one for name in names for one in objects_of(CLUSTERS / f"{name}.yaml")], refused=("queueunits",))
+    around = Around(with_pods=False)
+    bare = of_file(CLUSTERS / "kueue-no-quota.yaml", "llm-7")
+    snapshot = every_job(bare, around, server, "train")
+    jobs = jobs_of(snapshot)
+    assert {(one.kind, one.name) for one in jobs.owners} >= {("PyTorchJob", "llm-7"), ("Job", "wide")}
+    assert (jobs.pods, len(jobs.kueue.workloads) > 0, {gap.kind for gap in snapshot.gaps} & {"QueueUnit"}) == (
+        (),
+        True,
+        {"QueueUnit"},
+    )
+    assert len({*server.asked}) == len(server.asked)
+    assert not [path for path in server.asked if "rayjobs" in path or "deployments" in path]
+    assert jobs.events
 
 
 def test_one_object_as_kubectl_prints_it_is_enough(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("quota", "--for", "nobody", "-n", "nowhere"),
     ("gangs", "-n", "nowhere"),
     ("gangs",),
+    ("why-pending", "-A"),
     ("why-pending", "heavy"),
     ("why-pending", "using"),
     ("why-pending", "x", "-n", "nowhere"),

@@ -42,6 +42,7 @@ def test_a_waiting_gang_carries_the_answer_of_why_pending() -> None:
         verdict="no",
         cause="never-fits",
         defined_by="PodGroup",
+        layer="topology",
     )
 
 
@@ -164,7 +165,7 @@ def test_the_page_tells_how_each_gang_does() -> None:
     lines = text(gangs(drawn), style=PIPE, columns=Columns(wide=True)).splitlines()
     assert lines[0] == "5 gangs, 2 with pending pods: 1 cannot start now, 1 would be placed now."
     states = {line.split()[0]: " ".join(line.split()[1:]) for line in lines[3:8]}
-    assert states["default/big"].startswith("never-fits 3 3 0 3 BlockLayer Strict")
+    assert states["default/big"].startswith("never-fits 3 3 0 3 topology BlockLayer Strict")
     assert states["default/fits"].startswith("would-start 1 1 0 1 Strict")
     assert states["default/job"].startswith(
         "running 2 2 2 0 BlockLayer 1 spine, 2 blocks 2 1 2, 2 Scheduling its phase is stale: enough pods are bound"

@@ -7,14 +7,15 @@ from msgspec import structs
 
 from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.explain import every_pending
-from kubectl_koord.explain.way import SCHEDULER, is_for_scheduler, is_running, subject_of, way
+from kubectl_koord.explain.way import SCHEDULER, held_before, is_for_scheduler, is_running, subject_of, way
 from kubectl_koord.explain.why import why
 from kubectl_koord.layers import binding, running
 from kubectl_koord.layers.base import Job, NotHere, serves_kueue
-from kubectl_koord.model.jobs import Jobs
+from kubectl_koord.model.jobs import JobEvent, Jobs, Kueue, KueueWorkload, LocalQueue, Owner
+from kubectl_koord.model.reservations import OwnerReference
 from kubectl_koord.render.pages.why import headline
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.jobs import LayerRow, WhyReport
+from kubectl_koord.reports.jobs import LayerCount, LayerRow, WhyReport
 from kubectl_koord.simulation import subjects
 from kubectl_koord.simulation.subjects import is_owner_kind
 from tests.build import Drawing, cluster, rules
@@ -205,4 +206,69 @@ def test_the_kind_of_an_owner_is_known_in_the_singular_and_the_plural() -> None:
         "job",
         "Jobs",
         "jobs.batch",
+    ]
+
+
+def listing() -> Drawing:
+    """Return a cluster with a job in a queue, one without pods, one that runs, and a gang without room."""
+
+    def job(name: str, **fields: object) -> Owner:
+        return structs.replace(LLM, kind="Job", group="batch", name=name, **fields)
+
+    queued = KueueWorkload("default", "job-queued", queue="q", owners=("Job/queued",), created="1")
+    refused = JobEvent("Job", "default", "refused", "FailedCreate", "exceeded quota")
+    whole = job("whole", wanted=1)
+    owned = (
+        job("queued", suspended=True), job("refused"), whole, job("ended", finished="Complete"), job("none", wanted=0),
+        structs.replace(job("part", wanted=9), owner=OwnerReference("Job", "refused")),
+        structs.replace(job("nightly", suspended=True), kind="CronJob"), job("gated", wanted=1, queue="q"),
+    )  # fmt: skip
+    kueue = Kueue(
+        workloads={"default/job-queued": queued}, local_queues={"default/q": LocalQueue("default", "q", "cq")}
+    )
+    drawn = cluster(NODES).with_gang("big", 2, 9).with_running("whole-0", "n0", owner="Job/whole")
+    drawn = drawn.with_pod("gated-0", owner="Job/gated", gates=("wait",)).with_finished("done", "big")
+    return drawn.but(jobs=Jobs(owners=owned, kueue=kueue, events=(refused,)))
+
+
+def test_a_listing_has_the_jobs_that_a_layer_holds_before_they_have_pods() -> None:
+    report = every_pending.every_pending(listing())
+    assert [(item.gang, item.owner_kind, item.cause and item.cause.code) for item in report.items] == [
+        ("default/big", "", "never-fits"),
+        ("default/gated", "Job", "scheduling-gated"),
+        ("default/queued", "Job", "queue-holds"),
+        ("default/refused", "Job", "pods-not-created"),
+    ]
+    assert report.layers == (
+        LayerCount("may be tried", "no", 1),
+        LayerCount("nodes", "no", 1),
+        LayerCount("pods", "no", 1),
+        LayerCount("queue (Kueue)", "no", 1),
+    )
+    assert [item.pending_pods for item in report.items[1:]] == [("default/gated-0",), (), ()]
+    page = text(report, style=PIPE)
+    assert page.startswith("4 jobs wait: 1 in queues, 1 for pods, 1 not to be tried, 1 for room.")
+    assert [item.gang for item in every_pending.every_pending(listing(), causes=["queue-holds"]).items] == [
+        "default/queued"
+    ]
+    assert every_pending.every_pending(listing(), "other").items == ()
+    assert [item.gang for item in every_pending.every_pending(listing().but(jobs=None)).items] == [
+        "default/big",
+        "default/gated-0",
+    ]
+
+
+def test_a_job_that_a_layer_holds_no_more_leaves_the_listing() -> None:
+    before = every_pending.every_pending(listing())
+    after = listing().but(jobs=None, pending=())
+    told = every_pending.listing_changes(after, before, every_pending.every_pending(after))
+    assert ("default/queued", "waits no more, or is gone") in [(one.subject, one.text) for one in told]
+    assert held_before(after) is None
+
+
+def test_gangs_tell_the_layer_that_holds_them() -> None:
+    drawn = cluster(NODES).with_gang("big", 2, 9).with_gang("small", 1, 1)
+    assert [(row.gang, row.layer) for row in every_pending.gangs(drawn).items] == [
+        ("default/big", "nodes"),
+        ("default/small", ""),
     ]
