@@ -1,7 +1,7 @@
 """How far a search goes, in steps of the engine and not in seconds: no answer depends on the machine."""
 
 MOST_STEPS, _FEWEST_STEPS, _NODES_IN_ALL = 2048, 64, 12_000
-_KINDS_OF_A_STEP = 16
+_KINDS_OF_A_STEP, _PODS_OF_A_STEP, _WAITED_ON_OF_A_STEP = 16, 32, 16
 
 
 def most_steps(nodes: int) -> int:
@@ -12,9 +12,14 @@ def most_steps(nodes: int) -> int:
     return min(MOST_STEPS, max(_FEWEST_STEPS, _NODES_IN_ALL // max(1, nodes)))
 
 
-def steps_of_attempt(kinds: int) -> int:
-    """Return how many steps an attempt counts for at a job with pods of so many kinds: they are tried one by one."""
-    return 1 + kinds // _KINDS_OF_A_STEP
+def steps_of_attempt(kinds: int, one_by_one: int) -> int:
+    """Return how many steps an attempt counts for, by how many kinds of pods there are, and pods without a plan."""
+    return 1 + kinds // _KINDS_OF_A_STEP + one_by_one // _PODS_OF_A_STEP
+
+
+def steps_of_retries(waited_on: int) -> int:
+    """Return how many steps `preempt_as_retried` counts for, by the nodes on which members wait."""
+    return 1 + waited_on // _WAITED_ON_OF_A_STEP
 
 
 class Budget:

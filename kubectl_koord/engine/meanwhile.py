@@ -13,15 +13,15 @@ PostFilter and `PodEligibleToPreemptOthers` in elasticquota, `RunPostFilterPlugi
 (Kubernetes 1.35): none of a pod that is tried alone is cleared, and it waits for others to wake it up.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempt import Attempt, Job
-from kubectl_koord.engine.budget import Budget
+from kubectl_koord.engine.budget import Budget, steps_of_retries
 from kubectl_koord.engine.preemption import (
     Holding,
     Preemption,
@@ -34,9 +34,11 @@ from kubectl_koord.engine.preemption import (
 )
 from kubectl_koord.engine.state import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.values import Identity
 
 MOST_STATES, MOST_TIES = 64, 8
 """Of so many states (who is nominated, and who terminates) is followed what comes, if so few nodes cost the same."""
+_TURNS_OF_A_STEP = 8
 
 ByJob: TypeAlias = Callable[[Attempt, VictimOrder], Preemption]
 """What Coscheduling does after a failed attempt when no member is nominated."""
@@ -65,23 +67,44 @@ class _State(Struct, frozen=True):
 _Turn: TypeAlias = tuple[Preemption | None, _State]
 
 
-class _Turns(Struct, frozen=True):
-    """What the turns of a gang depend on: for each kind of trigger its attempt, and what Coscheduling does after it."""
+class _Turns:
+    """What the turns of a gang depend on: for each kind of trigger its attempt, and what Coscheduling does after it.
 
-    job: Job
-    view: View
-    attempts: Sequence[Attempt]
-    by_job: Sequence[Callable[[], Preemption]]
+    What comes after a state with a trigger of one kind is computed once; of those computed every eighth is a step.
+    """
 
-    def after(self, state: _State, kinds: Iterable[int]) -> Iterator[_Turn]:
-        """Yield what the next turn may be with a trigger of one of these kinds."""
+    def __init__(
+        self,
+        job: Job,
+        view: View,
+        attempts: Sequence[Attempt],
+        by_job: Sequence[Callable[[], Preemption]],
+        budget: Budget,
+    ) -> None:
+        self.job, self.view, self.attempts, self.by_job, self._budget = job, view, attempts, by_job, budget
+        self._kinds = [_kind(job, one.trigger) for one in attempts]
+        self._numbers = Counter(_kind(job, pod) for pod in job.tried)
+        self._waiting = [{_kind(job, pod) for some in one.waiting.values() for pod in some} for one in attempts]
+        self._known: dict[tuple[_State, int], list[_Turn]] = {}
+
+    def after(self, state: _State, kinds: Iterable[int]) -> list[_Turn] | None:
+        """Return what the next turn may be with a trigger of one of these kinds; None where the budget has ended."""
+        found: list[_Turn] = []
         for kind in kinds:
-            if state.nominated is None or state.nominated[0] != kind:
-                yield from self._of(state, kind, itself=False)
-                continue
-            yield from self._of(state, kind, itself=True)
-            if _number(self.job, self.attempts[kind].trigger) > 1:
-                yield from self._of(state, kind, itself=False)
+            if (state, kind) not in self._known:
+                if len(self._known) % _TURNS_OF_A_STEP == 0 and not self._budget.take():
+                    return None
+                self._known[state, kind] = [*self._with_trigger(state, kind)]
+            found += self._known[state, kind]
+        return found
+
+    def _with_trigger(self, state: _State, kind: int) -> Iterator[_Turn]:
+        if state.nominated is None or state.nominated[0] != kind:
+            yield from self._of(state, kind, itself=False)
+            return
+        yield from self._of(state, kind, itself=True)
+        if self._numbers[self._kinds[kind]] > 1:
+            yield from self._of(state, kind, itself=False)
 
     def _of(self, state: _State, kind: int, *, itself: bool) -> Iterator[_Turn]:
         """Yield what a trigger does; `itself` is the one that is nominated, else that one's nomination is cleared."""
@@ -90,7 +113,7 @@ class _Turns(Struct, frozen=True):
         if failed.trigger.never_preempts:
             yield idle
             return
-        for waits in self._waits(state, failed, itself=itself):
+        for waits in self._waits(state, kind, itself=itself):
             done = None if waits else self.by_job[kind]()
             if done is not None and done.reason is None:
                 yield _then(state, kind, failed, done)
@@ -99,15 +122,14 @@ class _Turns(Struct, frozen=True):
             else:
                 yield from self._within_quota(state, kind, failed, itself=itself)
 
-    def _waits(self, state: _State, failed: Attempt, *, itself: bool) -> Iterator[bool]:
+    def _waits(self, state: _State, kind: int, *, itself: bool) -> Iterator[bool]:
         """Yield whether Coscheduling waits for a victim: not for the node of a member that waits in Permit now."""
         if state.nominated is None:
             yield False
             return
-        kind, node = state.nominated
-        nominated = self.attempts[kind].trigger
-        own = _kind(self.job, nominated)
-        may_wait = not itself and any(_kind(self.job, pod) == own for some in failed.waiting.values() for pod in some)
+        (other, node), failed = state.nominated, self.attempts[kind]
+        nominated = self.attempts[other].trigger
+        may_wait = not itself and self._kinds[other] in self._waiting[kind]
         if itself or len(failed.left) > 1:
             waits = waits_for_victim(nominated, node, self.view, failed, state.dying, itself=itself)
             yield waits
@@ -157,7 +179,8 @@ def meanwhile(  # noqa: PLR0913, PLR0917 - all of them decide
         by: the attempt after which that was.
         order: the order of the cache that led to it.
         by_job: what Coscheduling does.
-        budget: what all of it may take: a step for each attempt in each further order of the cache.
+        budget: what all of it may take: a step for each attempt in each further order of the cache, for a few turns,
+            and for what `preempt_as_retried` looks at.
 
     """
     alone = job.each_queued and len(job.tried) > 1
@@ -173,8 +196,13 @@ def meanwhile(  # noqa: PLR0913, PLR0917 - all of them decide
     for one in _orders(view, attempts, done, order):
         if one is not order and not budget.take(len(attempts)):
             return Meanwhile(cut=True)
-        turns = _Turns(job, view, attempts, [partial(by_job, failed, one) for failed in attempts])
-        graphs = [_graph(turns, start, some) for some in _triggers(len(kinds))] if len(ties) <= MOST_TIES else []
+        turns = _Turns(job, view, attempts, [cache(partial(by_job, failed, one)) for failed in attempts], budget)
+        graphs = []
+        for some in _triggers(len(kinds)) if len(ties) <= MOST_TIES else ():
+            graph = _graph(turns, start, some)
+            if graph is None:
+                return Meanwhile(cut=True)
+            graphs.append(graph)
         is_open = is_open or any(len(graph) > MOST_STATES for graph in graphs)
         if not graphs or len(graphs[0]) > MOST_STATES:
             found += [*(made for turn in turns.by_job if (made := turn()).reason is None), *ties]
@@ -183,8 +211,10 @@ def meanwhile(  # noqa: PLR0913, PLR0917 - all of them decide
         ]
         ends += [end for graph in graphs for end in _ends(graph)]
     sure = frozenset.intersection(*ends) if ends and not is_open else frozenset()
-    if job.topology is None:
-        found += [retried for one in attempts if (retried := preempt_as_retried(job, view, one)) is not None]
+    for one in attempts if job.topology is None else ():
+        if not budget.take(steps_of_retries(len(one.waiting))):
+            return Meanwhile(cut=True)
+        found += preempt_as_retried(view, Identity(job), Identity(one))
     surely = tuple(_further(found, start.dying, sure))
     return Meanwhile(surely, tuple(_further(found, start.dying | sure, None)))
 
@@ -213,15 +243,21 @@ def _costs(view: View, failed: Attempt, order: VictimOrder) -> Mapping[str, int]
     return node_costs(view, failed.considered(view), failed.trigger, order, failed.prepared.reservations)
 
 
-def _graph(turns: _Turns, start: _State, kinds: Collection[int]) -> dict[_State, list[_Turn]]:
-    """Return the turns that may follow each state that may come; one more than `MOST_STATES` where there are more."""
+def _graph(turns: _Turns, start: _State, kinds: Collection[int]) -> dict[_State, list[_Turn]] | None:
+    """Return the turns that may follow each state that may come; one more than `MOST_STATES` where there are more.
+
+    None where the budget has ended.
+    """
     graph: dict[_State, list[_Turn]] = {}
     queue = deque([start])
     while queue and len(graph) <= MOST_STATES:
         state = queue.popleft()
         if state not in graph:
-            graph[state] = list(turns.after(state, kinds))
-            queue.extend(then for _, then in graph[state])
+            after = turns.after(state, kinds)
+            if after is None:
+                return None
+            graph[state] = after
+            queue.extend(then for _, then in after)
     return graph
 
 
@@ -259,10 +295,6 @@ def _further(found: Iterable[Preemption], told: frozenset[str], wanted: frozense
 
 def _kind(job: Job, pod: PendingPod) -> object:
     return (*job.kind(pod), pod.priority, pod.never_preempts)
-
-
-def _number(job: Job, trigger: PendingPod) -> int:
-    return sum(_kind(job, pod) == _kind(job, trigger) for pod in job.tried)
 
 
 def _keys(pods: Iterable[RunningPod]) -> frozenset[str]:

@@ -220,7 +220,7 @@ Refusal: TypeAlias = Literal[
 ]
 """Why one attempt preempts no pod."""
 
-_MOST_KEPT = 8
+_MOST_KEPT = 64
 
 
 class Preemption(Struct, frozen=True):
@@ -640,8 +640,9 @@ def _cost(candidate: _Candidate) -> tuple[int, int, int, int, tuple[int, ...]]:
     )
 
 
-def preempt_as_retried(job: Job, view: View, failed: Attempt) -> Preemption | None:
-    """Return the victims of later attempts after one whose preemption does not help, None where there are none.
+@recently(_MOST_KEPT)
+def preempt_as_retried(view: View, tried: Identity[Job], attempt: Identity[Attempt]) -> tuple[Preemption, ...]:
+    """Return the victims of later attempts after one whose preemption does not help, nothing where there are none.
 
     Members that waited stay nominated to their nodes and hold that room from those that had none. So a later attempt
     fails before all wait that could: there is room for one more on a node, and all that are left are nominated
@@ -649,15 +650,16 @@ def preempt_as_retried(job: Job, view: View, failed: Attempt) -> Preemption | No
     the end that befalls every node where members wait, as seen of the real schedulers. Mirrors `setAllNominatedNode`
     and `placeToSchedulePods` in coscheduling/core/preemption.go, and the nominations of Kubernetes for pods that wait.
     """
+    job, failed = tried.value, attempt.value
     if job.topology is not None or job.each_queued or not job.rules.keeps_nominations:
-        return None
+        return ()
     if failed.prefilter is not None or failed.failed_seat is not None or failed.aborted:
-        return None  # what stopped these is not room
+        return ()  # what stopped these is not room
     spared = failed.prepared.reservations
     possible = victims_by_node(view, failed.trigger.priority, spared)
     nodes = sorted(name for name in failed.waiting if possible[name])
     if not nodes:
-        return None
+        return ()
     emptied = without_victims(failed.beside_waiting(view), failed.trigger, spared)
     gone: list[Room] = []
     for name in nodes:
@@ -670,7 +672,7 @@ def preempt_as_retried(job: Job, view: View, failed: Attempt) -> Preemption | No
         if all(rejection(pod, state, prepared) is None for pod in kinds):
             gone += not_reprieved(state, left, possible[name], prepared, names_jobs=job.rules.names_jobs)
     found = preempting(gone)
-    return structs.replace(found, retried=True) if found.gone else None
+    return (structs.replace(found, retried=True),) if found.gone else ()
 
 
 def _prepared(job: Job, view: View, failed: Attempt, waiting: Mapping[str, Sequence[PendingPod]]) -> Prepared:

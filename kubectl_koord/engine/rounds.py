@@ -231,7 +231,7 @@ def _firsts(
     Where some of the nodes cannot be booked, one of them may be taken, or one of the others. Where seats of a plan
     fail, enough members may have theirs before. The likeliest is there whatever the budget.
     """
-    usual, steps = _member_orders(job, view), steps_of_attempt(len(job.triggers))
+    usual, steps = _member_orders(job, view), _steps(job)
     likeliest: Attempt | None = None
     for trigger in triggers:
         split = fails_at_seat = False
@@ -247,6 +247,10 @@ def _firsts(
             if not budget.take(steps):
                 return
             yield trigger, member_order, _attempt(view, Identity(job), Identity(trigger), member_order)
+
+
+def _steps(job: Job) -> int:
+    return steps_of_attempt(len(job.triggers), len(job.tried) if job.topology is None else 0)
 
 
 def _member_orders(job: Job, view: View) -> tuple[MemberOrder, ...]:
@@ -384,8 +388,7 @@ def post_filter(
     within_quota = preempt_within_quota(job.value, view, failed.value) if preempts_in_quotas else ()
     if within_quota or found.reason != "not-helpful":
         return within_quota or (found,)
-    retried = preempt_as_retried(job.value, view, failed.value)
-    return (found, retried) if retried is not None else (found,)
+    return (found, *preempt_as_retried(view, job, failed))
 
 
 @recently(_MOST_KEPT)
@@ -433,7 +436,7 @@ def _next(course: _Course, gone: _Gone) -> _Next | None:
     tried: list[Attempt] = []
     preemptions: list[tuple[Preemption, Attempt]] = []
     for trigger in course.job.triggers:
-        if not course.budget.take(steps_of_attempt(len(course.job.triggers))):
+        if not course.budget.take(_steps(course.job)):
             return None
         tried.append(_attempt(view, job, Identity(trigger), course.member_order))
         if tried[-1].placement is not None:

@@ -230,7 +230,7 @@ def wait_for_preemption(search: Search) -> Iterator[WayOut]:
     if not config.preemption or config.plugins.default_preemption or not may_preempt:
         return
     each = attempt_of(simulation)
-    allowed = search.budget.now // each
+    allowed = min(simulation.steps, search.budget.now // each)
     if search.passes_over_room or not allowed:
         search.untried.add("preemption")
         return

@@ -1,6 +1,6 @@
 """How far a search goes."""
 
-from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps, steps_of_attempt
+from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps, steps_of_attempt, steps_of_retries
 
 
 def test_a_search_that_has_no_steps_left_is_cut_off() -> None:
@@ -34,4 +34,12 @@ def test_the_more_nodes_are_asked_in_each_step_the_fewer_steps_there_are() -> No
 
 
 def test_an_attempt_at_pods_of_many_kinds_counts_for_several_steps() -> None:
-    assert [steps_of_attempt(kinds) for kinds in (1, 15, 16, 64)] == [1, 1, 2, 5]
+    assert [steps_of_attempt(kinds, 0) for kinds in (1, 15, 16, 64)] == [1, 1, 2, 5]
+
+
+def test_an_attempt_at_many_pods_without_a_plan_counts_for_several_steps() -> None:
+    assert [steps_of_attempt(1, pods) for pods in (0, 31, 32, 64)] == [1, 1, 2, 3]
+
+
+def test_what_befalls_many_nodes_on_which_members_wait_counts_for_several_steps() -> None:
+    assert [steps_of_retries(nodes) for nodes in (0, 15, 16, 64)] == [1, 1, 2, 5]

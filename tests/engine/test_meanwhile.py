@@ -163,10 +163,22 @@ def test_what_may_follow_victims_of_a_later_attempt_is_cut_off_with_the_budget()
             f"b-{node}", on=node, cpu=2
         )
     (job,) = jobs_of(drawing)
-    budget = Budget(5)
+    budget = Budget(8)
     (outcome,) = outcomes(job, of(drawing), budget=budget)
     assert told(outcome) == ([["a-n0", "b-n0"], ["a-n1", "b-n1"]], [], None)
     assert budget.is_cut
+
+
+def test_each_few_turns_and_what_retries_cost_the_budget_a_step() -> None:
+    (job,) = jobs_of(MIXED)
+    left = []
+    for turns in (1, 8):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(meanwhile, "_TURNS_OF_A_STEP", turns)
+            budget = Budget()
+            assert [*outcomes(job, of(MIXED), budget=budget)]
+            left.append(budget.left)
+    assert left[0] < left[1]
 
 
 def test_the_effects_of_one_attempt_end_with_the_budget() -> None:
