@@ -38,6 +38,7 @@ from kubectl_koord.simulation import owners
 
 _OK, _NOT_FOUND = 200, 404
 _MOST_ABOVE = 20
+"""So many cohorts, or owners, above another are read: more are a circle."""
 _MOST_GROUPS = 60
 _KUEUE_GATE = "kueue.x-k8s.io/"
 _ALWAYS = ("", "apps", "batch")
@@ -249,7 +250,7 @@ class _Reader:
     def _discovered(self, word: str) -> Iterator[OwnerKind]:
         """Yield the kinds that the server has for a word which is none of the known ones."""
         known = {row.group for row in OWNERS}
-        for group in self._served()[:_MOST_GROUPS]:
+        for group in self._served():
             version = text(group, "preferredVersion", "groupVersion")
             if text(group, "name") in known or not version or text(group, "name").endswith(".k8s.io"):
                 continue

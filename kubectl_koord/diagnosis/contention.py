@@ -230,10 +230,12 @@ def equals(simulation: Simulation, beside: Collection[str] = ()) -> Equals:
     return _queue_of(simulation).equals(simulation.subject, beside)
 
 
-def left_by_others(simulation: Simulation, others: Iterable[Subject]) -> LeftByJobsAhead:
+def left_by_others(simulation: Simulation, others: Equals) -> LeftByJobsAhead:
     """Return what jobs of strictly higher priority leave, and others of equal priority, which may as well go first."""
-    ahead = _queue_of(simulation).ahead_of(simulation.subject, is_planned=simulation.has_topology, others=others)
-    return LeftByJobsAhead(simulation, ahead)
+    queue = _queue_of(simulation)
+    return LeftByJobsAhead(
+        simulation, queue.ahead_of(simulation.subject, is_planned=simulation.has_topology, others=others)
+    )
 
 
 def left_by(simulation: Simulation, ahead: JobsAhead) -> LeftByJobsAhead | None:
@@ -368,7 +370,7 @@ def _seated(simulation: Simulation, outcomes: Sequence[Outcome], *, is_sure: boo
     """Return where a job goes that finds a place, on whichever nodes: of a plan they are known, of others if few."""
     likely = outcomes[0]
     found = [seats(simulation, one) for one in outcomes[:MOST_WAYS] if one.placed_at_once]
-    is_sure = is_sure and all(outcome.placed_at_once for outcome in outcomes)
+    is_sure = is_sure and len(outcomes) <= MOST_WAYS and all(outcome.placed_at_once for outcome in outcomes)
     if likely.first.plan is None:
         every = [*islice(_spread(simulation, likely.first), MOST_WAYS + 1)] if is_sure else []
         is_sure = 0 < len(every) <= MOST_WAYS
@@ -386,7 +388,7 @@ def _spread(simulation: Simulation, first: Attempt) -> Iterator[Mapping[str, str
     placement = first.placement or {}
     are_alike = len({(pod.requirements, pod.labels, pod.gang) for pod in pods}) == 1
     is_open = prepared.may_fail_to_reserve or prepared.follows_members or prepared.reservations or first.unbookable
-    if is_open or not are_alike or len(placement) < len(pods) or len(simulation.landings) > 1:
+    if is_open or not are_alike or len(placement) < len(pods) or not simulation.is_landing_known:
         return
     slots = offer_slots(simulation.view, simulation.view.names(), pods, prepared).counts.by_name
     held = Counter(pod.nominated for pod in pods)
@@ -429,7 +431,8 @@ def _preempting(simulation: Simulation, asked: Preempting, *, is_sure: bool) -> 
     found: dict[object, Came] = {}
     is_followed = not (isinstance(simulation.subject, GangSubject) and simulation.subject.group.is_satisfied())
     budget = asked.budget.part(min(simulation.steps, _MOST_STEPS))
-    for effect in islice(first_effects(simulation, budget), asked.most) if is_followed else ():
+    effects = first_effects(simulation, budget) if is_followed else iter(())
+    for effect in islice(effects, asked.most):
         is_sure = is_sure and not effect.retried
         if effect.reason is None and not effect.retried:
             for held in _held(effect):
@@ -437,4 +440,5 @@ def _preempting(simulation: Simulation, asked: Preempting, *, is_sure: bool) -> 
                 waiting = tuple(structs.replace(pod, nominated=held[pod.key]) for pod in pods)
                 key = (tuple(sorted(held.items())), frozenset(pod.key for pod in effect.victims))
                 found.setdefault(key, Nominated(waiting, effect.victims))
-    return Tried((*found.values(),) or (NotPlaced(),), are_all=is_sure and is_followed and not budget.is_cut)
+    is_sure = is_sure and is_followed and next(effects, None) is None and not budget.is_cut
+    return Tried((*found.values(),) or (NotPlaced(),), are_all=is_sure)

@@ -6,7 +6,7 @@ equal priority the one that was queued earlier does, and when that was is in no 
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import nlargest
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -149,10 +149,14 @@ class _Step(Struct, frozen=True):
 
 
 class Equals(Struct, frozen=True):
-    """Jobs of equal priority: those that take something, and those that may preempt, which was not looked at."""
+    """Jobs of equal priority: those that take something, those that may preempt, and the `untried` of many.
+
+    Of the last two it was not looked at which nodes they hold.
+    """
 
     taking: tuple[Subject, ...] = ()
     unasked: tuple[Subject, ...] = ()
+    untried: tuple[Subject, ...] = ()
 
 
 NO_EQUALS = Equals()
@@ -191,18 +195,19 @@ class SchedulingQueue:
         self._untried_above: dict[int, tuple[PendingPod, ...]] = {}  # by priority
         self._before_open: After | None = None  # the cluster without the first job of which it is open where it goes
 
-    def ahead_of(self, subject: Subject, *, is_planned: bool, others: Iterable[Subject] = ()) -> JobsAhead:
+    def ahead_of(self, subject: Subject, *, is_planned: bool, others: Equals = NO_EQUALS) -> JobsAhead:
         """Return what jobs of strictly higher priority take before a subject is tried: the first, if they are many.
 
         `is_planned` is whether the subject is placed by topology, `others` are those of equal priority that may go
-        first, too.
+        first, too: those that were not tried on any nodes.
         """
         steps = self._before(priority(subject))
         ways, are_all = (steps[-1].ways, steps[-1].are_all) if steps else ((self._now,), True)
-        equals = [*others]
-        if equals:
-            ways, is_each = self._in_each_order(priority(subject), ways, equals)
+        if others.taking:
+            ways, is_each = self._in_each_order(priority(subject), ways, others.taking)
             are_all = are_all and is_each
+        equals = (*others.taking, *others.untried)
+        are_all = are_all and not others.untried
         taking = [step for step in steps if step.takes]
         fixed = [*takewhile(lambda step: _is_determined(step, subject, is_planned=is_planned), taking)]
         elsewhere = [step.subject for step in steps if step.elsewhere]
@@ -223,7 +228,7 @@ class SchedulingQueue:
         )
 
     def equals(self, subject: Subject, beside: Collection[str]) -> Equals:
-        """Return who of equal priority takes something where it is tried before a subject; of many, the first count.
+        """Return who of equal priority takes something where it is tried before a subject: of many, the first.
 
         Those of the pods `beside` it are left out.
         """
@@ -234,7 +239,7 @@ class SchedulingQueue:
         return Equals(
             *(
                 tuple(other for other in found if without.isdisjoint(pod.key for pod in other.pending))
-                for found in (self._equals[own].taking, self._equals[own].unasked)
+                for found in structs.astuple(self._equals[own])
             )
         )
 
@@ -243,14 +248,15 @@ class SchedulingQueue:
         now, preempting = before[-1].ways[0] if before else self._now, Preempting(Budget(self._steps_of_equals))
         taking: list[Subject] = []
         unasked: list[Subject] = []
-        for other in islice((other for other in self._waiting if priority(other) == own), _MOST_EQUALS):
+        every = [other for other in self._waiting if priority(other) == own]
+        for other in every[:_MOST_EQUALS]:
             tried = self._try_job(other, now, preempting)
             came = tried.came[0]
             if tried.preempts or (isinstance(came, Nominated) and not tried.are_all):
                 unasked.append(other)
             elif not isinstance(came, NotPlaced):
                 taking.append(other)
-        return Equals(tuple(taking), tuple(unasked))
+        return Equals(tuple(taking), tuple(unasked), tuple(every[_MOST_EQUALS:]))
 
     def knows_before(self, subject: Subject) -> bool:
         """Tell whether all jobs that go before a subject have been tried."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, islice
+from math import prod
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -579,17 +580,19 @@ def _outcome(queue: Sequence[PendingPod], first: Attempt, tried: _Tried) -> Outc
     return Outcome(failed.trigger, failed, rounds, tried.unhelped, helped == len(queue), each=(helped, len(queue)))
 
 
-_MOST_NODES = 8
+_MOST_LANDINGS = 8
 
 
 class Landing(Struct, frozen=True):
     """The cluster once pending reservations are placed.
 
-    `nodes` says where each is, by name: empty where that is over running pods.
+    `nodes` says where each is, by name: empty where that is over running pods. `others` is there where they may be
+    placed in more ways than are told: what room these leave at most, and at least.
     """
 
     view: View
     nodes: tuple[tuple[str, str], ...] = ()
+    others: tuple[View, View] | None = None
 
 
 class Preempting(Struct, frozen=True):
@@ -602,9 +605,14 @@ class Preempting(Struct, frozen=True):
 def landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
     """Return how the cluster may look once the reservations that go before a priority are placed, the likeliest first.
 
-    Those that find no room stay pending, and take none.
+    Those that find no room stay pending, and take none. Where there are too many ways for all, each tells of `others`.
     """
     return _landings(view, own, rules) if view.snapshot.reserve_pods else (Landing(view),)
+
+
+def not_told(found: Iterable[Landing]) -> tuple[View, View] | None:
+    """Return what room is left at most and at least where reservations are placed in ways that are not told."""
+    return next((one.others for one in found if one.others is not None), None)
 
 
 @memoised
@@ -616,26 +624,48 @@ def _landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
     if over:
         others = [pod for pod in waiting if pod.reserves is None or not pod.reserves.pre_allocates]
         where = tuple((name, "") for name in over)
-        beside = (Landing(one.view, (*where, *one.nodes)) for one in _places(others, view, rules))
+        beside = (structs.replace(one, nodes=(*where, *one.nodes)) for one in _places(others, view, rules))
         found = (*found, *beside)
     return tuple({landing.nodes: landing for landing in reversed(found)}.values())[::-1]
 
 
 def _places(waiting: Sequence[PendingPod], view: View, rules: Rules) -> tuple[Landing, ...]:
-    if len(waiting) == 1:
-        taking = _taking(waiting[0], view, rules)
-        first = _chosen(waiting[0], taking, view, emptiest)
-        nodes = sorted(taking, key=lambda name: (name != first, name))[:_MOST_NODES]
-        return tuple(_landed(Landing(view), taking[node], node) for node in nodes) or (Landing(view),)
-    found = []
-    for choose in (emptiest, fullest):
-        landing = Landing(view)
-        for pod in waiting:
-            taking = _taking(pod, landing.view, rules)
-            node = _chosen(pod, taking, landing.view, choose)
-            landing = _landed(landing, taking.get(node, pod), node)
-        found.append(landing)
-    return tuple(found)
+    taking = [_taking(pod, view, rules) for pod in waiting]
+    is_few = prod(len(nodes) or 1 for nodes in taking) <= _MOST_LANDINGS
+    if is_few or len(waiting) == 1:
+        found = (*islice(_in_turn(waiting, Landing(view), rules), _MOST_LANDINGS),)
+    else:
+        found = tuple(_extreme(waiting, view, rules, choose) for choose in (emptiest, fullest))
+    if is_few:
+        return found
+    told = {node for one in found for _, node in one.nodes} if len(waiting) == 1 else ()
+    held: dict[str, list[PendingPod]] = {}
+    for nodes in taking:
+        for name, pod in nodes.items():
+            if name not in told:
+                held.setdefault(name, []).append(pod)
+    return tuple(structs.replace(one, others=(view, view.with_pods(held))) for one in found)
+
+
+def _in_turn(waiting: Sequence[PendingPod], landing: Landing, rules: Rules) -> Iterator[Landing]:
+    """Yield the ways in which reservations may be placed one after the other, first those that leave nodes fuller."""
+    if not waiting:
+        yield landing
+        return
+    pod, *rest = waiting
+    taking = _taking(pod, landing.view, rules)
+    first = _chosen(pod, taking, landing.view, emptiest)
+    for node in sorted(taking, key=lambda name: (name != first, name)) or ("",):
+        yield from _in_turn(rest, _landed(landing, taking.get(node, pod), node), rules)
+
+
+def _extreme(waiting: Iterable[PendingPod], view: View, rules: Rules, choose: Choice) -> Landing:
+    landing = Landing(view)
+    for pod in waiting:
+        taking = _taking(pod, landing.view, rules)
+        node = _chosen(pod, taking, landing.view, choose)
+        landing = _landed(landing, taking.get(node, pod), node)
+    return landing
 
 
 def _before(view: View, own: int) -> list[PendingPod]:

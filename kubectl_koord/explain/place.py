@@ -266,7 +266,7 @@ def _here(simulation: Simulation, found: Decided, names: Sequence[str], domain: 
 
 def _prepared(simulation: Simulation, found: Decided, pod: PendingPod) -> Prepared:
     """Return what PreFilter leaves for a pod, as computed for the verdict where the pod was tried before all others."""
-    attempts = [outcome.first for outcome in found.outcomes] if len(simulation.landings) == 1 else []
+    attempts = [outcome.first for outcome in found.outcomes] if simulation.is_landing_known else []
     alone = (each.prepared for each in attempts if each.trigger is pod and not each.waiting)
     return next(alone, None) or simulation.prepared(pod)
 

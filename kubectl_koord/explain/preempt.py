@@ -160,8 +160,8 @@ def _answered(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptRe
     cases = _cases(simulation, left)
     takes = any(one.placed_at_once or one.rounds for one in _outcomes(cases))
     equals = contention.equals(simulation) if takes else NO_EQUALS
-    if equals.taking:
-        left = contention.left_by_others(simulation, equals.taking)
+    if equals.taking or equals.untried:
+        left = contention.left_by_others(simulation, equals)
         cases = _cases(simulation, left)
     if left is not None and not cases:
         return _idle(simulation, warnings, None, _taken(left), verdict="unknown")

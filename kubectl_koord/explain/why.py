@@ -14,6 +14,7 @@ from kubectl_koord.diagnosis.scheduler_says import Computed, scheduler_says, uns
 from kubectl_koord.engine.admission import before_trying, is_open, is_satisfied_by_earlier_pods
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.blockers import Blocker, jobs, unknown_layer
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.filters.device_allocation import SHARED
 from kubectl_koord.engine.gangs import GangGroup, GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.engine.placement import PlacementPlan
@@ -67,6 +68,7 @@ from kubectl_koord.wording.words import (
     could_not_be_read,
     count,
     depends_on,
+    few,
     layer_noun,
     listed,
     not_followed,
@@ -615,10 +617,11 @@ def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verd
         and simulation.snapshot.config.preemption
         and not simulation.snapshot.config.plugins.default_preemption
     ):
-        most = 1 if obstacles.may_surprise(simulation) else None
-        yield from obstacles.victim_notices(
-            simulation, islice(every_outcome(simulation, most_rounds=most), _MOST_OUTCOMES)
-        )
+        most, budget = 1 if obstacles.may_surprise(simulation) else None, Budget(simulation.steps)
+        every = every_outcome(simulation, most_rounds=most, budget=budget)
+        yield from obstacles.victim_notices(simulation, islice(every, _MOST_OUTCOMES))
+        if most and (next(every, None) is not None or budget.is_cut) and not outcomes[0].followed:
+            yield Notice("not-followed", _victims_not_followed(_MOST_OUTCOMES))
     if verdict != "yes" and simulation.snapshot.config.preemption:
         yield from _policy_never(simulation)
     if verdict != "yes":
@@ -627,6 +630,10 @@ def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verd
         short = [name for name, node in nodes if any(resource in wanted for resource, _ in node.lost)]
         yield from obstacles.lost(simulation.snapshot, short)
     yield from _contended(simulation, outcomes[0].first)
+
+
+def _victims_not_followed(outcomes: int) -> str:
+    return f"looked for victims that come back at once, or die in vain, in the first {outcomes} of more outcomes."
 
 
 def of_pods(simulation: Simulation) -> Iterator[Notice]:
@@ -700,14 +707,15 @@ def of_jobs_ahead(simulation: Simulation) -> Iterator[Notice]:
 
 def of_equals(found: Equals) -> Iterator[Notice]:
     """Yield who has the same priority and may as well go first, where what is shown is without it."""
-    if found.taking:
-        yield Notice("contended", _shown_before([one.key for one in found.taking]))
+    jobs = [one.key for one in (*found.taking, *found.untried)]
+    if jobs:
+        yield Notice("contended", _shown_before(jobs))
 
 
 def _shown_before(jobs: Sequence[str]) -> str:
     """Return that what is shown is as where jobs of the same priority are tried later."""
     has, it = ("has", "it") if len(jobs) == 1 else ("have", "them")
-    return f"{listed(jobs)} {has} the same priority: what is shown is as where this one is tried before {it}."
+    return f"{few(jobs)} {has} the same priority: what is shown is as where this one is tried before {it}."
 
 
 def of_unasked_jobs(simulation: Simulation) -> Iterator[Notice]:
@@ -826,8 +834,8 @@ def decided(simulation: Simulation, beside: Collection[str] = ()) -> Decided:
         )
         return Decided("no" if left.certain else "unknown", taken, left.cases, unevaluated, behind=left)
     equals = contention.equals(simulation, beside) if verdict == "yes" else NO_EQUALS
-    if equals.taking:
-        left = contention.left_by_others(simulation, equals.taking)
+    if equals.taking or equals.untried:
+        left = contention.left_by_others(simulation, equals)
         if not left.leaves_room:
             taken_first = Cause("contended", same_place(left.in_the_way))
             return Decided("unknown", taken_first, left.cases, unevaluated, equals=equals)
@@ -857,7 +865,7 @@ def _placed(
     if of_scheduler:
         return Decided("unknown", Cause("not-readable", depends_on(of_scheduler)), cases, unevaluated)
     is_order_told = left is not None and bool(left.equals) and (not left.is_known or len(alternatives_of(cases)) > 1)
-    told = structs.replace(equals, taking=equals.taking if is_order_told else ())
+    told = equals if is_order_told else structs.replace(equals, taking=(), untried=())
     is_open = left is not None and not left.is_known
     return Decided("yes", next_steps.waits(simulation), cases, unevaluated, equals=told, is_open=is_open)
 

@@ -16,7 +16,7 @@ from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.queue import After, priority
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.quota.usage import waiting
-from kubectl_koord.engine.rounds import MOST_ROUNDS, Landing, Outcome, effect, effects, landings, outcomes
+from kubectl_koord.engine.rounds import MOST_ROUNDS, Landing, Outcome, effect, effects, landings, not_told, outcomes
 from kubectl_koord.engine.rounds import outcomes_of_each as each_alone
 from kubectl_koord.engine.rules import rules, rules_of
 from kubectl_koord.engine.state import View, of
@@ -60,6 +60,11 @@ class Simulation(Scenario, frozen=True):
     unchanged: Snapshot | None = None
     steps: int = MOST_STEPS
     nominated: Identity[tuple[PendingPod, ...]] | None = None
+
+    @property
+    def is_landing_known(self) -> bool:
+        """Whether there is one way only in which reservations that go before the subject may be placed."""
+        return len(self.landings) == 1 and not_told(self.landings) is None
 
     def after(self, others: After) -> "Simulation":
         """Return the simulation of the subject once other jobs have been tried."""
@@ -231,6 +236,19 @@ def every_outcome(
         share = budget.part(budget.left // left)
         for outcome in outcomes(job, landing.view, preemption=preemption, most_rounds=most_rounds, budget=share):
             yield structs.replace(outcome, landing=landing.nodes) if len(found) > 1 else outcome
+    others = not_told(found)
+    if others is not None and not _alike_everywhere(every, others, budget, preemption=preemption):
+        budget.cut()
+
+
+def _alike_everywhere(every: Sequence[Job], others: tuple[View, View], budget: Budget, *, preemption: bool) -> bool:
+    """Tell whether the job is placed at once, or is not, however reservations are placed in ways that are not told."""
+    most, least = others
+    placed = [
+        {one.placed_at_once for job in every for one in outcomes(job, view, preemption=False, budget=budget)}
+        for view in (most, least)
+    ]
+    return placed[1] == {True} or (placed[0] == {False} and not preemption)
 
 
 def _landings(simulation: Simulation, view: View) -> tuple[Landing, ...]:
@@ -246,6 +264,8 @@ def outcomes_of_each(simulation: Simulation, view: View) -> tuple[Outcome, ...]:
     found = _landings(simulation, view)
     budget = Budget(simulation.steps)
     tried = [(landing, one) for landing in found for job in every for one in each_alone(job, landing.view, budget)]
+    if not_told(found) is not None:
+        budget.cut()
     apart = [structs.replace(one, landing=landing.nodes) if len(found) > 1 else one for landing, one in tried]
     return _distinct(_told(apart, budget, len(apart)))
 
@@ -257,7 +277,11 @@ def is_surely_placed(simulation: Simulation, view: View, names: Iterable[str], t
     """
     every = _jobs_of(simulation)
     found = _landings(simulation, view)
-    return len(found) == 1 and all(surely_placed_beside_all(job, found[0].view, names, taken) for job in every)
+    return (
+        len(found) == 1
+        and found[0].others is None
+        and all(surely_placed_beside_all(job, found[0].view, names, taken) for job in every)
+    )
 
 
 def is_within_quotas(simulation: Simulation, view: View) -> bool:
@@ -294,9 +318,12 @@ def triggers(simulation: Simulation) -> Iterator[PendingPod]:
 
 def first_effects(simulation: Simulation, budget: Budget) -> Iterator[Preemption]:
     """Yield what may come of preemption after the first attempt, which does not place the subject."""
-    for landing in _landings(simulation, simulation.view):
+    found = _landings(simulation, simulation.view)
+    for landing in found:
         for job in _jobs_of(simulation):
             yield from effects(job, landing.view, budget)
+    if not_told(found) is not None:
+        budget.cut()
 
 
 def seats(

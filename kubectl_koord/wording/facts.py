@@ -20,6 +20,7 @@ from kubectl_koord.wording.words import (
     amounts_of,
     could_not_be_read,
     count,
+    few,
     layer_noun,
     listed,
     paste,
@@ -158,7 +159,7 @@ def place_may_be_taken(unread: Iterable[Gap]) -> str:
 def same_place(jobs: Sequence[str]) -> str:
     """Return that jobs of the same priority need the same place."""
     has, needs = ("has", "needs") if len(jobs) == 1 else ("have", "need")
-    return f"{listed(jobs)} {has} the same priority and {needs} the same room: the one tried first gets it."
+    return f"{few(jobs)} {has} the same priority and {needs} the same room: the one tried first gets it."
 
 
 def place_taken(jobs: Sequence[str], *, certain: bool) -> str:

@@ -6,8 +6,9 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.diagnosis import contention
-from kubectl_koord.diagnosis.contention import in_turn, left_by_jobs_ahead
+from kubectl_koord.diagnosis.contention import _preempting, in_turn, left_by_jobs_ahead
 from kubectl_koord.engine import queue
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.state import of
 from kubectl_koord.engine.trying import carried_out
 from kubectl_koord.explain.topo import topo
@@ -472,9 +473,28 @@ def test_what_a_satisfied_gang_holds_whose_pods_come_one_by_one_is_open() -> Non
 
 ROOM_FOR_BOTH = gathered(gathered(FOUR_NODES, "job", 2, 1), "rival", 2, 1)
 ROOM_FOR_ONE = gathered(gathered(cluster("s0: b0[n1 n2]"), "job", 2, 1), "rival", 2, 1)
+THREE_SPINES = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]; s2: b2[n5 n6]")
+ROOM_FOR_THREE = gathered(gathered(THREE_SPINES, "job", 2, 1), "rival", 2, 1)
 BOTH_PREEMPT = gathered(gathered(FULL, "job", 2, 5), "rival", 2, 5)
 SAME_ROOM = "default/rival has the same priority and needs the same room: the one tried first gets it."
 SHOWN_BEFORE = "default/rival has the same priority: what is shown is as where this one is tried before it."
+
+
+def test_of_very_many_plans_of_a_gang_that_goes_first_not_all_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = gathered(cluster("s0: b0[a0:9 a1:9]; s1: b1[b0:8 b1:8]"), "job", 2, 1)
+    mixed = drawing.with_gang("first", 1, 9, must_gather=SPINE, priority=9)
+    mixed = mixed.with_pod("first-9", gang="first", needs_pod_group=True, cpu=1, priority=9)
+    simulation = simulate(mixed, mixed.subject("job"))
+    assert contention.jobs_ahead(simulation).are_all
+    monkeypatch.setattr(contention, "MOST_WAYS", 1)
+    assert not contention.jobs_ahead(structs.replace(simulation, view=of(mixed))).are_all
+
+
+def test_of_a_job_that_preempts_first_in_many_ways_not_all_are_followed() -> None:
+    drawing = gathered(FULL, "job", 2, 5)
+    simulation = simulate(drawing, drawing.subject("job"))
+    ways = [_preempting(simulation, queue.Preempting(Budget(), most), is_sure=True) for most in (None, 1, 0)]
+    assert [(len(way.came), way.are_all) for way in ways] == [(1, True), (1, True), (1, False)]
 
 
 @pytest.fixture
@@ -514,6 +534,18 @@ def test_of_jobs_of_equal_priority_none_is_promised_the_room_for_one(name: str, 
     ]
     plan = preempt_of(ROOM_FOR_ONE, name)
     assert (plan.verdict, contended(plan)) == ("unknown", [said])
+
+
+@pytest.mark.parametrize(("drawing", "verdict"), [(ROOM_FOR_ONE, "unknown"), (ROOM_FOR_THREE, "yes")])
+def test_of_very_many_jobs_of_equal_priority_those_count_too_that_are_not_tried(
+    monkeypatch: pytest.MonkeyPatch, drawing: Drawing, verdict: str
+) -> None:
+    monkeypatch.setattr(queue, "_MOST_EQUALS", 0)
+    report = why_of(drawing)
+    assert (report.verdict, report.placement) == (verdict, None)
+    assert [report.cause and report.cause.message] == ([SAME_ROOM] if verdict == "unknown" else [None])
+    assert contended(report) == [SHOWN_BEFORE]
+    assert preempt_of(drawing).verdict == verdict
 
 
 def test_a_job_of_equal_priority_that_takes_other_nodes_in_any_order_changes_nothing() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubectl_koord.explain import why
 from kubectl_koord.model.load import ExpectedUse, NodeMetric
 from tests.build import SPINE, Drawing, cluster, preempt_of, why_of
 
@@ -56,3 +57,12 @@ def test_nor_does_a_gang_that_is_placed_read_of_nodes_that_refuse_for_load() -> 
 def test_nothing_is_told_of_victims_where_preemption_is_off() -> None:
     drawing = ONE.with_gang("job", 1, 8, priority=9).with_running("agent", "n1", 8, of_daemon_set=True)
     assert told(drawing.configured(preemption=False)) == []
+
+
+def test_where_only_some_outcomes_are_looked_at_for_them_why_pending_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(why, "_MOST_OUTCOMES", 0)
+    drawing = ONE.with_gang("job", 1, 8, priority=9).with_running("agent", "n1", 8, of_daemon_set=True)
+    (notice,) = [one for one in why_of(drawing).warnings if one.code == "not-followed"]
+    assert notice.message == (
+        "looked for victims that come back at once, or die in vain, in the first 0 of more outcomes."
+    )

@@ -27,9 +27,24 @@ def test_where_a_pending_reservation_lands_is_open() -> None:
     assert [one.node for one in first.view.snapshot.reservations] == ["n2"]
 
 
-def test_of_several_the_extremes_are_tried() -> None:
+def test_where_several_land_on_few_nodes_all_ways_are_followed() -> None:
     drawing = TWO.with_running("x", "n1", 1).with_reserve_pod("r", 1).with_reserve_pod("s", 1)
-    assert nodes(drawing) == [{"r": "n2", "s": "n1"}, {"r": "n1", "s": "n1"}]
+    every = ["n2", "n1"], ["n2", "n2"], ["n1", "n2"], ["n1", "n1"]
+    assert [[*one.values()] for one in nodes(drawing)] == [*every]
+
+
+def test_of_several_on_many_nodes_the_extremes_are_told_and_that_there_are_others() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:8 n3:8]").with_running("x", "n1", 1)
+    drawing = drawing.with_reserve_pod("r", 1).with_reserve_pod("s", 1)
+    assert nodes(drawing) == [{"r": "n2", "s": "n3"}, {"r": "n1", "s": "n1"}]
+    (most, least) = landings(of(drawing), 0, RULES)[0].others or ()
+    assert [[view.state(name).free["cpu"] for name in view.names()] for view in (most, least)] == [
+        [7000, 8000, 8000],
+        [5000, 6000, 6000],
+    ]
+
+
+def test_those_of_which_only_some_find_room_land_in_one_way() -> None:
     alike = cluster("s0: b0[n1:2]").with_reserve_pod("r", 1).with_reserve_pod("s", 1).with_reserve_pod("t", 1)
     assert nodes(alike) == [{"r": "n1", "s": "n1"}]
 
@@ -120,6 +135,31 @@ def test_what_depends_on_where_it_lands_is_unknown() -> None:
         ("reservation r is placed on n1, and the scheduler tries default/job-0 first (8 CPU)", "no"),
         ("reservation r is placed on n2, and the scheduler tries default/job-0 first (8 CPU)", "yes"),
     ]
+
+
+def many(used: float, need: float = 8) -> Drawing:
+    """Return a gang that fits on node z alone, if the reservation lands elsewhere, and more nodes than are followed."""
+    small = " ".join(f"n{number}:4" for number in range(9))
+    drawing = cluster(f"s0: b0[{small}] b1[z:32]").with_running("x", "z", used)
+    return drawing.with_gang("job", 1, need).with_reserve_pod("r", 2, app="other")
+
+
+def test_where_it_may_land_on_more_nodes_than_are_followed_the_answer_says_so() -> None:
+    report = why_of(many(24))
+    assert (report.verdict, report.cause and report.cause.message) == (
+        "unknown",
+        "followed 8 of more outcomes: what the others come to is unknown",
+    )
+    assert preempt_of(many(24)).verdict == "unknown"
+
+
+@pytest.mark.parametrize(("used", "verdict"), [(16, "yes"), (26, "no")])
+def test_where_the_other_nodes_decide_nothing_they_need_not_be_followed(used: float, verdict: str) -> None:
+    report = why_of(many(used))
+    assert (report.verdict, [notice.code for notice in report.warnings if notice.code == "not-followed"]) == (
+        verdict,
+        [],
+    )
 
 
 def test_one_that_is_for_the_gang_takes_nothing_from_it() -> None:

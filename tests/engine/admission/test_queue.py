@@ -252,7 +252,7 @@ def test_jobs_of_equal_priority_go_first_in_each_order_each_state_told_once() ->
     asked: list[str] = []
     queued = of_three(asked)
     others = queued.equals(THREE.subject("b"), ())
-    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others)
     assert (found.names, found.equals, found.undetermined, found.are_all) == ((), ("default/a", "default/c"), (), True)
     assert [(way.went, way.later) for way in found.ways] == [
         ((), ("default/a", "default/c")),
@@ -261,14 +261,14 @@ def test_jobs_of_equal_priority_go_first_in_each_order_each_state_told_once() ->
         ((("default/c", ("n3",)), ("default/a", ("n1",))), ()),
     ]
     before = len(asked)
-    again = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    again = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others)
     assert ([way.view for way in again.ways], len(asked)) == ([way.view for way in found.ways], before)
 
 
 def test_of_jobs_of_equal_priority_of_which_it_is_open_where_they_go_all_pods_are_undetermined() -> None:
     queued = of_three([], certain=False)
     others = queued.equals(THREE.subject("b"), ("default/a",))
-    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others)
     assert (found.equals, found.are_all, found.fixed.went) == (("default/c",), False, ())
     assert [pod.name for pod in found.undetermined] == [pod.name for pod in found.elsewhere] == ["c"]
 
@@ -278,13 +278,14 @@ def test_orders_beyond_a_number_are_left_out(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module, "_NODES_IN_ALL", 0)
     queued = of_three([])
     others = queued.equals(THREE.subject("b"), ())
-    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others)
     assert ([way.went for way in found.ways], found.are_all) == ([(), (("default/a", ("n1",)),)], False)
 
 
 def test_of_many_jobs_of_equal_priority_the_first_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_EQUALS", 2)
-    assert [one.key for one in of_three([]).equals(THREE.subject("b"), ()).taking] == ["default/a"]
+    found = of_three([]).equals(THREE.subject("b"), ())
+    assert ([one.key for one in found.taking], [one.key for one in found.untried]) == (["default/a"], ["default/c"])
 
 
 @pytest.mark.parametrize("are_all", [True, False])
@@ -296,6 +297,6 @@ def test_a_job_of_equal_priority_that_preempts_holds_its_nodes_where_all_of_it_i
     queued = SchedulingQueue([THREE.subject(name) for name in "ab"], After(of(THREE), ()), preempting)
     others = queued.equals(THREE.subject("b"), ())
     assert [one.key for one in others.unasked] == ([] if are_all else ["default/a"])
-    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others.taking)
+    found = queued.ahead_of(THREE.subject("b"), is_planned=True, others=others)
     ways = [(way.went, [pod.nominated for pod in way.nominated]) for way in found.ways]
     assert ways == ([((), []), ((("default/a", ("n1",)),), ["n1"])] if are_all else [((), [])])
