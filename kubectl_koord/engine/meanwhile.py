@@ -211,10 +211,10 @@ def meanwhile(  # noqa: PLR0913, PLR0917 - all of them decide
         ]
         ends += [end for graph in graphs for end in _ends(graph)]
     sure = frozenset.intersection(*ends) if ends and not is_open else frozenset()
-    for one in attempts if job.topology is None else ():
-        if not budget.take(steps_of_retries(len(one.waiting))):
+    for failed in attempts if job.topology is None else ():
+        if not budget.take(steps_of_retries(len(failed.waiting))):
             return Meanwhile(cut=True)
-        found += preempt_as_retried(view, Identity(job), Identity(one))
+        found += preempt_as_retried(view, Identity(job), Identity(failed))
     surely = tuple(_further(found, start.dying, sure))
     return Meanwhile(surely, tuple(_further(found, start.dying | sure, None)))
 

@@ -37,8 +37,8 @@ def test_of_several_on_many_nodes_the_extremes_are_told_and_that_there_are_other
     drawing = cluster("s0: b0[n1:8 n2:8 n3:8]").with_running("x", "n1", 1)
     drawing = drawing.with_reserve_pod("r", 1).with_reserve_pod("s", 1)
     assert nodes(drawing) == [{"r": "n2", "s": "n3"}, {"r": "n1", "s": "n1"}]
-    (most, least) = landings(of(drawing), 0, RULES)[0].others or ()
-    assert [[view.state(name).free["cpu"] for name in view.names()] for view in (most, least)] == [
+    others = landings(of(drawing), 0, RULES)[0].others
+    assert [[view.state(name).free["cpu"] for name in view.names()] for view in others or ()] == [
         [7000, 8000, 8000],
         [5000, 6000, 6000],
     ]
