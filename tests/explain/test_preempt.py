@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import pytest
 
-from kubectl_koord.engine import queue
+from kubectl_koord.engine import budget, queue
 from kubectl_koord.engine.rounds import MOST_ROUNDS
 from kubectl_koord.model.installation import Extender, Plugins
 from kubectl_koord.model.quotas import NAME_LABEL
@@ -584,7 +584,8 @@ def test_but_leaves_a_no_a_no() -> None:
     assert preempt_of(drawing).verdict == "no"
 
 
-def test_attempts_without_end_are_not_followed() -> None:
+def test_attempts_without_end_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "_NODES_IN_ALL", 1_000_000)
     nodes = [f"n{number}" for number in range(MOST_ROUNDS + 3)]
     drawing = cluster(f"s0: b0[{' '.join(f'{name}:4' for name in nodes)}]").with_gang("job", len(nodes), 3, priority=9)
     for name in nodes:

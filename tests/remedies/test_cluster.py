@@ -62,7 +62,7 @@ def test_whoever_should_have_been_gone_is_named_with_how_to_see_what_holds_it() 
 def test_preemption_may_be_on_its_way() -> None:
     drawing = two(cluster("s0: b0[n1 n2]"), priority=9).with_running("low", on="n1", cpu=8)
     message = "Wait: the scheduler will preempt default/low and place the gang in b0"
-    command = "kubectl koord preempt job -n default --dry-run"
+    command = "kubectl koord preempt job -n default"
     edits = (DeletePod("default/low", "n1"),)
     way = WayOut("wait-for-preemption", message, command, edits, (freed("low", on="n1"),))
     assert ways(drawing, "wait-for-preemption") == (way,)
@@ -114,7 +114,7 @@ def test_the_fewest_cordoned_nodes_of_a_place_are_named(
 def test_of_a_lone_pod_it_is_asked_as_of_a_pod_as_a_gang_may_have_its_name() -> None:
     drawing = cluster("s0: b0[n1]").with_pod("job", cpu=8, priority=9).with_running("low", on="n1", cpu=8)
     (way,) = ways(drawing, "wait-for-preemption")
-    assert way.command == "kubectl koord preempt pod/job -n default --dry-run"
+    assert way.command == "kubectl koord preempt pod/job -n default"
 
 
 def test_one_cordoned_node_is_named_alone_even_where_the_taint_alone_stands() -> None:
