@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_koord.cli.main import run
-from kubectl_koord.cluster import source
+from kubectl_koord.cluster import source, stored
 from tests.conformance.cases import read_cases
 
 _VERSIONS = ("1.7", "1.8", "main")
@@ -48,7 +48,8 @@ def main() -> None:
     """Write the files."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True)
-    source.now = lambda: _MOMENT  # ages would differ from run to run
+    for module in (source, stored):
+        vars(module)["now"] = lambda: _MOMENT  # ages would differ from run to run
     with tempfile.TemporaryDirectory() as home:
         for version in _VERSIONS:
             chosen = ("--koordinator-version", version)

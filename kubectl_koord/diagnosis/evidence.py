@@ -206,9 +206,13 @@ class _Room(Struct, frozen=True):
 
 
 @memoised
-def empty_view(view: View) -> View:
-    """Return the cluster without any pod and with no node cordoned."""
-    return View(view.snapshot, {}, dict.fromkeys(view.names(), ()), uncordoned(view))
+def empty_view(view: View, kept: frozenset[str] = frozenset()) -> View:
+    """Return the cluster without any pod and with no node cordoned; of what is reserved only `kept` is left, by uid."""
+    held = {
+        name: tuple(one for one in view.occupants(name) if isinstance(one, ReservedRoom) and one.uid in kept)
+        for name in (view.names() if kept else ())
+    }
+    return View(view.snapshot, {}, {**dict.fromkeys(view.names(), ()), **held}, uncordoned(view))
 
 
 @memoised
@@ -219,11 +223,11 @@ def fresh_view(view: View) -> View:
 
 
 @memoised
-def roomy_view(view: View) -> View:
+def roomy_view(view: View, kept: frozenset[str] = frozenset()) -> View:
     """Return the empty cluster in which no node refuses a pod for a cordon, a taint or its measured load."""
-    nodes = map(empty_view(view).node, view.names())
-    refusing = (node for node in nodes if node.taints or node.metric is not None)
-    return empty_view(view).with_nodes(structs.replace(node, taints=(), metric=None) for node in refusing)
+    empty = empty_view(view, kept)
+    refusing = (node for node in map(empty.node, view.names()) if node.taints or node.metric is not None)
+    return empty.with_nodes(structs.replace(node, taints=(), metric=None) for node in refusing)
 
 
 @memoised
@@ -356,16 +360,22 @@ def _rooms(simulation: Simulation, first: Attempt, tree: Tree) -> Iterator[_Room
     empty = _empty_offer(simulation, first).counts
     pods = in_index_order(map(room_alone, simulation.subject.pending))
     alone = first.prepared.without_pods(room_alone(first.prepared.trigger))
-    bare = offer_slots(roomy_view(simulation.view), simulation.view.names(), pods, alone).counts
+    bare = offer_slots(roomy_view(simulation.view, held_for(first)), simulation.view.names(), pods, alone).counts
     for nodes in (empty, Counts({**bare, **empty})):
         yield _Room(nodes, domain_slots(tree, nodes, multiples))
 
 
 def _empty_offer(simulation: Simulation, first: Attempt) -> Offer:
     """Return what nodes offer to the gang with no pods there, no node cordoned and no other pod nominated."""
-    view = empty_view(simulation.view)
+    view = empty_view(simulation.view, held_for(first))
     pods, alone = in_index_order(simulation.subject.pending), first.prepared.alone(first.prepared.trigger)
     return offer_slots(view, view.names(), pods, alone)
+
+
+def held_for(first: Attempt) -> frozenset[str]:
+    """Return the reservations of which the pods must use one: without these no node takes any, however empty."""
+    use = first.prepared.trigger.requirements.reservation
+    return first.prepared.reservations if use is not None and use.affinity is not None else frozenset()
 
 
 def _what_ifs(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> dict[int, WhatIf]:
@@ -375,7 +385,7 @@ def _what_ifs(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> di
     pods = in_index_order(simulation.subject.pending)
     variants = (without_terminating(view), uncordoned(view), emptied)
     offers = [offer_slots(one, one.names(), pods, first.prepared).counts for one in variants]
-    every = (*offers, slots_in(empty_view(view), simulation, first))
+    every = (*offers, slots_in(empty_view(view, held_for(first)), simulation, first))
     counted = [domain_slots(plan.tree, slots, simulation.multiples) for slots in every]
     return {index: WhatIf(*(slots[index] for slots in counted)) for index in plan.start}
 
@@ -432,7 +442,7 @@ def _in_the_way(
 
     chosen = pods.fewest(blocked, plan.nodes.counts, missing, holds)
     held: dict[str, Sequence[Occupant]] = {one.node: one.pods for one in chosen}
-    held = held or {name: _going(simulation.view, name) for name in blocked}
+    held = held or {name: _going(simulation.view, name, held_for(first)) for name in blocked}
     found = {name: _on_node(simulation.view, name, first, there) for name, there in held.items()}
     nodes: dict[str, list[str]] = {}  # by job that goes there first
     for name, (_, ahead) in found.items():
@@ -461,11 +471,10 @@ def _goes_first(nodes: Mapping[str, Sequence[str]]) -> str:
     return listed([*each[:_MOST_JOBS], *([count(rest, "more job")] if rest > 0 else [])])
 
 
-def _going(view: View, name: str) -> tuple[Occupant, ...]:
-    """Return who is on a node without those that come back there at once, as of DaemonSets."""
-    return tuple(
-        one for one in view.occupants(name) if not isinstance(one, RunningPod) or not disruption.comes_back_there(one)
-    )
+def _going(view: View, name: str, held: frozenset[str]) -> tuple[Occupant, ...]:
+    """Return who is on a node without what is held for the pods, and who comes back at once, as of DaemonSets."""
+    pods = (one for one in view.occupants(name) if not isinstance(one, ReservedRoom) or one.uid not in held)
+    return tuple(one for one in pods if not isinstance(one, RunningPod) or not disruption.comes_back_there(one))
 
 
 def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) -> tuple[str, Iterable[str]]:

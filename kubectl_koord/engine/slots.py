@@ -118,7 +118,7 @@ def _reasons_alike(view: View, requirements: PodRequirements, check: Check, refu
 
 def _reasons(view: View, pod: PendingPod, check: Check, refusing: NodeSet) -> Iterator[Refused]:
     """Return why a filter refuses a pod on each of these nodes, each reason once."""
-    parts = ((view.state(first_of(view, one)), one.bit_count()) for one in check.alike(view, pod, refusing))
+    parts = ((view.state(first_of(view, one)), one.bit_count()) for one in check.parts(view, (pod,), refusing))
     asked = ((check.reject(pod, state, pod.requirements), nodes) for state, nodes in parts)
     found: Counter[Reason] = Counter()
     for reason, nodes in ((reason, nodes) for reason, nodes in asked if reason is not None):
@@ -179,7 +179,7 @@ def refusing(view: View, requirements: PodRequirements, checks: tuple[Check, ...
     if base is None:
         every = zip(checks, lost(view, requirements, checks), strict=True)
         asked: Iterable[NodeSet] = (
-            part for check, nodes in every if nodes for part in check.lasting_alike(view, pod, nodes)
+            part for check, nodes in every if nodes for part in check.parts(view, (pod,), nodes)
         )
         found: _Parts = ()
     else:
@@ -197,7 +197,7 @@ def refusing_beside(view: View, pod: PendingPod, checks: tuple[Check, ...]) -> I
     left = every_node(view)
     for check in checks:
         lost_here = known[id(check)] & left if id(check) in known else check.refused(view, pod, left) if left else 0
-        parts = check.lasting_alike(view, pod, lost_here) if lost_here else ()
+        parts = check.parts(view, (pod,), lost_here) if lost_here else ()
         asked = ((check.reject(pod, view.state(first_of(view, part)), pod.requirements), part) for part in parts)
         yield from ((reason, part) for reason, part in asked if reason is not None)
         left &= ~lost_here
@@ -620,7 +620,7 @@ def _most_beside(
     """
     parts = [nodes] if nodes else []
     for check in others.checks:
-        parts = [part for whole in parts for part in check.taking_alike(view, pods, whole) if part]
+        parts = [part for whole in parts for part in check.parts(view, pods, whole)]
     found = []
     for part in parts:
         roomy = sum(1 for nodes in room.sets if nodes & part)

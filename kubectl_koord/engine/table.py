@@ -124,6 +124,20 @@ def union(parts: Iterable[NodeSet]) -> NodeSet:
     return reduce(or_, parts, 0)
 
 
+def split(nodes: NodeSet, *by: NodeSet) -> Sequence[NodeSet]:
+    """Return a set of nodes in parts, of each of which all nodes or none are in each of the other sets."""
+    parts: Sequence[NodeSet] = (nodes,) if nodes else ()
+    for one in by:
+        parts = [part for whole in parts for part in (whole & one, whole & ~one) if part]
+    return parts
+
+
+def one_by_one(nodes: NodeSet, apart: NodeSet) -> Iterator[NodeSet]:
+    """Yield a set of nodes with those that are `apart` one by one, and all others together."""
+    yield from (others,) if (others := nodes & ~apart) else ()
+    yield from singles(nodes & apart)
+
+
 def named(view: View, names: Iterable[str]) -> NodeSet:
     """Return the set of the nodes with these names."""
     known = position_of(view)
@@ -216,6 +230,11 @@ def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     if base is None:
         return grouped(view, map(sees, nodes_of(view)))
     return _regrouped(view, classes(base, sees), lambda name: sees(view.node(name)))
+
+
+def in_classes(view: View, sees: Sees, nodes: NodeSet) -> Sequence[NodeSet]:
+    """Return a set of nodes in parts, within each of which the same is seen."""
+    return [part for one in classes(view, sees).values() if (part := one & nodes)]
 
 
 class StateSees(Protocol):

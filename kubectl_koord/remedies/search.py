@@ -307,7 +307,8 @@ class SlotCount:
     @cached_property
     def empty_slots(self) -> Counts:
         """The slots by node with no pods there, no node cordoned and no pod nominated."""
-        return evidence.slots_in(evidence.empty_view(self.view), self.simulation, self.first)
+        held = evidence.held_for(self.first)
+        return evidence.slots_in(evidence.empty_view(self.view, held), self.simulation, self.first)
 
     @cached_property
     def fresh_slots(self) -> Counts:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kubectl_koord.engine import filters
 from kubectl_koord.engine.attempt import fillings
 from kubectl_koord.engine.filters import Prepared, placed
-from kubectl_koord.engine.filters.base import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.filters.resources import NodeResources
 from kubectl_koord.engine.reasons import PreFilterRefusal, Reason, TooManyPods, TopologyNotAware
 from kubectl_koord.engine.rules import rules
@@ -23,7 +23,7 @@ from tests.build import SPINE, attempt_of, cluster, failing_pod, node, pending
 ONE = cluster("s0: b0[n1:8]")
 
 
-class Licences(Stateless, Struct, frozen=True):
+class Licences(Filter, Struct, frozen=True):
     """A filter with books: so many pods a node, whoever is there by name alone does not count."""
 
     depends_on: ClassVar[DependsOn] = "books"

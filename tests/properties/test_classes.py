@@ -1,5 +1,6 @@
 """Laws of counting by classes and columns: it gives what asking every node gives."""
 
+from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
@@ -8,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.filters import Prepared, prepare, rejection_as_is
 from kubectl_koord.engine.reasons import Reason, TooManyPods
 from kubectl_koord.engine.rules import Rules, rules
-from kubectl_koord.engine.slots import NodeSlots, Offer, _on_node, _without_limit, offer_slots
+from kubectl_koord.engine.slots import NodeSlots, Offer, _on_node, _without_limit, offer_slots, taking
 from kubectl_koord.engine.state import View, of
+from kubectl_koord.engine.table import every_node, members
 from kubectl_koord.model.load import LoadSettings, NodeMetric, Thresholds
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
@@ -67,6 +70,32 @@ def check(drawing: Drawing, rng: Random) -> None:
         for trigger in job.triggers:
             for view in variants(of(drawing), rng):
                 check_view(job.rules, trigger, view, rng.randint(1, 6))
+            check_filters(of(drawing), job.prepared(trigger, of(drawing)))
+
+
+def what_ifs(view: View, kept: frozenset[str]) -> Iterator[View]:
+    """Yield clusters without pods and in which no taint refuses any, with or without what is reserved, and mixed.
+
+    In a mixed one few nodes are as they were: these alone are asked anew.
+    """
+    names = [*view.names()]
+    for empty in (evidence.empty_view(view), evidence.empty_view(view, kept), evidence.roomy_view(view, kept)):
+        yield empty
+        yield empty.with_pods({name: view.occupants(name) for name in names[:: max(8, len(names) // 2)]})
+
+
+def check_filters(view: View, prepared: Prepared) -> None:
+    """Ask each filter about all nodes at once, and about each by itself, in the cluster and in what-ifs."""
+    if prepared.refusal is not None:
+        return
+    pod, asked = prepared.trigger, prepared.trigger.requirements
+    lasting = prepared.without_pods(pod)
+    for one in (view, *what_ifs(view, prepared.reservations)):
+        for filter_ in prepared.checks:
+            each = {name for name in one.names() if filter_.reject(pod, one.state(name), asked) is not None}
+            assert set(members(one, filter_.refused(one, pod, every_node(one)))) == each, type(filter_)
+        passing = {name for name in one.names() if rejection_as_is(pod, one.state(name), lasting) is None}
+        assert set(members(one, taking(one, asked, lasting.checks))) == passing
 
 
 def check_view(known: Rules, trigger: PendingPod, view: View, most: int) -> None:
@@ -120,6 +149,15 @@ def test_classes_and_columns_give_the_same_on_recorded_clusters(family: str) -> 
         view = of(snapshot)
         for pod in {pod.requirements: pod for pod in snapshot.pending}.values():
             check_view(rules("1.8"), pod, view, 3)
+
+
+@pytest.mark.parametrize("family", ["device", "filters", "load", "numa", "production", "reservation", "volume"])
+def test_each_filter_says_of_all_nodes_what_it_says_of_each_by_itself(family: str) -> None:
+    for case in islice(read_cases(CASES, (family,)), 0, None, 1 if family == "reservation" else 5):
+        snapshot = snapshot_of(case.cluster, "1.8")
+        view = of(snapshot)
+        for pod in {pod.requirements: pod for pod in snapshot.pending}.values():
+            check_filters(view, prepare(pod, view, rules("1.8"), claims=snapshot.claims_asked_for))
 
 
 @pytest.mark.soak

@@ -1,6 +1,6 @@
 """What a filter is: prepared once for the trigger of a round, then asked about each pod and node."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -9,7 +9,7 @@ from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.reservations import for_one_owner
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.state import NodeState, View
-from kubectl_koord.engine.table import NodeSet, first_of, singles, which
+from kubectl_koord.engine.table import NodeSet, first_of, singles, union
 from kubectl_koord.model.hardware import Allocations
 from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, PodRequirements
@@ -22,28 +22,6 @@ DependsOn: TypeAlias = Literal["node", "room", "books", "claims", "pods"]
 (cards, CPUs, load), which members that are put on a node to count do not change. `claims`: the devices that resource
 claims hold, which change with neither these members nor the pods of the node. `pods`: who is on it.
 """
-
-
-class Asked(Struct):
-    """The nodes that were asked whether they refuse a pod, one of each class, and those that do."""
-
-    nodes: NodeSet = 0
-    refusing: NodeSet = 0
-
-    def refused(
-        self,
-        view: View,
-        among: NodeSet,
-        classes: Callable[[], Iterable[NodeSet]],
-        refuses: Callable[[NodeState], bool],
-    ) -> NodeSet:
-        """Return the nodes of a set that refuse; the classes are looked at where some were not asked."""
-        unknown = among & ~self.nodes
-        for one in classes() if unknown else ():
-            if one & unknown:
-                self.nodes |= one
-                self.refusing |= one if refuses(view.state(first_of(view, one))) else 0
-        return among & self.refusing
 
 
 class Cluster(Struct, frozen=True):
@@ -77,20 +55,16 @@ class Check(Protocol):
         a round with the state that was prepared for the trigger.
         """
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod, which is the trigger itself: the same as asking each."""
+    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return a set of nodes in parts, within each of which the filter sees the same of the nodes.
 
-    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return a set of nodes that refuse the pod in parts: within each the reasons are worded the same."""
-
-    def lasting_alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the same in parts within each of which it is also the same whether removing pods could help."""
-
-    def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
-        """Return a set of nodes that take the first of these pods in parts: within each nodes take as many one by one.
-
-        The pods ask for the same, but may differ in their labels and names.
+        They all take as many of these pods one by one, of which the first asks for the same as the trigger and the
+        others as the first, though labels and names may differ; where they refuse the first, all reasons are worded the
+        same, and removing pods could help all or none. Everything that is said of all nodes at once is derived of it.
         """
+
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, which asks for the same as the trigger."""
 
     def counted_singly(self, view: View) -> NodeSet:
         """Return the nodes on which more than what is free for strangers tells how many pods there is room for."""
@@ -131,26 +105,19 @@ class Check(Protocol):
         """Return how much a node is preferred to others that take the pod, the lowest most."""
 
 
-class Stateless:
-    """The part of a check that room does not limit, that members change nothing of, and that books nothing."""
+class Filter:
+    """What holds of most filters: room does not limit them, members change nothing of them, and they book nothing."""
 
     __slots__ = ()
 
+    def parts(self, _view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return each node of the set by itself."""
+        return singles(among)
+
     def refused(self: Check, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod, asking each."""
-        return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, among)
-
-    def alike(self, _view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return each node of the set by itself."""
-        return singles(refused)
-
-    def lasting_alike(self: Check, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set as it is worded: most refusals that are worded the same last alike."""
-        return self.alike(view, pod, refused)
-
-    def taking_alike(self, _view: View, _pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
-        """Return each node of the set by itself."""
-        return singles(taking)
+        """Return the nodes of a set that refuse the pod, asking one of each part."""
+        asked = ((part, view.state(first_of(view, part))) for part in self.parts(view, (pod,), among))
+        return union(part for part, state in asked if self.reject(pod, state, pod.requirements) is not None)
 
     def counted_singly(self, _view: View) -> NodeSet:
         """Return none."""
@@ -191,30 +158,6 @@ class Stateless:
     def preference(self, _state: NodeState) -> tuple[int, int]:
         """Prefer none."""
         return 0, 0
-
-
-class ByClass(Stateless):
-    """The same for a check that looks at one node of each class: what it sees of the others is equal."""
-
-    __slots__ = ()
-
-    def refused(self: "_Classifying", view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod, asking one of each class."""
-        found = 0
-        for one in self.classes(view, pod):
-            asked = one & among
-            if asked and self.reject(pod, view.state(first_of(view, asked)), pod.requirements) is not None:
-                found |= asked
-        return found
-
-    def alike(self: "_Classifying", view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by classes."""
-        return [part for one in self.classes(view, pod) if (part := one & refused)]
-
-
-class _Classifying(Check, Protocol):
-    def classes(self, view: View, pod: PendingPod) -> Collection[NodeSet]:
-        """Return all nodes in classes."""
 
 
 def how_many(need: Resources, each: Resources, free: Mapping[str, int], most: int) -> int:

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.filters.base import Asked, ByClass, Cluster, DependsOn
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.filters.device_allocation import (
     MODEL,
     VENDOR,
@@ -41,8 +41,6 @@ from kubectl_koord.engine.state import NodeState, Occupant, View, with_bookings
 from kubectl_koord.engine.table import (
     NodeSet,
     StateSees,
-    base_with_most,
-    differing,
     members,
     names_of,
     occupants_of,
@@ -50,7 +48,6 @@ from kubectl_koord.engine.table import (
     seen_of_nodes,
     singles,
     state_classes,
-    which,
 )
 from kubectl_koord.model import keys
 from kubectl_koord.model.hardware import (
@@ -59,13 +56,12 @@ from kubectl_koord.model.hardware import (
     Allocations,
     DeviceAllocation,
     DeviceLayout,
-    DeviceOptions,
     policy_of,
 )
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values import Identity, memoised, recently
+from kubectl_koord.model.values import Identity, memoised
 
 ISOLATION = keys.GPU_ISOLATION
 _NO_DEVICES = DeviceLayout()
@@ -310,10 +306,8 @@ __all__ = [
     "topology_hints",
 ]
 
-_MOST_REQUESTS = 16
 
-
-class DeviceShare(ByClass, Struct, frozen=True):
+class DeviceShare(Filter, Struct, frozen=True):
     """The filter: what the trigger asks for. `unshareable` are vendors and models of GPUs that cannot be shared.
 
     `defers` tells whether there may be nodes of which not all devices are looked for before Reserve: types that are
@@ -347,27 +341,11 @@ class DeviceShare(ByClass, Struct, frozen=True):
             answers[key] = kept, self._refusal(state)
         return answers[key][1]
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod, asking one of each class, once for all that ask for the same.
-
-        Of a what-if only nodes that differ are asked.
-        """
-        base = base_with_most(view)
-        if base is not None:
-            changed = differing(view)
-            asked = among & changed
-            now = which(view, lambda name: self._refuses(pod, view.state(name)), asked)
-            return self.refused(base, pod, among & ~changed) | now
-        known = _known(view, self, pod.requirements.devices, pod.requirements.numa.policy)
-        return known.refused(view, among, lambda: self.classes(view, pod), lambda state: self._refuses(pod, state))
-
-    def _refuses(self, pod: PendingPod, state: NodeState) -> bool:
-        return self.reject(pod, state, pod.requirements) is not None
-
-    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
-        """Return all nodes in classes."""
-        parts = device_classes(view).values()
-        return parts if not self.request.wants_functions else [node for nodes in parts for node in singles(nodes)]
+    def parts(self, view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by their devices and what is booked of these."""
+        if self.request.wants_functions:
+            return singles(among)
+        return [part for one in device_classes(view).values() if (part := one & among)]
 
     def _refusal(self, state: NodeState) -> Reason | None:
         place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
@@ -519,12 +497,6 @@ def place_of(
 def _plans_secondaries(snapshot: Snapshot) -> bool:
     devices = (node.devices for node in snapshot.nodes.values())
     return any(one is not None and one.layout.plans_secondaries for one in devices)
-
-
-@recently(_MOST_REQUESTS)
-def _known(_view: View, _check: DeviceShare, _options: DeviceOptions | None, _policy: str) -> Asked:
-    """Return where it is kept which nodes refuse pods with these settings: none is asked at first."""
-    return Asked()
 
 
 @memoised

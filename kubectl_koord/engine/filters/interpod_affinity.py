@@ -8,12 +8,12 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.filters.base import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.reasons import AntiAffinityViolated, ExistingAntiAffinityViolated, PodAffinityUnmet, Reason
 from kubectl_koord.engine.reservations import drawable, laid_over, number_on, occupied
 from kubectl_koord.engine.rules import Rules, rules
 from kubectl_koord.engine.state import NodeState, Occupant, View
-from kubectl_koord.engine.table import NodeSet, every_node, sums_by_value, with_values, without_label
+from kubectl_koord.engine.table import NodeSet, every_node, split, sums_by_value, with_values, without_label
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import (
     NAME_LABEL,
@@ -257,7 +257,7 @@ class _Covered(Struct, frozen=True):
         )
 
 
-class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
+class InterPodAffinity(Filter, Struct, frozen=True, dict=True):
     """The filter: what PreFilter prepares for the trigger in a view, the sums over the cluster.
 
     A reservation counts like a pod, unless it is `given` to the trigger. `pod_affinity` and `pod_anti_affinity` are the
@@ -367,40 +367,17 @@ class InterPodAffinity(Stateless, Struct, frozen=True, dict=True):
         own = self.pod
         return all(covers(term, own.namespace, own, self._known) for term in self.pod_affinity)
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod."""
-        if view is not self.view:
-            return Stateless.refused(self, view, pod, among)
-        found = 0
-        for part in self._refusing:
-            found |= part & among
-        return found
-
-    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by what is wrong."""
-        if view is not self.view:
-            return Stateless.alike(self, view, pod, refused)
-        parts = []
-        for one in self._refusing:
-            parts.append(refused & one)
-            refused &= ~one
-        return [part for part in parts if part]
-
-    def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by which keys of anti-affinity nodes have: with these the pods may keep each other away."""
-        if view is not self.view:
-            return Stateless.taking_alike(self, view, pods, taking)
-        parts = [taking]
-        for key in {term.key for term in self.pod_anti_affinity}:
-            lacking = without_label(view, key)
-            parts = [part for whole in parts for part in (whole & lacking, whole & ~lacking) if part]
-        return parts
+    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by which terms are met, and by the keys with which the pods may keep each other away."""
+        return split(among, *self._seen) if view is self.view else super().parts(view, pods, among)
 
     @cached_property
-    def _refusing(self) -> tuple[NodeSet, NodeSet, NodeSet]:
-        """The nodes on which affinity is not met, those that anti-affinity forbids, and those that others' forbids."""
-        total = self._total
-        return self._unaffine(), _in(self.view, total.pod_anti_affinity), _in(self.view, +total.existing_anti_affinity)
+    def _seen(self) -> Sequence[NodeSet]:
+        """The nodes on which affinity is not met, those that anti-affinity or others' forbids, those without a key."""
+        total, view = self._total, self.view
+        forbidden = _in(view, total.pod_anti_affinity), _in(view, +total.existing_anti_affinity)
+        keys = dict.fromkeys(term.key for term in self.pod_anti_affinity)
+        return (self._unaffine(), *forbidden, *(without_label(view, key) for key in keys))
 
     def _unaffine(self) -> NodeSet:
         terms, view = self.pod_affinity, self.view

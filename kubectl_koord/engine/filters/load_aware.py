@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from kubectl_koord.engine.filters.base import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.reasons import MetricExpired, Overloaded, Reason
 from kubectl_koord.engine.reservations import placed_members
 from kubectl_koord.engine.state import NodeState, Occupant, View
@@ -19,11 +19,11 @@ from kubectl_koord.engine.table import (
     Number,
     at_least,
     base_with_most,
-    classes,
     every_node,
     first_of,
     grouped,
     held_of,
+    in_classes,
     members,
     nodes_of,
     numbers_of,
@@ -32,6 +32,7 @@ from kubectl_koord.engine.table import (
     selector,
     set_of,
     singles,
+    split,
 )
 from kubectl_koord.model.load import (
     AggregatedThresholds,
@@ -424,7 +425,7 @@ MOST_INCOMING = Number(_most_incoming, _most_everywhere, among=_most_among)
 __all__ = ["LoadAware", "estimate", "prepare"]
 
 
-class LoadAware(Stateless, Struct, frozen=True):
+class LoadAware(Filter, Struct, frozen=True):
     """The filter: the plugin's arguments, the moment, and what is added for a member.
 
     `incoming` is the estimate that the round began with, which upstream keeps for all of its members. `tells_prod` is
@@ -467,16 +468,17 @@ class LoadAware(Stateless, Struct, frozen=True):
             passing &= ~self._above(view, passing, limits, resource)
         return among & ~passing
 
-    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by how many percent of what would be used, or by when metrics were updated that expired."""
-        limits = self._limits(pod)
-        for nodes in classes(view, _own_thresholds).values():
-            left = nodes & refused
+    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by how many percent of what would be used, or by when metrics were updated that expired."""
+        limits = self._limits(pods[0])
+        for nodes in in_classes(view, _own_thresholds, among):
+            left = nodes
             own = _own_thresholds(view.node(first_of(view, nodes)))
             for resource, _ in limits.held_against(own)[1]:
                 above = self._above(view, left, limits, resource)
                 yield from self._by_share(view, above, limits, resource)
                 left &= ~above
+            yield from split(left)
 
     def _above(self, view: View, among: NodeSet, limits: Limits, resource: str) -> NodeSet:
         """Return the nodes of a set that the pod would lift above the threshold of a resource."""

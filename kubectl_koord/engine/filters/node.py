@@ -1,13 +1,13 @@
 """Filters that look at the node alone: cordon, taints, affinity, host ports, sidecars; and the pod's quota."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.filters.base import ByClass, Cluster, DependsOn, Stateless
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.quota.state import quota_state
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.reasons import (
@@ -21,7 +21,18 @@ from kubectl_koord.engine.reasons import (
 )
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.state import NodeState, View
-from kubectl_koord.engine.table import NodeSet, Sees, classes, every_node, first_of, satisfying, which
+from kubectl_koord.engine.table import (
+    NodeSet,
+    Sees,
+    classes,
+    every_node,
+    first_of,
+    in_classes,
+    satisfying,
+    singles,
+    split,
+    which,
+)
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, PodRequirements
 from kubectl_koord.model.values import Labels, NodeTerm, Requirement, Taint, holds, recently, tolerates
@@ -30,7 +41,7 @@ _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 _unschedulable: Sees = attrgetter("unschedulable")
 
 
-class Cordon(ByClass, Struct, frozen=True):
+class Cordon(Filter, Struct, frozen=True):
     """The filter: a member's own tolerations count."""
 
     depends_on: ClassVar[DependsOn] = "node"
@@ -41,9 +52,9 @@ class Cordon(ByClass, Struct, frozen=True):
             return Cordoned()
         return None
 
-    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
-        """Return all nodes in classes."""
-        return classes(view, _unschedulable).values()
+    def parts(self, view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by whether they are cordoned."""
+        return in_classes(view, _unschedulable, among)
 
 
 def prepare_cordon(_trigger: PendingPod, _cluster: Cluster) -> Cordon:
@@ -54,7 +65,7 @@ def prepare_cordon(_trigger: PendingPod, _cluster: Cluster) -> Cordon:
 _MOST_SELECTORS = 64
 
 
-class NodeAffinity(Stateless, Struct, frozen=True):
+class NodeAffinity(Filter, Struct, frozen=True):
     """The filter: members are filtered with the selector and affinity of the trigger."""
 
     depends_on: ClassVar[DependsOn] = "node"
@@ -63,13 +74,9 @@ class NodeAffinity(Stateless, Struct, frozen=True):
         """Return a reason when selector or required affinity do not match."""
         return None if is_selected(trigger, state.node) else NotSelected()
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod."""
-        return among & ~selected(view, pod.requirements)
-
-    def alike(self, _view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set."""
-        return (refused,) if refused else ()
+    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by whether they are selected."""
+        return split(among, selected(view, pods[0].requirements))
 
 
 def selected(view: View, requirements: PodRequirements) -> NodeSet:
@@ -119,7 +126,7 @@ def prepare_node_affinity(trigger: PendingPod, _cluster: Cluster) -> NodeAffinit
     return NodeAffinity() if trigger.requirements.selector or trigger.requirements.affinity is not None else None
 
 
-class Ports(Stateless, Struct, frozen=True):
+class Ports(Filter, Struct, frozen=True):
     """The filter: members are filtered with the ports of the trigger."""
 
     depends_on: ClassVar[DependsOn] = "pods"
@@ -139,9 +146,13 @@ class Ports(Stateless, Struct, frozen=True):
                 return PortTaken(port.port)
         return None
 
-    def taking_alike(self, _view: View, _pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
-        """Return the set whole: the first such pod takes the ports from the next."""
-        return (taking,)
+    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by the port that is in use; where none is, the first pod takes it from the next."""
+        found: dict[Reason | None, NodeSet] = {}
+        for one in singles(among):
+            reason = self.reject(pods[0], view.state(first_of(view, one)), pods[0].requirements)
+            found[reason] = found.get(reason, 0) | one
+        return found.values()
 
 
 def _clash(one: HostPort, other: HostPort) -> bool:
@@ -164,7 +175,7 @@ def prepare_quota(trigger: PendingPod, cluster: Cluster) -> QuotaExceeded | None
     return quota_state(cluster.view, cluster.rules, cluster.pending).refusal(trigger)
 
 
-class Sidecars(Stateless, Struct, frozen=True):
+class Sidecars(Filter, Struct, frozen=True):
     """The filter of a version that does not know sidecars."""
 
     depends_on: ClassVar[DependsOn] = "node"
@@ -173,13 +184,9 @@ class Sidecars(Stateless, Struct, frozen=True):
         """Return a reason when the pod has sidecars."""
         return SidecarsUnknown() if pod.requirements.sidecars else None
 
-    def refused(self, _view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return all nodes of the set, or none."""
-        return among if pod.requirements.sidecars else 0
-
-    def alike(self, _view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set."""
-        return (refused,) if refused else ()
+    def parts(self, _view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return all nodes together."""
+        return split(among)
 
 
 def prepare_sidecars(_trigger: PendingPod, cluster: Cluster) -> Sidecars | None:
@@ -191,7 +198,7 @@ _HARD = {"NoSchedule", "NoExecute"}
 _taints: Sees = attrgetter("taints")
 
 
-class Taints(ByClass, Struct, frozen=True):
+class Taints(Filter, Struct, frozen=True):
     """The filter: a member's own tolerations count."""
 
     depends_on: ClassVar[DependsOn] = "node"
@@ -201,9 +208,9 @@ class Taints(ByClass, Struct, frozen=True):
         taint = untolerated(pod.requirements, state.node)
         return Untolerated(taint) if taint is not None else None
 
-    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
-        """Return all nodes in classes."""
-        return classes(view, _taints).values()
+    def parts(self, view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by their taints."""
+        return in_classes(view, _taints, among)
 
 
 def tolerated(view: View, requirements: PodRequirements) -> NodeSet:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.filters.base import Asked, ByClass, Cluster, DependsOn, Stateless
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.filters.device_allocation import PodDeviceRequest, allocate, request_of
 from kubectl_koord.engine.filters.device_share import (
     alike,
@@ -78,10 +78,12 @@ from kubectl_koord.engine.table import (
     differing,
     every_node,
     first_of,
+    in_classes,
     names_of,
     nodes_of,
     occupants_of,
     of_nodes,
+    one_by_one,
     seen_of_nodes,
     selector,
     singles,
@@ -489,7 +491,7 @@ class Alike(Struct, frozen=True):
         return (as_seen(numa, self.resources), booked, *by_others)
 
 
-class AmplifiedCPUs(Stateless, Struct, frozen=True):
+class AmplifiedCPUs(Filter, Struct, frozen=True):
     """The filter (`filterAmplifiedCPUs`): members that are counted take up their plain requests.
 
     `mine` are the reservations that match: what they hold is given back, save that their CPUs count as amplified.
@@ -513,10 +515,9 @@ class AmplifiedCPUs(Stateless, Struct, frozen=True):
         need, free = self._need(node), self._free(node, state)
         return InsufficientAmplifiedCPU(need, free) if need > free else None
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod, asking those that are amplified."""
-        asked = among & amplified_nodes(view)
-        return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
+    def parts(self, view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes that are amplified each by itself, all others together."""
+        return one_by_one(among, amplified_nodes(view))
 
     def counted_singly(self, view: View) -> NodeSet:
         """Return the nodes that are amplified."""
@@ -702,11 +703,10 @@ def hints_for(trigger: PendingPod, cluster: Cluster, mine: Matched) -> tuple[Car
     return (CardHints(request, Identity(snapshot), mine),)
 
 
-_MOST_KINDS = 64
 _Numbers: TypeAlias = Callable[[Identity[NodeNUMA], Booked, Wants, Terms, Portion], tuple[int, ...]]
 
 
-class Placing(Stateless, Struct, frozen=True):
+class Placing(Filter, Struct, frozen=True):
     """The filter, and what it reserves: of the trigger, and of the node and all that is booked there.
 
     `filters_best_effort` tells whether the policy BestEffort is looked at before a node is chosen, `defers` whether
@@ -740,42 +740,35 @@ class Placing(Stateless, Struct, frozen=True):
         return None if isinstance(found, ZoneAffinity) else found
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod: by their settings, by their zones, or asking each."""
-        refusing = 0
-        for nodes in classes(view, settings_of).values():
-            asked = nodes & among
-            if not asked:
-                continue
-            node = view.node(first_of(view, asked)).numa or NOTHING_KNOWN
+        """Return the nodes of a set that refuse the pod; where columns do not decide, one of each part is asked."""
+        known = passing = 0
+        for nodes, terms in self._by_settings(view, among):
+            if terms is not None:
+                decided, enough = self._by_columns(view, terms)
+                known |= nodes & decided
+                passing |= nodes & enough
+        return known & ~passing | super().refused(view, pod, among & ~known)
+
+    def parts(self, view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by settings, and by what is booked where these do not decide alone."""
+        for nodes, terms in self._by_settings(view, among):
+            yield from (nodes,) if terms is None else state_parts(view, nodes, self._sees)
+
+    def _by_settings(self, view: View, among: NodeSet) -> Iterator[tuple[NodeSet, Terms | None]]:
+        """Yield the nodes by their settings, with the terms of the pod there; without where these decide alone."""
+        for nodes in in_classes(view, settings_of, among):
+            node = view.node(first_of(view, nodes)).numa or NOTHING_KNOWN
             terms = settled(node, self.wants)
-            if not isinstance(terms, Terms) or unbindable(node, self.wants, terms) is not None:
-                refusing |= asked
-            elif self._looks(terms):
-                refusing |= asked & ~self._passing(view, pod, nodes, asked, terms)
-        return refusing
+            if isinstance(terms, Terms) and self._looks(terms) and unbindable(node, self.wants, terms) is None:
+                yield nodes, terms
+            else:
+                yield nodes, None
 
     def _looks(self, terms: Terms) -> bool:
         """Tell whether the filter looks at CPUs or zones of a node with these terms."""
         if not terms.policy:
             return bool(terms.cpus) and terms.required
         return terms.policy != "BestEffort" or self.filters_best_effort
-
-    def _passing(self, view: View, pod: PendingPod, nodes: NodeSet, among: NodeSet, terms: Terms) -> NodeSet:
-        """Return the nodes of a set that take the pod, of all `nodes` that have these terms.
-
-        Where columns do not decide, one node of each class is asked, once for pods that are alike.
-        """
-        decided, passing = self._by_columns(view, terms)
-        left = among & ~decided
-
-        def parts() -> Iterator[NodeSet]:
-            return (one & nodes & ~decided for one in state_classes(view, self._sees).values())
-
-        def refuses(state: NodeState) -> bool:
-            return self.reject(pod, state, pod.requirements) is not None
-
-        refused = _asked(view, self).refused(view, left, parts, refuses)
-        return among & passing | left & ~refused
 
     def _by_columns(self, view: View, terms: Terms) -> tuple[NodeSet, NodeSet]:
         """Return the nodes of which what is left decides, if they have these terms, and those that take the pod."""
@@ -792,16 +785,6 @@ class Placing(Stateless, Struct, frozen=True):
     def _sees(self) -> Alike:
         others = tuple(provider.sees for provider in self.providers)
         return Alike(looked_at(self.wants), bool(self.wants.numa.policy), others)
-
-    def alike(self, view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by settings, and by what is booked where these do not refuse the pod alone."""
-        for nodes in classes(view, settings_of).values():
-            of_class = nodes & refused
-            if of_class:
-                node = view.node(first_of(view, of_class)).numa or NOTHING_KNOWN
-                terms = settled(node, self.wants)
-                is_settled = not isinstance(terms, Terms) or unbindable(node, self.wants, terms) is not None
-                yield from (of_class,) if is_settled else state_parts(view, of_class, self._sees)
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return the CPUs and amounts that are taken, or why they cannot be, which the filter may not have seen.
@@ -933,12 +916,6 @@ def _untold(node: NodeNUMA, terms: Terms) -> Reason | None:
     return NoCPUTopology(unresolvable=False) if terms.required and node.cpus is None else None
 
 
-@recently(_MOST_KINDS)
-def _asked(_view: View, _check: Placing) -> Asked:
-    """Return where it is kept which nodes were asked: none at first."""
-    return Asked()
-
-
 def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
     """Return the filter, None where neither the pod nor any node has a setting that counts."""
     wants = wants_of(trigger.requirements, cluster.view.snapshot.config.numa)
@@ -965,7 +942,7 @@ def _hold_cpus(mine: Matched, view: View) -> bool:
     return any(state.rooms[one.uid].allocations.cpus for state in states for one in mine.drawable.on(state))
 
 
-class Settings(ByClass, Struct, frozen=True):
+class Settings(Filter, Struct, frozen=True):
     """The filter: the trigger and the node alone count."""
 
     depends_on: ClassVar[DependsOn] = "node"
@@ -976,9 +953,9 @@ class Settings(ByClass, Struct, frozen=True):
         found = settled(state.node.numa or NOTHING_KNOWN, self.wants)
         return None if isinstance(found, Terms) else found
 
-    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
-        """Return all nodes in classes."""
-        return classes(view, settings_of).values()
+    def parts(self, view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by their settings."""
+        return in_classes(view, settings_of, among)
 
 
 def prepare_settings(

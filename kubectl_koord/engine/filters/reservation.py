@@ -4,13 +4,13 @@ What they give back of a node is counted by NodeResourcesFit, all of them at onc
 Members that are put on a node to count slots are charged to the node, not to a reservation.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.filters import device_share, numa
-from kubectl_koord.engine.filters.base import Cluster, DependsOn, Stateless, how_many
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter, how_many
 from kubectl_koord.engine.filters.node import is_selected
 from kubectl_koord.engine.reasons import (
     BeyondReservation,
@@ -32,7 +32,7 @@ from kubectl_koord.engine.reservations import (
     used_up,
 )
 from kubectl_koord.engine.state import NodeState, View
-from kubectl_koord.engine.table import NodeSet, which
+from kubectl_koord.engine.table import NodeSet, named, one_by_one, split
 from kubectl_koord.model.hardware import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.reservations import OPERATING_MODE, Reservation
@@ -44,7 +44,7 @@ _NOTHING: Mapping[str, int] = {}
 _NATIVE = ("cpu", "ephemeral-storage", "memory")
 
 
-class OnlyReserved(Stateless, Struct, frozen=True):
+class OnlyReserved(Filter, Struct, frozen=True):
     """What PreFilter leaves of the nodes for a pod that must use a reservation: those with one that matches."""
 
     depends_on: ClassVar[DependsOn] = "node"
@@ -53,6 +53,10 @@ class OnlyReserved(Stateless, Struct, frozen=True):
     def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Refuse every other node."""
         return None if state.node.name in self.nodes else NotReserved()
+
+    def parts(self, view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by whether they are among those."""
+        return split(among, named(view, self.nodes))
 
 
 class _Reservations(Matched, frozen=True):
@@ -120,7 +124,7 @@ def _short_of_reservation(one: Reservation, state: NodeState, asked: Resources) 
     return short, places is not None and owners_on(state, one.uid) >= places
 
 
-class ReservationFit(Stateless, Struct, frozen=True):
+class ReservationFit(Filter, Struct, frozen=True):
     """The filter, where any reservation matches the trigger."""
 
     depends_on: ClassVar[DependsOn] = "room"
@@ -147,10 +151,9 @@ class ReservationFit(Stateless, Struct, frozen=True):
             _keep_most(of_node, _short(trigger.requests, room_for_strangers(state, used_up(state, self.of.once))))
         return BeyondReservation(_listed(of_node)) if of_node else None
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod, asking those with a reservation that matches."""
-        asked = among & self.counted_singly(view)
-        return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
+    def parts(self, view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes with a reservation that matches each by itself, all others together."""
+        return one_by_one(among, self.counted_singly(view))
 
     def counted_singly(self, view: View) -> NodeSet:
         """Return the nodes with a reservation that matches."""
@@ -185,7 +188,7 @@ def _listed(short: dict[str, tuple[int, int]]) -> _Short:
     return tuple((resource, amount, left) for resource, (amount, left) in sorted(short.items()))
 
 
-class SamePolicy(Stateless, Struct, frozen=True):
+class SamePolicy(Filter, Struct, frozen=True):
     """The filter for a reservation that is to be placed: Default does not go with any other policy.
 
     So it is for a pod that is to be one (operating mode), which is Aligned.
@@ -198,8 +201,12 @@ class SamePolicy(Stateless, Struct, frozen=True):
         """Refuse the nodes that have a reservation which it does not go with."""
         return OtherPolicy() if state.node.name in self.nodes else None
 
+    def parts(self, view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by whether they are among those."""
+        return split(among, named(view, self.nodes))
 
-class Booking(Stateless, Struct, frozen=True):
+
+class Booking(Filter, Struct, frozen=True):
     """Which reservation a pod takes that has found its node, and which nodes it prefers for theirs.
 
     `devices` tells which of them have the devices that it asks for, `zones` which have CPUs and NUMA zones; they are
@@ -215,9 +222,9 @@ class Booking(Stateless, Struct, frozen=True):
     def reject(self, _pod: PendingPod, _state: NodeState, _trigger: PodRequirements) -> None:
         """Refuse nothing."""
 
-    def refused(self, _view: View, _pod: PendingPod, _among: NodeSet) -> NodeSet:
-        """Return none."""
-        return 0
+    def parts(self, _view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return all nodes together."""
+        return split(among)
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the reservation that is taken, if any; one that is being deleted takes nobody (`Reserve`)."""
@@ -302,8 +309,8 @@ def prepare_policy(trigger: PendingPod, cluster: Cluster) -> SamePolicy | None:
         return None
     own = "Aligned" if trigger.reserves is None else trigger.reserves.policy
     every = cluster.view.snapshot.reservations
-    others = (one.node for one in every if one.policy != own and "Default" in {one.policy, own})
-    return SamePolicy(frozenset(others))
+    others = (one for one in every if one.policy != own and "Default" in {one.policy, own})
+    return SamePolicy(frozenset(one.node for one in others if one.node in cluster.view.names()))
 
 
 def prepare_fit(trigger: PendingPod, cluster: Cluster) -> ReservationFit | None:

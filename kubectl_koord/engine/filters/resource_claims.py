@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.filters.base import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.filters.node import term_matches
 from kubectl_koord.engine.reasons import (
     ClaimElsewhere,
@@ -381,7 +381,7 @@ MOST_USERS = 256
 """How many pods may use a claim at once (`ResourceClaimReservedForMaxSize`)."""
 
 
-class ResourceClaims(Stateless, Struct, frozen=True):
+class ResourceClaims(Filter, Struct, frozen=True):
     """The filter: `allocated` and `requests` are the trigger's claims that are allocated, and what the others ask for.
 
     `taken` are the devices that other claims hold.

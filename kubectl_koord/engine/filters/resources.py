@@ -6,7 +6,7 @@ from typing import ClassVar, TypeVarTuple
 
 from msgspec import Struct
 
-from kubectl_koord.engine.filters.base import Cluster, DependsOn, Stateless, how_many
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter, how_many
 from kubectl_koord.engine.reasons import Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.reservations import (
     NO_RESERVATIONS,
@@ -34,7 +34,7 @@ from kubectl_koord.engine.table import (
     packed,
     position_of,
     singles,
-    which,
+    split,
 )
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods, PendingPod, PodRequirements
@@ -47,7 +47,7 @@ _SOME = 1 / 8
 """The share of the nodes whose states take as long to make as a column of what all have free."""
 
 
-class NodeResources(Stateless, Struct, frozen=True):
+class NodeResources(Filter, Struct, frozen=True):
     """The filter: members are filtered with the requests of the trigger, to which its reservations are given back.
 
     `once` are the reservations that count beside their owner, where that is not bound yet. `by_sums` is for the pod
@@ -77,28 +77,21 @@ class NodeResources(Stateless, Struct, frozen=True):
         apart = among & self.counted_singly(view)
         plain = among & ~apart
         fitting = with_room(view, plain, pod.requirements.requests)
-        return plain & ~fitting | which(view, lambda name: self._is_short(view.state(name), pod.requirements), apart)
+        return plain & ~fitting | Filter.refused(self, view, pod, apart)
 
-    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by what is short, or by how many pods are allowed where that is all."""
-        apart = refused & self.counted_singly(view)
-        return (*short_of(view, ((1, refused & ~apart),), pod.requirements.requests), *singles(apart))
-
-    def lasting_alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set also by whether the node is too small for what is short, were nobody there."""
-        parts = self.alike(view, pod, refused)
-        for resource, amount in pod.requirements.requests if self.rules.oversized_is_unresolvable else ():
-            large = packed(bytes(map(amount.__le__, allocatable_of(view, resource))))
-            parts = [part for whole in parts for part in (whole & large, whole & ~large) if part]
-        return parts
+    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by what is short for the first pod, and by whether they are too small for it when empty."""
+        requests, apart = pods[0].requirements.requests, among & self.counted_singly(view)
+        asked = requests if self.rules.oversized_is_unresolvable else ()
+        large = [packed(bytes(map(amount.__le__, allocatable_of(view, resource)))) for resource, amount in asked]
+        for part in short_of(view, ((1, among & ~apart),), requests):
+            yield from split(part, *large)
+        yield from singles(apart)
 
     def counted_singly(self, view: View) -> NodeSet:
         """Return the nodes on which a reservation is given back to the trigger, or counts beside its owner."""
         found = nodes_with(view, self.reservations) | nodes_used_up(view, self.once)
         return found | reserved_nodes(view) if self.by_sums and view.trial() is not None else found
-
-    def _is_short(self, state: NodeState, trigger: PodRequirements) -> bool:
-        return how_many(trigger.requests, trigger.requests, *self._room(state)) < 1
 
     def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int:
         """Return how many pods there are resources and places for."""

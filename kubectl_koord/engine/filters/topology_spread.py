@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.filters.base import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.filters.node import selected, tolerated
 from kubectl_koord.engine.reasons import Reason, SpreadLabelMissing, SpreadTooSkewed
 from kubectl_koord.engine.reservations import drawable, number_on
@@ -17,8 +17,8 @@ from kubectl_koord.engine.table import (
     every_node,
     has,
     label_column,
-    labelled,
     selector,
+    split,
     sums_by_value,
     with_values,
     without_label,
@@ -93,7 +93,7 @@ class _Counts(Struct, frozen=True, dict=True):
         return min(by_value.values())
 
 
-class TopologySpread(Stateless, Struct, frozen=True, dict=True):
+class TopologySpread(Filter, Struct, frozen=True, dict=True):
     """The filter: what PreFilter prepares for the trigger, one count per constraint over the whole cluster."""
 
     depends_on: ClassVar[DependsOn] = "pods"
@@ -137,50 +137,22 @@ class TopologySpread(Stateless, Struct, frozen=True, dict=True):
             return 0
         return sum(map(pods.follows, state.occupants)) - sum(map(pods.follows, self.view.occupants(name)))
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod."""
-        if view is not self.view:
-            return Stateless.refused(self, view, pod, among)
-        passing = among
-        for part in self._refusing(pod):
-            passing &= ~part
-        return among & ~passing
+    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by how many pods are counted for their values, and whether they are counted themselves."""
+        return split(among, *self._seen) if view is self.view else super().parts(view, pods, among)
 
-    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by what is wrong."""
-        if view is not self.view:
-            return Stateless.alike(self, view, pod, refused)
-        parts = []
-        for one in self._refusing(pod):
-            parts.append(refused & one)
-            refused &= ~one
-        return [part for part in parts if part]
-
-    def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by how many pods are counted for the node's values already, and whether it counts itself."""
-        if view is not self.view:
-            return Stateless.taking_alike(self, view, pods, taking)
-        parts = [taking]
+    @cached_property
+    def _seen(self) -> Sequence[NodeSet]:
+        """For each constraint the nodes without its key, those counted, and those whose values have as many pods."""
+        found = []
         for counts in self._counts:
+            key = counts.constraint.key
             values: dict[int, list[str]] = {}
             for value, number in counts.by_value.items():
                 values.setdefault(number, []).append(value)
-            others, found = counts.counted, []
-            for held in values.values():
-                found.append(others & with_values(view, counts.constraint.key, held))
-                others &= ~found[-1]
-            found += (others, every_node(view) & ~counts.counted)
-            parts = [part for whole in parts for one in found if (part := whole & one)]
-        return parts
-
-    def _refusing(self, pod: PendingPod) -> Iterable[NodeSet]:
-        """Yield for each constraint the nodes without its key, and those whose value has too many pods."""
-        for counts in self._counts:
-            key, most = counts.constraint.key, counts.constraint.max_skew
-            yield without_label(self.view, key)
-            values = counts.by_value if most > 0 else labelled(self.view, key)  # where none is, one more skews by one
-            skewed = (one for one in values if one is not None and counts.skew(one, pod) > most)
-            yield with_values(self.view, key, skewed)
+            found += [without_label(self.view, key), counts.counted]
+            found += [with_values(self.view, key, held) for held in values.values()]
+        return found
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> TopologySpread | None:

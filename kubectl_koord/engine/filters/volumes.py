@@ -1,14 +1,12 @@
 """Volumes: attach limits, reachability, binding, and others that hold them."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
 from itertools import repeat
-from operator import or_
 from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.filters.base import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.filters.node import term_matches
 from kubectl_koord.engine.reasons import (
     ClaimInUse,
@@ -24,11 +22,9 @@ from kubectl_koord.engine.state import NodeState, Occupant, View
 from kubectl_koord.engine.table import (
     NodeSet,
     Number,
-    at_least,
     base_with_most,
     by_labels,
     differing,
-    first_of,
     members,
     named,
     names_of,
@@ -38,6 +34,7 @@ from kubectl_koord.engine.table import (
     of_nodes,
     seen_of_nodes,
     singles,
+    split,
     which,
 )
 from kubectl_koord.model import keys
@@ -189,27 +186,11 @@ class Limits(Struct, frozen=True):
                 return TooManyVolumes(driver)
         return None
 
-    def full(self, view: View, pod: PendingPod, among: NodeSet, mine: Matched) -> Mapping[str, NodeSet]:
-        """Return the nodes of a set that cannot attach what the pod needs, by the first driver that is short there."""
-        wanted = {driver: found for driver, found in self.of_pods((pod,)).items() if driver in _limited(view)}
-        apart = among & (self._users(view, wanted) | nodes_with(view, mine.drawable))
-        full = dict.fromkeys(sorted(wanted), 0)
-        left = among & ~apart
-        for driver in full:
-            enough = at_least(view, left, len(wanted[driver]), _LEFT, self, driver)
-            full[driver] = left & ~enough
-            left = enough
-        for one in singles(apart):
-            reason = self.reject(pod, view.state(first_of(view, one)), mine)
-            if reason is not None:
-                full[reason.driver] |= one
-        return full
-
-    def alike(self, view: View, pods: Sequence[PendingPod], among: NodeSet, mine: Matched) -> Iterable[NodeSet]:
+    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet, mine: Matched) -> Iterable[NodeSet]:
         """Return a set of nodes in parts: within each nodes attach the volumes of as many of these pods."""
         wanted = {driver: found for driver, found in self.of_pods(pods).items() if driver in _limited(view)}
-        if not wanted:
-            return (among,)
+        if not wanted or not among:
+            return split(among)
         pairs = {(driver, volume) for driver, volumes in wanted.items() for volume in volumes}
         attached = which(view, lambda name: not pairs.isdisjoint(view.node(name).attached), among)
         apart = among & (self._users(view, wanted) | nodes_with(view, mine.drawable)) | attached
@@ -342,7 +323,7 @@ _NEWER = {
 _ZONES = {*_NEWER, *_NEWER.values()}
 
 
-class Volumes(Stateless, Struct, frozen=True):
+class Volumes(Filter, Struct, frozen=True):
     """The filter.
 
     `bound` and `unbound` are the trigger's claims, `zoned` those that its volumes name: of no others the zones count.
@@ -378,25 +359,12 @@ class Volumes(Stateless, Struct, frozen=True):
         """The claims of one pod only."""
         return {claim.name for claim in (*self.bound, *self.unbound) if claim.single_pod}
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod: where limits are reached, and what of the rest is too far."""
+    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+        """Return the nodes by how many volumes they can attach, and by what decides how far volumes are."""
         if self._single:
-            return Stateless.refused(self, view, pod, among)
-        full = reduce(or_, self.limits.full(view, pod, among, self.mine).values(), 0)
-        parts = self._alike_in_reach(view, among & ~full)
-        return full | reduce(or_, (part for part in parts if self._unreachable(view.node(first_of(view, part)))), 0)
-
-    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by the driver that is short, or by what decides how far volumes are."""
-        if self._single:
-            return Stateless.alike(self, view, pod, refused)
-        full = [nodes for nodes in self.limits.full(view, pod, refused, self.mine).values() if nodes]
-        return (*full, *self._alike_in_reach(view, refused & ~reduce(or_, full, 0)))
-
-    def taking_alike(self, view: View, pods: Sequence[PendingPod], taking: NodeSet) -> Iterable[NodeSet]:
-        """Return the set whole where the pods share their claims: the first has attached all that the next need."""
-        is_shared = len(set(map(claim_names, pods))) == 1
-        return (taking,) if is_shared else self.limits.alike(view, pods, taking, self.mine)
+            return singles(among)
+        every = self.limits.parts(view, pods, among, self.mine)
+        return (part for whole in every for part in self._alike_in_reach(view, whole))
 
     def _alike_in_reach(self, view: View, among: NodeSet) -> Iterator[NodeSet]:
         """Yield a set of nodes in parts that volumes reach alike: by labels, nodes that were chosen for one apart."""

@@ -172,7 +172,7 @@ def named(view: View, nodes: NodeSet) -> list[str]:
 
 
 def parts_of(view: View, check: Check, pod: PendingPod, refused: NodeSet) -> list[list[str]]:
-    return [named(view, part) for part in check.alike(view, pod, refused)]
+    return [named(view, part) for part in check.parts(view, (pod,), refused)]
 
 
 @pytest.mark.parametrize("asked", ASKING)

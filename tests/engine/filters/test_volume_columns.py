@@ -93,7 +93,7 @@ def test_volumes_are_refused_at_once_where_they_are_refused_one_by_one(
         reasons = {name: check.reject(pod, view.state(name), pod.requirements) for name in view.names()}
         refused = check.refused(view, pod, every_node(view))
         assert named(view, refused) == [name for name, reason in reasons.items() if reason is not None]
-        parts = [named(view, part) for part in check.alike(view, pod, refused)]
+        parts = [named(view, part) for part in check.parts(view, (pod,), refused)]
         assert sorted(chain.from_iterable(parts)) == sorted(named(view, refused))
         assert [len({reasons[name] for name in part}) for part in parts] == [1] * len(parts)
 
