@@ -13,9 +13,10 @@ from kubectl_koord.render.plain import width
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.render.web import Markup, ascii_only, element, empty, lines, together
 from kubectl_koord.simulation import subjects
+from kubectl_koord.wording.words import Aim
 
 _COMMAND = "why-pending one-short -n train --demo"
-_SHOWN = 22  # lines: down to the last of what to do next
+_SHOWN = 19  # lines: down to the last of the slots
 _CHAR, _LINE, _MARGIN, _BAR = 8.4, 18, 16, 34
 _LOOKS = {"1": "bold", "2": "dim", "31": "bad", "32": "good", "33": "warn", "36": "code"}
 _CODES = re.compile(r"\x1b\[([0-9;]*)m")
@@ -62,7 +63,8 @@ def pictures() -> dict[str, str]:
 def _answer() -> str:
     snapshot = stored.demo("")
     job = next(one for one in subjects.pending_subjects(snapshot) if one.key == "train/one-short")
-    return text(why(snapshot, job), style=OutputStyle(terminal=True, width=80, colour=True, unicode=True))
+    style = OutputStyle(terminal=True, width=80, colour=True, unicode=True)
+    return text(why(snapshot, job), style=style, aim=Aim(koord=("--demo",)))
 
 
 def screen(command: str, answer: str, *, most: int) -> str:

@@ -15,6 +15,7 @@ from kubectl_koord.diagnosis.scheduler_says import members_bring_it_back
 from kubectl_koord.engine.admission import knows_profiles
 from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.blockers import has_bound
+from kubectl_koord.engine.filters.node import untolerated
 from kubectl_koord.engine.filters.resource_claims import UnreadyClaim, unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup, GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.engine.tree import Tree
@@ -91,7 +92,8 @@ def plan_moves(simulation: Simulation, cause: Cause | None) -> tuple[WayOut, ...
         wanted.update(dict(pod.requirements.requests))
     free = Counter[str]()
     for name in view.names():
-        if not view.node(name).unschedulable:
+        node = view.node(name)
+        if not node.unschedulable and untolerated(subject.pending[0].requirements, node) is None:
             left = view.state(name).free
             free.update({resource: max(0, left.get(resource, 0)) for resource in wanted})
     if any(free[resource] < amount for resource, amount in wanted.items()):
@@ -557,10 +559,22 @@ def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     if idle:
         what = KOORDLET if found.unlisted or found.resource.startswith(_KOORD) else DEVICE_PLUGIN
         yield WayOut("start-publisher", _see_publisher(what, idle[0]), _pods_on(idle[0]))
+    elif found.resource.startswith(_OF_COLOCATION):
+        yield WayOut("start-publisher", _turn_on_colocation(found.resource))
     elif not found.similar:
         yield WayOut(
             "other-resource", f"Check the name {found.resource} in {template_of(owners)}, or run what offers it"
         )
+
+
+_OF_COLOCATION = ("kubernetes.io/batch-", "kubernetes.io/mid-")
+
+
+def _turn_on_colocation(resource: str) -> str:
+    return (
+        f"Turn colocation on in ConfigMap slo-controller-config: koord-manager then publishes {resource} on nodes whose"
+        " koordlet reports"
+    )
 
 
 def _see_publisher(what: str, node: str) -> str:

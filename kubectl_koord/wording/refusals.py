@@ -571,7 +571,8 @@ def blocker_sentence(blocker: Blocker) -> str:
             named = f"{len(pods)} of its {of} pods {_have(pods)} schedulerName {listed(names)}"
             if not known:
                 return f"{named}; koord-scheduler {_MAY_HANDLE}"
-            return f"{named}: koord-scheduler does not place them, and the other pods keep waiting."
+            it = "it" if len(pods) == 1 else "them"
+            return f"{named}: koord-scheduler does not place {it}, and the other pods keep waiting."
         case blockers.OpenConfiguration(settings):
             return depends_on(settings)
         case NoLeader(lease, holder, age):

@@ -36,8 +36,7 @@ def test_pods_of_another_scheduler_are_nobodys_business() -> None:
 def test_members_of_another_scheduler_are_waited_for_in_vain() -> None:
     drawing = FREE.with_gang("job", 2).change_pods("job-1", scheduler="volcano")
     message = (
-        "1 of its 2 pods has schedulerName volcano: koord-scheduler does not place them, and the other pods"
-        " keep waiting."
+        "1 of its 2 pods has schedulerName volcano: koord-scheduler does not place it, and the other pods keep waiting."
     )
     assert stopped(drawing) == no("mixed-schedulers", message, "job-1")
 

@@ -258,3 +258,11 @@ def test_cards_that_a_node_has_lost_are_told_of_a_gang_that_wants_them() -> None
     wanting = drawing.with_pod("p", requests=(("nvidia.com/gpu", 8),))
     assert "cards-lost" in [notice.code for notice in why_of(wanting, "pod/p").warnings]
     assert "cards-lost" not in [notice.code for notice in why_of(drawing.with_pod("q", cpu=99), "pod/q").warnings]
+
+
+def test_what_colocation_publishes_is_said_to_be_so() -> None:
+    (step,) = why_of(TWO.with_pod("p", requests=(("kubernetes.io/batch-cpu", 1),)), "pod/p").next_steps
+    assert (step.action, step.message.partition(":")[0]) == (
+        "start-publisher",
+        "Turn colocation on in ConfigMap slo-controller-config",
+    )

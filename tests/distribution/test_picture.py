@@ -23,7 +23,7 @@ def test_the_readmes_picture_is_the_golden_screen() -> None:
     command, *shown, dots = rows(parsed(pictures()["docs/images/why-pending.svg"]))
     assert (command, dots) == ("$ kubectl koord why-pending one-short -n train --demo", "...")
     assert shown == answer[: len(shown)]
-    assert shown[-1].startswith("  2. ")
+    assert shown[-1].startswith("  spine-2 ")
 
 
 def test_each_run_of_text_stands_in_its_cells_in_its_look() -> None:

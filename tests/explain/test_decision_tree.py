@@ -72,7 +72,7 @@ ROWS = (
         "0 mixed",
         gang().change_pods("job-1", scheduler="volcano"),
         "mixed-schedulers",
-        "1 of its 2 pods has schedulerName volcano: koord-scheduler does not place them, and the other"
+        "1 of its 2 pods has schedulerName volcano: koord-scheduler does not place it, and the other"
         " pods keep waiting.",
         "job-1",
         steps=("set-scheduler-name",),

@@ -8,6 +8,7 @@ import yaml
 
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.pods import Condition, GangAnnotations
+from kubectl_koord.model.values import Taint
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import CreatePodGroup, DeletePod, WayOut
@@ -116,6 +117,7 @@ def test_where_nodes_together_have_enough_free_the_plan_of_moves_is_a_next_step(
     assert steps(short) == to_ask
     assert steps(short.with_running("c", "n2", 1)) == []
     assert steps(short.cordon("n2")) == []
+    assert steps(short.change("n2", taints=(Taint("node.kubernetes.io/unreachable", "", "NoSchedule"),))) == []
     alone = FREE.with_pod("x", "", cpu=8).with_running("a", "n1", 2).with_running("b", "n2", 6)
     asked = why_of(alone, "x").next_steps
     assert [step.command for step in asked] == ["kubectl koord plan pod/x -n default"]

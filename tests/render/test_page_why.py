@@ -16,6 +16,15 @@ It starts only together with default/ps (same gang group).
 Other problems: q is full (quota).
 Details: kubectl koord explain insufficient-slots
 
+What to do next (cheapest first)
+  1. Wait: the scheduler will preempt default/low-5 and place the gang in
+     spine-1
+     kubectl koord preempt job --dry-run
+  2. Evict 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU,
+     priority 1000)
+  3. Create 1 missing pod: check the controller of the job (may not be enough)
+  ... and 1 more way of these kinds (--all shows them)
+
   SPINE     SLOTS   MISSING   IN THE WAY
   spine-0   3/4           1   node-0: low-0, node-1: low-1, node-2: low-2 (8 CPU
                               each, priority 1000)
@@ -29,15 +38,6 @@ Slots per spine: now | without pods of lower priority | with nothing running
   NODE     DOMAIN    SLOTS   REASON
   node-1   block-0   4/4
   node-0   block-0   0/4     insufficient CPU
-
-What to do next (cheapest first)
-  1. Wait: the scheduler will preempt default/low-5 and place the gang in
-     spine-1
-     kubectl koord preempt job --dry-run
-  2. Evict 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU,
-     priority 1000)
-  3. Create 1 missing pod: check the controller of the job (may not be enough)
-  ... and 1 more way of these kinds (--all shows them)
 
 Possible outcomes (no object shows which one)
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine
@@ -68,6 +68,13 @@ It starts only together with default/ps (same gang group).
 Other problems: q is full (quota).
 Details: kubectl koord explain insufficient-slots
 
+What to do next (cheapest first)
+  1. Wait: the scheduler will preempt default/low-5 and place the gang in spine-1
+     kubectl koord preempt job --dry-run
+  2. Evict 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)
+  3. Evict 1 lower-priority pod in spine-1: default/low-5 on node-5 (8 CPU, priority 1000)
+  4. Create 1 missing pod: check the controller of the job (may not be enough)
+
   SPINE     SLOTS   MISSING   IN THE WAY
   spine-0   3/4           1   node-0: low-0, node-1: low-1, node-2: low-2 (8 CPU each, priority 1000)
   spine-1   3/4           1   node-5: low-5 (8 CPU, priority 1000)
@@ -80,13 +87,6 @@ Slots per spine: now | without pods of lower priority | with nothing running
   NODE     DOMAIN    SLOTS   REASON
   node-1   block-0   4/4
   node-0   block-0   0/4     insufficient CPU
-
-What to do next (cheapest first)
-  1. Wait: the scheduler will preempt default/low-5 and place the gang in spine-1
-     kubectl koord preempt job --dry-run
-  2. Evict 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)
-  3. Evict 1 lower-priority pod in spine-1: default/low-5 on node-5 (8 CPU, priority 1000)
-  4. Create 1 missing pod: check the controller of the job (may not be enough)
 
 Possible outcomes (no object shows which one)
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine spine-1, 4 slots.

@@ -101,6 +101,7 @@ def _gang(gang: FitGang, shown: Shown) -> Iterator[Block]:
     yield from map(Line, remarks(gang))
     if gang.cause:
         yield Command(command("explain", gang.cause.code), label=DETAILS)
+    yield from why.steps(gang, shown)
     if gang.domains:
         yield from (EmptyLine(), *why.slots(gang.domains, gang.desired_offer_slot, shown))
     if gang.placement:
@@ -109,5 +110,4 @@ def _gang(gang: FitGang, shown: Shown) -> Iterator[Block]:
         yield from (EmptyLine(), Line(victims(gang), "bold"), *preempt.victims(gang.victims, shown))
     if gang.broken_gangs:
         yield from (EmptyLine(), *preempt.broken(gang.broken_gangs))
-    yield from why.steps(gang, shown)
     yield from outcome_lines(why.outcomes(gang.alternatives), shown)

@@ -377,6 +377,7 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     page += [Line(text, "dim") for text in [about(report)] if text]
     if report.cause:
         page.append(Command(command("explain", report.cause.code), label=DETAILS))
+    page += steps(report, shown)
     page += way(report.layers, report.basis.moment)
     page += details(report.volcano) if report.volcano is not None else ()
     if report.domains:
@@ -385,7 +386,6 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
         page += [EmptyLine(), *by_node(report.placement, report.gang, shown)]
     if report.nodes:
         page += [EmptyLine(), *_nodes(report.nodes, report.desired_offer_slot)]
-    page += steps(report, shown)
     if report.verdict == "yes" and report.pending_pods and not (report.unblock or report.next_steps):
         asked = asked_for(report.gang, lone_pod=report.lone_pod)
         page += [EmptyLine(), Line(NEXT_STEPS, "bold")]

@@ -48,7 +48,7 @@ from kubectl_koord.wording.refusals import blocker_sentence, ignored_markers, od
         (
             MixedSchedulers(("train/a",), 2, ("x",)),
             (
-                "1 of its 2 pods has schedulerName x: koord-scheduler does not place them, and the other pods keep"
+                "1 of its 2 pods has schedulerName x: koord-scheduler does not place it, and the other pods keep"
                 " waiting."
             ),
         ),
