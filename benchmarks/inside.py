@@ -16,7 +16,7 @@ from kubectl_koord.cli.app import invoke
 from kubectl_koord.cli.command_line import take_globals
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import take_connection
-from kubectl_koord.cluster.api.transport import Body, Transport
+from kubectl_koord.cluster.api.transport import JSON, Body, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,7 @@ def main() -> None:
     chosen, words = take_globals(words)
     transport: Transport = connect(connection, writes=False)
     clock, opened = _Clock(), transport.open
-    transport.open = lambda path: _Timed(opened(path), clock)  # type: ignore[method-assign]
+    transport.open = lambda path, accept=JSON: _Timed(opened(path, accept), clock)  # type: ignore[method-assign]
     code = invoke(words, chosen, connection, transport)
     sys.stdout.flush()
     spent, passed = time.process_time() - clock.spent, time.perf_counter() - clock.last

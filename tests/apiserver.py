@@ -22,6 +22,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import yaml
 
+from kubectl_koord.cluster.protobuf import MIME as PROTOBUF
+from tests import encoded
+
 Object = dict[str, Any]
 
 
@@ -226,6 +229,8 @@ class ApiServer:
         self.tls = tls
         self.rules: list[Rule] = []
         self.log: list[Request] = []
+        self.protobuf = False
+        """Whether nodes and pods are listed in protobuf, to who accepts that."""
         self.date = ""
         """What its answers have as their Date, if not the time."""
         self.closing = threading.Event()
@@ -600,7 +605,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if request.is_watch:
             self._watch(api, request)
             return
-        self._json(*api.answer(request))
+        status, body = api.answer(request)
+        kind = str(body.get("kind", "")).removesuffix("List")
+        if api.protobuf and kind in {"Node", "Pod"} and "items" in body and PROTOBUF in request.headers["accept"]:
+            meta = body["metadata"]
+            page = encoded.page(kind, body["items"], version=meta["resourceVersion"], more=meta.get("continue", ""))
+            self._send(status, {"Content-Type": PROTOBUF}, page)
+        else:
+            self._json(status, body)
 
     def _wait(self, event: threading.Event) -> None:
         while not (event.wait(0.01) or self.server.api.closing.is_set()):

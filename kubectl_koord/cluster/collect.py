@@ -23,12 +23,14 @@ from kubectl_koord.cluster.objects import nodes as nodes_module
 from kubectl_koord.cluster.objects import scheduler as scheduler_module
 from kubectl_koord.cluster.objects.events import profiles
 from kubectl_koord.cluster.objects.fields import Meta, Strings, namespace
+from kubectl_koord.cluster.objects.listed import ListedPods, node
 from kubectl_koord.cluster.objects.pod_wire import Pod
 from kubectl_koord.cluster.objects.pods import PodPool, operating, pod, trace
 from kubectl_koord.cluster.objects.reservations import reads_namespaces
 from kubectl_koord.cluster.objects.resource_claims import ClaimOfCluster
 from kubectl_koord.cluster.objects.settings import DESCHEDULER, MANAGER, SCHEDULER, Deployment
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore, Store, of_containers
+from kubectl_koord.cluster.protobuf import Message
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import installation as installation_module
@@ -171,7 +173,7 @@ class Said(Struct, frozen=True):
     annotations: dict[str, Strings] = field(default_factory=dict)
     settings: dict[str, node_topology.Settings] = field(default_factory=dict)
 
-    def take(self, node: nodes_module.Node | nodes_module.ListedNode) -> None:
+    def take(self, node: nodes_module.Node) -> None:
         """Add a node's annotations and labels."""
         meta = node.metadata
         _keep(self.annotations, meta.name, metrics.annotations_of(meta.annotations))
@@ -362,6 +364,7 @@ class Collector:
             seen: is counted up, by kind, for who watches the reading.
             traced: whether every pod is also kept as a trace.
 
+        Lists of a kind that is in `messages` may come as protobuf, and its objects as such messages of the schema.
         What is set as `when_waiting` is called with each pod that waits, as soon as it is taken. Where `around` is set,
         files hand it every object besides.
         """
@@ -369,11 +372,13 @@ class Collector:
         self._seen = {} if seen is None else seen
         self._traced = traced
         self._traces: dict[tuple[str, str], pods.PodTrace] = {}
+        self._listed = ListedPods()
         self._pods = PodStore()
         self._operating: dict[tuple[str, str], Reservation] = {}
         self._said = Said()
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.wire_types = kinds.WIRE_TYPES
+        self.messages = {kinds.NODE.name: "Node", kinds.POD.name: "Pod"}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
         self.looked_in = ""
@@ -463,12 +468,14 @@ class Collector:
         if value is not None:
             self._values[kind.name][key] = value
 
-    def _take_node(self, written: nodes_module.Node | nodes_module.ListedNode) -> None:
+    def _take_node(self, listed: nodes_module.Node | Message) -> None:
+        written = node(listed)
         self.values(kinds.NODE)[written.metadata.name] = nodes_module.node(written, self._pool)
         self._said.take(written)
 
-    def _take_pod(self, written: Pod) -> None:
-        taken = pod(written, self._pool)
+    def _take_pod(self, listed: Pod | Message) -> None:
+        written, shape = (listed, b"") if isinstance(listed, Pod) else self._listed.pod(listed)
+        taken = pod(written, self._pool, shape)
         self._pods.add(taken)
         if isinstance(taken, pods.RunningPod) and taken.offers:
             self._operating[taken.namespace, taken.name] = operating(written, taken)

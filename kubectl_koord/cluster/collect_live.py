@@ -12,17 +12,17 @@ from msgspec import structs
 
 from kubectl_koord.cluster.bounds import decoder
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.cluster.kinds import DEVICE, NODE, NODE_METRIC, NODE_TOPOLOGY, POD, Kind
+from kubectl_koord.cluster.kinds import DEVICE, NODE_METRIC, NODE_TOPOLOGY, POD, Kind
 from kubectl_koord.cluster.objects import fields, node_topology, pool
 from kubectl_koord.cluster.objects.devices import ListedDevice, listed_devices
-from kubectl_koord.cluster.objects.listed_pods import ListedPods, PlacedPod, Rooms
+from kubectl_koord.cluster.objects.listed import Rooms
 from kubectl_koord.cluster.objects.metrics import ListedMetric, listed_metric
 from kubectl_koord.cluster.objects.node_topology import ListedTopologies
-from kubectl_koord.cluster.objects.nodes import ListedNode
-from kubectl_koord.cluster.objects.pod_wire import FINISHED, ListedPod, Pod
+from kubectl_koord.cluster.objects.pod_wire import FINISHED, Pod
 from kubectl_koord.cluster.objects.pods import PodPool
 from kubectl_koord.cluster.objects.resource_topologies import ListedTopology
 from kubectl_koord.cluster.pod_store import Place, by_node, of_containers
+from kubectl_koord.cluster.protobuf import Message
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import values
@@ -35,14 +35,7 @@ _LISTED: dict[str, Kind[Any, Any]] = {
         structs.replace(DEVICE, wire_type=ListedDevice, value=listed_devices),
     )
 }
-
-
-def _lists_of(wire_type: Any) -> "msgspec.json.Decoder[list[Any]]":  # noqa: ANN401 - as `decoder`
-    return decoder(list[wire_type])
-
-
-_pod = decoder(Pod)
-_whole = {kind.name: _lists_of(kind.wire_type) for kind in (NODE, NODE_METRIC, DEVICE)}
+_whole = {kind.name: decoder(list[kind.wire_type]) for kind in (NODE_METRIC, DEVICE)}  # type: ignore[name-defined]
 
 
 class ListingCollector(Collector):
@@ -51,12 +44,9 @@ class ListingCollector(Collector):
     def __init__(self, pool: PodPool | None = None, seen: dict[str, int] | None = None) -> None:
         super().__init__(pool, seen)
         self.wire_types = self.wire_types | {
-            POD.name: ListedPod,
-            NODE.name: ListedNode,
             NODE_TOPOLOGY.name: ListedTopology,
             **{name: kind.wire_type for name, kind in _LISTED.items()},
         }
-        self._listed = ListedPods(self._pool)
         self._topologies = ListedTopologies()
 
     def part(self) -> "ListingCollector":
@@ -83,19 +73,10 @@ class ListingCollector(Collector):
             return partial(self._keep, _LISTED[kind])
         if kind == NODE_TOPOLOGY.name:
             return self._take_topology
-        return self._take_listed if kind == POD.name else super()._taker(kind)
+        return super()._taker(kind)
 
     def _take_topology(self, written: ListedTopology) -> None:
         self.values(NODE_TOPOLOGY)[written.metadata.name] = self._topologies.topology(written)
-
-    def _take_listed(self, written: ListedPod) -> None:
-        pod = self._listed.pod(written)
-        if pod is None:
-            self._take_pod(_pod.decode(msgspec.json.encode(written)))
-        else:
-            self._pods.add(pod)
-            if self._operating:
-                self._operating.pop((pod.namespace, pod.name), None)
 
 
 class SummingCollector(Collector):
@@ -103,7 +84,7 @@ class SummingCollector(Collector):
 
     def __init__(self, seen: dict[str, int] | None = None) -> None:
         super().__init__(seen=seen)
-        self.wire_types = self.wire_types | {POD.name: PlacedPod}
+        self.messages = self.messages | {POD.name: "PlacedPod"}
         self._rooms = Rooms()
         self._places: defaultdict[str, Place] = defaultdict(Place)
 
@@ -128,10 +109,11 @@ class SummingCollector(Collector):
     def _taker(self, kind: str) -> Callable[[Any], None]:
         return self._take_placed if kind == POD.name else super()._taker(kind)
 
-    def _take_placed(self, written: PlacedPod) -> None:
-        node = written.spec.node_name
-        if node and written.status.phase not in FINISHED:
-            self._places[node].append(self._rooms.of(written))
+    def _take_placed(self, written: Pod | Message) -> None:
+        if written.status.phase in FINISHED:
+            return
+        if node := written.spec.node_name if isinstance(written, Pod) else written.spec.nodeName:
+            self._places[node].append(self._rooms.of(written.spec))
 
 
 _ARENA_MAX = -8

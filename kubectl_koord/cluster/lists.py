@@ -9,7 +9,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.api.transport import LONGEST_REPLY, Body, Interrupted, Transport, failure, gap_of
+from kubectl_koord.cluster.api.transport import JSON, LONGEST_REPLY, Body, Interrupted, Transport, failure, gap_of
 from kubectl_koord.cluster.bounds import Outcomes, TooLargeError
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
@@ -74,11 +74,13 @@ class Pages:
     """The pages of one list, to be gone through once.
 
     After each page set `continue_token` to its `metadata.continue`: it asks for the next page,
-    and an empty one ends the list. Then call `came` with how many items the page had.
+    and an empty one ends the list. Then call `came` with how many items the page had. `accept` are the forms in which
+    they may come.
     """
 
     def __init__(self, kind: str, transport: Transport, path: str, stop: threading.Event) -> None:
         self.continue_token = ""
+        self.accept = JSON
         self._kind = kind
         self._transport = transport
         self._path = path
@@ -104,7 +106,7 @@ class Pages:
         path = _continued(self._path, self.continue_token) if self._page else _from_cache(self._path)
         self.close()
         self.continue_token = ""
-        page = Page(self._transport.open(path), self._stop)
+        page = Page(self._transport.open(path, self.accept), self._stop)
         self._page = page
         if page.status != _OK:
             raise _refusal(self._kind, page, path)

@@ -1,4 +1,4 @@
-"""JSON lists decoded in slices as they arrive."""
+"""Lists decoded in slices as they arrive, from JSON or protobuf."""
 
 import contextlib
 import re
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
+from kubectl_koord.cluster import protobuf
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, decoder, too_large_object
 
 LONGEST_HEAD = 4096
@@ -320,3 +321,144 @@ def _end(rest: bytearray, begin: int, take: TakeSlice) -> ListHead:
 
 def _moved(problem: msgspec.DecodeError, by: int) -> msgspec.DecodeError:
     return msgspec.DecodeError(_POSITION.sub(lambda found: f"(byte {int(found[1]) + by})", str(problem)))
+
+
+_MAGIC = b"k8s\0"
+_SEVEN_BITS, _LONGEST = 0x7F, 64
+_VARINT, _LENGTH = 0, 2
+_FIXED = {1: 8, 5: 4}
+_OF_UNKNOWN = {"typeMeta": 1, "raw": 2, "contentEncoding": 3}
+_OF_LIST = {"metadata": 1, "items": 2}
+
+
+class _Wire:
+    """Fields as protobuf writes them, from a source that is read as far as is needed; `at` tells how far."""
+
+    def __init__(self, source: Source, bounds: Bounds, piece: int) -> None:
+        self._source, self._bounds, self._piece = source, bounds, piece
+        self._data, self._place, self._before = b"", 0, 0
+
+    @property
+    def at(self) -> int:
+        return self._before + self._place
+
+    def more(self, size: int = 1) -> bool:
+        """Tell whether so many bytes are left."""
+        if len(self._data) - self._place < size:
+            self._before += self._place
+            self._data = self._data[self._place :] + self._source.read(max(self._piece, size))
+            self._place = 0
+        return len(self._data) - self._place >= size
+
+    def bytes(self, size: int) -> bytes:
+        if size > self._bounds.object_bytes:
+            raise too_large_object(self._bounds)
+        if not self.more(size):
+            raise self.fault("Input data was truncated")
+        self._place += size
+        return self._data[self._place - size : self._place]
+
+    def number(self) -> int:
+        value = 0
+        for shift in range(0, _LONGEST, 7):
+            if not self.more():
+                raise self.fault("Input data was truncated")
+            byte = self._data[self._place]
+            self._place += 1
+            value |= (byte & _SEVEN_BITS) << shift
+            if byte <= _SEVEN_BITS:
+                return value
+        raise self.fault("A number is too long")
+
+    def field(self) -> tuple[int, int]:
+        """Return the number and the wire type of the next field."""
+        key = self.number()
+        return key >> 3, key & 7
+
+    def skip(self, wire_type: int) -> None:
+        """Pass over the value of a field."""
+        if wire_type == _VARINT:
+            self.number()
+        elif wire_type == _LENGTH or wire_type in _FIXED:
+            self.bytes(_FIXED.get(wire_type) or self.number())
+        else:
+            raise self.fault("A field has none of the types of proto3")
+
+    def fault(self, what: str) -> msgspec.DecodeError:
+        return msgspec.DecodeError(f"{what} (byte {self.at})")
+
+
+TakeMessages: TypeAlias = Callable[[list[protobuf.Message]], None]
+
+
+def read_encoded_page(
+    source: Source, kind: str, take: TakeMessages, meter: Meter | None = None, size: int = SLICE
+) -> ListHead:
+    """Call `take` with the items of a list in protobuf, in order, and return the other fields of the list.
+
+    Mirrors the `Unknown` in which the API server wraps objects (runtime/serializer/protobuf of k8s.io/apimachinery).
+
+    Args:
+        source: the bytes of one list.
+        kind: the message of an item in the schema of `protobuf`.
+        take: called with some items as soon as they are there.
+        meter: counts the items of all pages of a list.
+        size: how many bytes to read at once.
+
+    Raises:
+        TooLargeError: when an item, or all of them, are larger than the bounds.
+        msgspec.DecodeError: when it is no such list, or the end is missing.
+
+    """
+    counted = meter or Meter()
+    try:
+        return _read_unknown(_Wire(source, counted.bounds, size), kind, take, counted)
+    except (protobuf.schema().fault, UnicodeDecodeError) as problem:
+        raise msgspec.DecodeError(str(problem)) from None
+
+
+def _read_unknown(wire: _Wire, kind: str, take: TakeMessages, counted: Meter) -> ListHead:
+    if wire.bytes(len(_MAGIC)) != _MAGIC:
+        raise wire.fault("It is no protobuf of Kubernetes")
+    outside = ListHead()
+    while wire.more():
+        number, wire_type = wire.field()
+        if wire_type != _LENGTH or number not in _OF_UNKNOWN.values():
+            wire.skip(wire_type)
+        elif number == _OF_UNKNOWN["raw"]:
+            outside = outside.beside(_read_encoded(wire, kind, take, counted))
+        else:
+            value = wire.bytes(wire.number())
+            if number == _OF_UNKNOWN["typeMeta"]:
+                said = protobuf.parsed("TypeMeta", value)
+                outside = ListHead(said.kind, outside.metadata, said.apiVersion)
+            elif value:
+                raise wire.fault("It is packed")
+    return outside
+
+
+def _read_encoded(wire: _Wire, kind: str, take: TakeMessages, meter: Meter) -> ListHead:
+    """Read a list of so many bytes as its length says."""
+    length = wire.number()
+    end = wire.at + length
+    head, items, size = ListHead(), list[protobuf.Message](), 0
+    while wire.at < end:
+        number, wire_type = wire.field()
+        if wire_type == _LENGTH and number == _OF_LIST["items"]:
+            item = wire.bytes(wire.number())
+            items.append(protobuf.parsed(kind, item))
+            size += len(item)
+            if size >= SLICE:
+                meter.count(len(items), size)
+                take(items)
+                items, size = [], 0
+        elif wire_type == _LENGTH and number == _OF_LIST["metadata"]:
+            meta = protobuf.parsed("ListMeta", wire.bytes(wire.number()))
+            head = ListHead(metadata=ListMeta(getattr(meta, "continue"), meta.resourceVersion))
+        else:
+            wire.skip(wire_type)
+    if wire.at != end:
+        raise wire.fault("The last item is longer than the list")
+    meter.count(len(items), size)
+    take(items)
+    return head

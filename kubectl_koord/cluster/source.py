@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from msgspec import Struct, structs
 
-from kubectl_koord.cluster.api.transport import Transport, failure
+from kubectl_koord.cluster import protobuf
+from kubectl_koord.cluster.api.transport import JSON, Transport, failure
 from kubectl_koord.cluster.bounds import BOUNDS, Meter, Outcomes
 from kubectl_koord.cluster.collect import Collector, installation, installed_descheduler_config, uses_volumes
 from kubectl_koord.cluster.collect_live import ListingCollector, SummingCollector
@@ -39,7 +40,7 @@ from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.objects import scheduler, settings
 from kubectl_koord.cluster.objects.pods import PodPool
 from kubectl_koord.cluster.objects.settings import LABEL, SCHEDULER
-from kubectl_koord.cluster.reading import ListMeta, read_page
+from kubectl_koord.cluster.reading import ListMeta, read_encoded_page, read_page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.installation import HOME
 from kubectl_koord.model.objects import NetworkTopology, Node
@@ -347,9 +348,15 @@ class _Decoding:
         if self._ahead and kind == POD.name:
             self._ahead.watch(part)
         meta, date, meter = ListMeta(), "", Meter()
+        if kind in self._collector.messages and protobuf.is_readable():
+            pages.accept = f"{protobuf.MIME}, {JSON}"
         for page in pages:
             before = meter.objects
-            listed = read_page(page, self._collector.wire_types[kind], partial(part.add_all, kind), meter=meter)
+            take = partial(part.add_all, kind)
+            if page.headers.get("content-type", "").startswith(protobuf.MIME):
+                listed = read_encoded_page(page, self._collector.messages[kind], take, meter)
+            else:
+                listed = read_page(page, self._collector.wire_types[kind], take, meter=meter)
             if listed.kind != f"{KINDS[kind].object_kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
             meta = listed.meta

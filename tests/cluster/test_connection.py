@@ -42,7 +42,7 @@ def test_connection_flags_are_taken_wherever_they_stand(
     assert (connection.flags, left) == (flags, rest)
 
 
-@pytest.mark.parametrize("name", sorted(FLAGS_WITH_VALUE - {"request-timeout", "v"}))
+@pytest.mark.parametrize("name", sorted(FLAGS_WITH_VALUE - {"request-format", "request-timeout", "v"}))
 def test_every_flag_with_a_value_is_taken_in_both_forms(name: str) -> None:
     assert take_connection([f"--{name}", "v"]) == take_connection([f"--{name}=v"])
     assert take_connection([f"--{name}=v"])[0].value(name) == "v"
@@ -118,3 +118,17 @@ def test_invalid_timeouts_are_told_in_kubectls_own_words(own_words: Callable[...
     with pytest.raises(KoordError) as caught:
         take_connection(["--request-timeout=abc"])
     assert caught.value.message == own_words("get", "pods", "--request-timeout=abc")
+
+
+@pytest.mark.parametrize(
+    ("words", "takes"), [([], True), (["--request-format=json"], False), (["--request-format", "protobuf"], True)]
+)
+def test_pods_come_as_protobuf_unless_json_is_wanted(words: list[str], *, takes: bool) -> None:
+    connection, rest = take_connection(words)
+    assert (connection.takes_protobuf, connection.flags, rest) == (takes, (), [])
+
+
+def test_another_format_is_an_error() -> None:
+    with pytest.raises(KoordError) as raised:
+        take_connection(["--request-format=yaml"])
+    assert raised.value.message == "error: --request-format must be one of protobuf, json, not 'yaml'"

@@ -30,6 +30,7 @@ FLAGS: Mapping[str, tuple[str, str]] = {
     "match-server-version": ("", "Require the server's version to match kubectl's."),
     "namespace": ("NAME", "The namespace of names without one."),
     "password": ("PASSWORD", "Password for basic authentication."),
+    "request-format": ("FORMAT", "How pods and nodes are asked for: protobuf or json (default: protobuf)."),
     "request-timeout": ("DURATION", "Limit of a request, such as 10s (default: 30 s of silence)."),
     "server": ("URL", "Address and port of the API server."),
     "tls-server-name": ("NAME", "Server name to check the server's certificate for."),
@@ -38,18 +39,19 @@ FLAGS: Mapping[str, tuple[str, str]] = {
     "username": ("NAME", "Username for basic authentication."),
     "v": ("LEVEL", "From 6 on, show each request on standard error."),
 }
-"""Each with what stands for its value, nothing for a switch, and what it is for, in the words of `kubectl options`.
+"""Each with what stands for its value, nothing for a switch, and what it is for, in the words of `kubectl options`. `request-format` is ours.
 
 They are those of kubectl 1.27 to 1.33, but for logging and profiling; `as-user-extra` and `kuberc` came later: an older
 kubectl refuses them by name, as it should.
 """
 FLAGS_WITH_VALUE = frozenset(name for name, (value, _) in FLAGS.items() if value)
 FLAGS_WITHOUT_VALUE = FLAGS.keys() - FLAGS_WITH_VALUE
-_OF_TARGET = FLAGS_WITH_VALUE - {"cache-dir", "namespace", "password", "request-timeout", "token", "username", "v"}
+_OURS = frozenset({"request-format", "v"})
 _REPEATABLE = frozenset({"as-group", "as-user-extra"})
 _SECRET = frozenset({"password", "token", "username"})
+_OF_TARGET = FLAGS_WITH_VALUE - {"cache-dir", "namespace", "request-timeout"} - _OURS - _SECRET
 SHORT_FLAGS = {"n": "namespace", "s": "server", "v": "v"}
-_VERBOSITY = "--v="
+_FORMATS = ("protobuf", "json")
 
 IDLE_LIMIT = 30.0
 
@@ -75,8 +77,8 @@ class Connection(NamedTuple):
 
     `flags` are words for kubectl, each `--name=value` in the order given (the last one wins);
     `namespace` is empty when not given; `request_timeout` is in seconds, None for no limit. `idle_limit` is how
-    many seconds a server may send nothing, None for any: it holds where no time limit is given. `verbosity` is for
-    us alone: kubectl's own log is not shown.
+    many seconds a server may send nothing, None for any: it holds where no time limit is given. `verbosity` and
+    `takes_protobuf` are for us alone: kubectl's own log is not shown.
     """
 
     flags: tuple[str, ...] = ()
@@ -84,6 +86,7 @@ class Connection(NamedTuple):
     request_timeout: float | None = None
     idle_limit: float | None = IDLE_LIMIT
     verbosity: int = 0
+    takes_protobuf: bool = True
 
     def value(self, name: str) -> str:
         """Return the last value given for a flag such as `context`, empty when not given."""
@@ -92,16 +95,17 @@ class Connection(NamedTuple):
 
     def of_target(self) -> tuple[str, ...]:
         """Return the flags that choose the cluster and who asks, the last of each; nothing that is secret."""
-        last = {self._name(flag) if self._name(flag) not in _REPEATABLE else flag: flag for flag in self.flags}
+        last = {self.name(flag) if self.name(flag) not in _REPEATABLE else flag: flag for flag in self.flags}
         chosen = _OF_TARGET | {"insecure-skip-tls-verify"}
-        return tuple(flag for flag in last.values() if self._name(flag) in chosen)
+        return tuple(flag for flag in last.values() if self.name(flag) in chosen)
 
     def secrets(self) -> tuple[str, ...]:
         """Return the names of the flags given that no command may repeat."""
-        return tuple(f"--{name}" for name in dict.fromkeys(map(self._name, self.flags)) if name in _SECRET)
+        return tuple(f"--{name}" for name in dict.fromkeys(map(self.name, self.flags)) if name in _SECRET)
 
     @staticmethod
-    def _name(flag: str) -> str:
+    def name(flag: str) -> str:
+        """Return the name of a flag in `flags`."""
         return flag.removeprefix("--").partition("=")[0]
 
     def meant(self, found: Target) -> Target:
@@ -129,22 +133,26 @@ def take_connection(argv: Sequence[str]) -> tuple[Connection, list[str]]:
             flags.append(flag)
         else:
             rest.append(word)
-    verbosity = _verbosity([flag.removeprefix(_VERBOSITY) for flag in flags if flag.startswith(_VERBOSITY)])
-    bare = Connection(tuple(flag for flag in flags if not flag.startswith(_VERBOSITY)))
-    timeout = bare.value("request-timeout")
-    idle_limit = None if timeout else IDLE_LIMIT
-    return Connection(bare.flags, bare.value("namespace"), request_timeout(timeout), idle_limit, verbosity), rest
+    every = Connection(tuple(flags))
+    timeout, form = every.value("request-timeout"), every.value("request-format") or _FORMATS[0]
+    if form not in _FORMATS:
+        raise KoordError(f"error: --request-format must be one of {', '.join(_FORMATS)}, not {form!r}")
+    return Connection(
+        tuple(flag for flag in flags if every.name(flag) not in _OURS),
+        every.value("namespace"),
+        request_timeout(timeout),
+        None if timeout else IDLE_LIMIT,
+        _verbosity(every.value("v")),
+        form != "json",
+    ), rest
 
 
-def _verbosity(values: Sequence[str]) -> int:
-    """Return the last number given, 0 without one."""
-    if not values:
-        return 0
+def _verbosity(text: str) -> int:
     try:
-        return int(values[-1])
+        return int(text or "0")
     except ValueError:
-        parse = f'strconv.ParseInt: parsing "{values[-1]}": invalid syntax'
-        raise KoordError(f'error: invalid argument "{values[-1]}" for "-v, --v" flag: {parse}') from None
+        parse = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+        raise KoordError(f'error: invalid argument "{text}" for "-v, --v" flag: {parse}') from None
 
 
 def request_timeout(text: str) -> float | None:

@@ -31,6 +31,7 @@ from kubectl_koord import leaving
 from kubectl_koord.cluster.api import transport
 from kubectl_koord.cluster.api.connection import DEFAULT, SERVICE_ACCOUNT, Connection, Target, in_pod
 from kubectl_koord.cluster.api.transport import (
+    JSON,
     USER_AGENT,
     Deadline,
     Limits,
@@ -1004,16 +1005,16 @@ class ClientTransport(Sending[ClientBody]):
         pool.pool_classes_by_scheme = timed
         self._server, self._authorization = target
         self._methods = methods
-        self._headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"}
+        self._headers = {"User-Agent": USER_AGENT, "Accept": JSON, "Accept-Encoding": "identity"}
 
-    def open(self, path: str) -> ClientBody:
+    def open(self, path: str, accept: str = JSON) -> ClientBody:
         """Send a GET and return once the status is known.
 
         Raises:
             KoordError: in kubectl's words, when the API server cannot be reached.
 
         """
-        return self._request("GET", path, {}, b"")
+        return self._request("GET", path, {"Accept": accept}, b"")
 
     def page(self, path: str) -> ClientBody:
         """Send a GET that asks for anything, not for JSON alone.

@@ -17,6 +17,7 @@ from msgspec import Struct
 from kubectl_koord import leaving
 from kubectl_koord.cluster.api.connection import Connection, NamespaceLookup, Target
 from kubectl_koord.cluster.api.transport import (
+    JSON,
     LONGEST_REPLY,
     USER_AGENT,
     Deadline,
@@ -440,7 +441,7 @@ def _read_before(limit: float, descriptor: int) -> bytes | None:
 _HEADERS = {
     "Host": "localhost",
     "User-Agent": USER_AGENT,
-    "Accept": "application/json",
+    "Accept": JSON,
     "Connection": "close",
 }
 _START_SECONDS = 30.0
@@ -476,14 +477,14 @@ class KubectlProxy(Sending[SocketBody]):
         self._server = connection.value("server")
         self._headers: dict[str, str] | None = None
 
-    def open(self, path: str) -> SocketBody:
+    def open(self, path: str, accept: str = JSON) -> SocketBody:
         """Send a GET and return once the status is known.
 
         Raises:
             KoordError: in kubectl's words, when the API server cannot be reached.
 
         """
-        return self._request("GET", path, {}, b"")
+        return self._request("GET", path, {"Accept": accept}, b"")
 
     def namespace(self) -> str:
         """Return the namespace that kubectl would use.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from kubectl_koord.cluster.api.transport import Body, Passing, Reply, Stream, Transport
+from kubectl_koord.cluster.api.transport import JSON, Body, Passing, Reply, Stream, Transport
 
 B = TypeVar("B", bound=Body)
 
@@ -29,9 +29,9 @@ class ObservedTransport(Passing):
         self._warned: set[str] = set()
         self._lock = threading.Lock()
 
-    def open(self, path: str) -> Body:
+    def open(self, path: str, accept: str = JSON) -> Body:
         """Send a GET and return once the status is known."""
-        return self._seen("GET", path, lambda: self._transport.open(path))
+        return self._seen("GET", path, lambda: self._transport.open(path, accept))
 
     def watch(self, path: str, seconds: float) -> Stream:
         """Send a GET whose body may take up to `seconds`."""

@@ -10,6 +10,7 @@ from msgspec import structs
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.observed import REQUESTS
 from kubectl_koord.cluster.api.transport import (
+    JSON,
     Body,
     Notify,
     Passing,
@@ -57,14 +58,15 @@ class RetryingTransport(Passing):
         self._longest = connection.idle_limit
         self._tell = tell if connection.verbosity >= REQUESTS else None
         self._notify = notify
+        self._takes_protobuf = connection.takes_protobuf
         self._wait = wait or WAIT
         self._clock = clock
         self._end: float | None = None
         self._closed = threading.Event()
 
-    def open(self, path: str) -> Body:
+    def open(self, path: str, accept: str = JSON) -> Body:
         """Send a GET and return once the status is known."""
-        return self._read(path, lambda: self._transport.open(path))
+        return self._read(path, lambda: self._transport.open(path, accept if self._takes_protobuf else JSON))
 
     def watch(self, path: str, seconds: float) -> Stream:
         """Send a GET whose body may take up to `seconds`."""

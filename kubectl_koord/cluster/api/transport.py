@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 
+JSON = "application/json"
 USER_AGENT = f"kubectl-koord/{__version__}"
 
 _BEFORE_HINT = "#client-go-credential-plugins"  # the end of a link: what follows is installHint of the kubeconfig
@@ -99,8 +100,8 @@ class Transport(Protocol):
     KoordError, with kubectl's sentence, means that there is none.
     """
 
-    def open(self, path: str) -> Body:
-        """Send a GET and return once the status is known."""
+    def open(self, path: str, accept: str = JSON) -> Body:
+        """Send a GET and return once the status is known; `accept` are the forms in which the answer may come."""
 
     def watch(self, path: str, seconds: float) -> Stream:
         """Send a GET whose body may take up to `seconds`, whatever the time limit of requests is."""
@@ -548,7 +549,7 @@ class Sending(Closing, Generic[P]):
     _limits: Limits
 
     @abstractmethod
-    def open(self, path: str) -> P:
+    def open(self, path: str, accept: str = JSON) -> P:
         """Send a GET and return once the status is known."""
 
     @abstractmethod

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Any
 
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields import (
-    NOTHING,
     Condition,
     Meta,
     Taint,
@@ -16,7 +15,7 @@ from kubectl_koord.cluster.objects.fields import (
     strings,
     taints,
 )
-from kubectl_koord.cluster.objects.pool import Allocatable, Amounts, SharedValues, amounts, decoded, resources
+from kubectl_koord.cluster.objects.pool import Allocatable, Amounts, SharedValues, amounts, resources
 from kubectl_koord.model import keys, objects
 from kubectl_koord.model.pods import labels_of_new
 
@@ -120,28 +119,12 @@ class Node(Struct, gc=False):
     status: NodeStatus = field(default_factory=NodeStatus)
 
 
-class ListedNodeStatus(Struct, gc=False, omit_defaults=True):
-    """status of a Node in a list: capacity and allocatable, which many nodes share, are left as bytes."""
-
-    allocatable: Raw = NOTHING
-    capacity: Raw = NOTHING
-    conditions: list[Condition] | None = None
-
-
-class ListedNode(Struct, gc=False):
-    """One Node in a list: the fields of `Node`."""
-
-    metadata: Meta
-    spec: NodeSpec = field(default_factory=NodeSpec)
-    status: ListedNodeStatus = field(default_factory=ListedNodeStatus)
-
-
-def node(written: Node | ListedNode, pool: SharedValues) -> objects.Node:
+def node(written: Node, pool: SharedValues) -> objects.Node:
     """Return the node as the scheduler sees it, its own reservation taken off.
 
     Raises:
         QuantityError: when an amount is no quantity.
-        msgspec.ValidationError: when what is allocatable of a listed one is something else.
+
     """
     meta, allocatable = written.metadata, written.status.allocatable
     reserved = meta.annotations.get(keys.NODE_RESERVATION) if meta.annotations else None
@@ -159,8 +142,8 @@ def node(written: Node | ListedNode, pool: SharedValues) -> objects.Node:
     )
 
 
-def _unreserved(written: Amounts | Raw | None, reserved: str) -> Allocatable:
-    allocatable = amounts(decoded(written) if isinstance(written, Raw) else written)
+def _unreserved(written: Amounts | None, reserved: str) -> Allocatable:
+    allocatable = amounts(written)
     _take_off(allocatable, reserved)
     has = resources(allocatable)
     return has, tuple(sorted(allocatable.keys() - dict(has)))

@@ -34,7 +34,6 @@ from kubectl_koord.cluster.objects.pod_wire import (
     FINISHED,
     Affinity,
     Container,
-    ListedPod,
     NodeAffinity,
     Pod,
     PodAffinity,
@@ -194,13 +193,17 @@ def requests_and_limits(spec: PodSpec) -> tuple[Resources, Resources]:
 
     Raises QuantityError when an amount is none.
     """
-    parts = PodSpec(
+    return _sums(msgspec.json.encode(asked(spec)))
+
+
+def asked(spec: PodSpec) -> PodSpec:
+    """Return the part of a spec that requests and limits are made of."""
+    return PodSpec(
         containers=spec.containers,
         init_containers=spec.init_containers,
         overhead=spec.overhead,
         resources=spec.resources,
     )
-    return _sums(msgspec.json.encode(parts))
 
 
 def has_own_resources(spec: PodSpec) -> bool:
@@ -377,7 +380,7 @@ def tying_volumes(volumes: list[Volume]) -> list[Volume]:
 
 
 def pod_requirements(pod: Pod) -> pods.PodRequirements:
-    """Return what the filters read of the pod. Raises QuantityError when a request is no quantity."""
+    """Return what the filters read of the pod, but for its volumes. Raises QuantityError when a request is none."""
     spec = pod.spec
     affinity = spec.affinity or Affinity()
     kind = priority_class(pod)
@@ -388,7 +391,7 @@ def pod_requirements(pod: Pod) -> pods.PodRequirements:
     if has_own_resources(spec):
         less = requests_and_limits(structs.replace(spec, resources=None))
         by_containers = pods.PodAmounts(less[0], expected_use(*less, kind, factors))
-    found = pods.PodRequirements(
+    return pods.PodRequirements(
         requests=asked[0],
         selector=shared(tuple(sorted((spec.node_selector or {}).items()))),
         affinity=_node_terms(affinity.node_affinity),
@@ -413,7 +416,6 @@ def pod_requirements(pod: Pod) -> pods.PodRequirements:
         ),
         by_containers=by_containers,
     )
-    return with_volumes(found, tying_volumes(spec.volumes or []))
 
 
 def with_volumes(wanted: pods.PodRequirements, volumes: list[Volume]) -> pods.PodRequirements:
@@ -688,26 +690,29 @@ class PodPool(SharedValues):
         self._devices: dict[int, Allocations] = {}
         self._priorities: dict[int, int] = {}
 
-    def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
-        """Return the pod's requirements: one shared object for equal ones; `qos` are its labels for QoS."""
-        meta = pod.metadata
-        waits = not pod.spec.node_name
+    def requirements(self, pod: Pod, qos: Qos, shape: bytes = b"") -> pods.PodRequirements:
+        """Return the pod's requirements: one shared object for equal ones.
+
+        Args:
+            pod: the pod.
+            qos: its labels for QoS.
+            shape: its spec without the node and volumes, as bytes, where that is known.
+
+        """
+        meta, spec = pod.metadata, pod.spec
+        waits = not spec.node_name
         devices = pod_devices.read_of(meta.annotations, meta.labels, waits=waits)
         use = read_of(meta.annotations, meta.labels) if waits else None
-        key = (_without_node(pod.spec), qos, other_fields(pod), devices, use)
+        key = (shape or _shape(spec), qos, other_fields(pod), devices, use)
         found = self._by_spec.get(key)
         if found is None:
+            if len(self._by_spec) >= _REQUESTS_MOST:
+                self._by_spec.clear()
             found = self._by_spec[key] = self._new(pod, devices, use)
-        return found
-
-    def new_requirements(self, pod: Pod) -> pods.PodRequirements:
-        """Return the requirements of a bound pod without looking into the cache."""
-        meta = pod.metadata
-        return self._new(pod, pod_devices.read_of(meta.annotations, meta.labels, waits=False), None)
-
-    def tied(self, wanted: pods.PodRequirements, volumes: list[Volume]) -> pods.PodRequirements:
-        """Return requirements with those of volumes, the one object for all equal ones."""
-        new = with_volumes(wanted, volumes)
+        volumes = tying_volumes(spec.volumes) if spec.volumes else []
+        if not volumes:
+            return found
+        new = with_volumes(found, volumes)
         return self._requirements.setdefault(new, new)
 
     def _new(self, pod: Pod, devices: pod_devices.Key, use: Use | None) -> pods.PodRequirements:
@@ -789,15 +794,10 @@ class PodPool(SharedValues):
         return new if kept else self._unlabelled.setdefault(new, new)
 
 
-def _without_node(spec: PodSpec) -> bytes:
-    """Return the spec as bytes, equal for pods that differ only in where they are and in names of volumes.
-
-    Volumes that tie a pod to no node are left out for good: each pod's service account volume has its own name.
-    """
+def _shape(spec: PodSpec) -> bytes:
+    """Return the spec as bytes, equal for pods that differ only in where they are and in volumes."""
     alone = copy(spec)
-    alone.node_name = None
-    if spec.volumes:
-        alone.volumes = tying_volumes(spec.volumes)
+    alone.node_name = alone.volumes = None
     return encoded(alone)
 
 
@@ -839,8 +839,8 @@ class Alike(Struct, frozen=True, gc=False):
     minimum: str
 
 
-def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
-    """Return the pod as what it is: finished, running (bound), or pending.
+def pod(written: Pod, pool: PodPool, shape: bytes = b"") -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
+    """Return the pod as what it is: finished, running (bound), or pending; `shape` is as `PodPool` has it.
 
     Raises QuantityError when a request is no quantity.
     """
@@ -849,13 +849,13 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
     if written.spec.node_name:
         said = pool.pod_labels(written.metadata.labels)
         priority = pool.priority(written.spec.priority or 0)
-        found = alike(written.metadata, said, priority, pool.requirements(written, said.qos))
+        found = alike(written.metadata, said, priority, pool.requirements(written, said.qos, shape))
         is_offer = found.offers and reservation_offers(written)
         offers = (written.metadata.uid or written.metadata.name) if is_offer else ""
         counts = found.requirements.estimated_for
         initialized = _initialized(written.status.conditions) if counts and counts.after_initialized else ""
         return running(written, written.metadata.annotations, found, pool, offers, initialized)
-    return pending(written, pool)
+    return pending(written, pool, shape)
 
 
 def _finished(written: Pod) -> pods.FinishedPod:
@@ -893,7 +893,7 @@ def alike(meta: Meta, said: PodLabels, priority: int, requirements: pods.PodRequ
 
 
 def running(
-    written: Pod | ListedPod,
+    written: Pod,
     annotations: Mapping[str, str | None] | None,
     alike: Alike,
     pool: PodPool,
@@ -974,8 +974,13 @@ def _history(conditions: list[Condition] | None) -> tuple[str, Condition | None]
     return scheduled, disruption if disruption is not None and disruption.status == "True" else None
 
 
-def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
-    """Return a pod that waits for a node. Raises QuantityError when a request is no quantity."""
+def pending(written: Pod, pool: PodPool, shape: bytes = b"") -> pods.PendingPod:
+    """Return a pod that waits for a node; `shape` is as `PodPool` has it.
+
+    Raises:
+        QuantityError: when a request is no quantity.
+
+    """
     meta, spec = written.metadata, written.spec
     annotations = strings(meta.annotations)
     gang, needs_group = gangs.gang_of(meta)
@@ -984,7 +989,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         namespace=namespace(meta),
         name=meta.name,
         priority=pool.priority(spec.priority or 0),
-        requirements=pool.requirements(written, said.qos),
+        requirements=pool.requirements(written, said.qos, shape),
         scheduler=_scheduler(written),
         gang=gang,
         needs_pod_group=needs_group,

@@ -9,7 +9,6 @@ from sys import intern
 from typing import Annotated, TypeAlias
 
 import msgspec
-from msgspec import Raw
 
 from kubectl_koord.cluster.bounds import decoder
 from kubectl_koord.model import objects, values
@@ -200,7 +199,6 @@ class SharedValues:
         self._pairs: dict[str, _Pairs] = {}
         self._allocatable: dict[Resources, Resources] = {}
         self._none_of: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._written: dict[bytes, Allocatable] = {}
         self._lost: dict[tuple[Resources, Resources], Resources] = {}
 
     def labels(self, written: Mapping[str, str | None] | None) -> values.Labels:
@@ -225,33 +223,29 @@ class SharedValues:
         named = self._label_names[names] = _Names(pairs, places)
         return named
 
-    def allocatable(self, written: Amounts | Raw | None) -> Allocatable:
+    def allocatable(self, written: Amounts | None) -> Allocatable:
         """Return a node's amounts, and of what it has nothing, one object for all equal lists.
 
         Raises:
             QuantityError: when an amount is no quantity.
-            msgspec.ValidationError: when a list that was left as bytes is something else.
-        """
-        if not isinstance(written, Raw):
-            return self._resources(written)
-        text = bytes(written)
-        found = self._written.get(text)
-        if found is None:
-            if len(self._written) >= _MOST:
-                self._written.clear()
-            found = self._written[text] = self._resources(decoded(written))
-        return found
 
-    def lost(self, allocatable: Amounts | Raw | None, capacity: Amounts | Raw | None) -> Resources:
+        """
+        try:
+            every = limits(written)
+        except values.QuantityError:
+            every = resources(amounts(written))  # names the first of those that are none
+        has = tuple([one for one in every if one[1]])
+        none_of = tuple([resource for resource, amount in every if not amount])
+        return self._allocatable.setdefault(has, has), self._none_of.setdefault(none_of, none_of)
+
+    def lost(self, allocatable: Amounts | None, capacity: Amounts | None) -> Resources:
         """Return by resource how many cards of a node's capacity are not allocatable, none without a capacity.
 
         Raises:
             QuantityError: when an amount is no quantity.
-            msgspec.ValidationError: when a list that was left as bytes is something else.
+
         """
-        if not capacity or bytes(capacity) == b"null" if isinstance(capacity, Raw) else not capacity:
-            return ()
-        if isinstance(capacity, Raw) and isinstance(allocatable, Raw) and bytes(capacity) == bytes(allocatable):
+        if not capacity or capacity == allocatable:
             return ()
         key = self.allocatable(allocatable)[0], self.allocatable(capacity)[0]
         found = self._lost.get(key)
@@ -263,12 +257,3 @@ class SharedValues:
                 if objects.family(resource) and (missing := amount - offered.get(resource, 0)) > 0
             )
         return found
-
-    def _resources(self, written: Amounts | None) -> Allocatable:
-        try:
-            every = limits(written)
-        except values.QuantityError:
-            every = resources(amounts(written))  # names the first of those that are none
-        has = tuple([one for one in every if one[1]])
-        none_of = tuple([resource for resource, amount in every if not amount])
-        return self._allocatable.setdefault(has, has), self._none_of.setdefault(none_of, none_of)

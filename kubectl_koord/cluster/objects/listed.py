@@ -1,0 +1,163 @@
+"""Nodes and pods of a list in protobuf as the objects that JSON has; parts that many share are converted once."""
+
+from copy import copy
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+from msgspec import structs
+
+from kubectl_koord.cluster.objects import nodes
+from kubectl_koord.cluster.objects.fields import Condition, Meta, Owner
+from kubectl_koord.cluster.objects.pod_wire import MadeResourceClaim, Pod, PodSpec, PodStatus, Volume
+from kubectl_koord.cluster.objects.pods import asked, encoded, has_own_resources, requests
+from kubectl_koord.cluster.protobuf import Message, amounts, labels, parsed, texts, time, whole
+from kubectl_koord.model import keys
+from kubectl_koord.model.pods import PodAmounts, PodRequirements, RunningPod
+
+_MOST, _MOST_BYTES = 1 << 12, 1 << 23
+
+V = TypeVar("V")
+
+
+class Recent(Generic[V]):
+    """A cache by bytes that is emptied once it holds too many values, or keys of too many bytes."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, V] = {}
+        self._bytes = 0
+        self.get = self._known.get
+
+    def keep(self, key: bytes, value: V) -> V:
+        """Keep a value, and return it."""
+        if len(self._known) >= _MOST or self._bytes + len(key) > _MOST_BYTES:
+            self._known.clear()
+            self._bytes = 0
+        self._bytes += len(key)
+        self._known[key] = value
+        return value
+
+
+def meta_of(written: Message) -> Meta:
+    """Return the metadata of an object."""
+    return Meta(
+        name=written.name,
+        namespace=written.namespace or None,
+        uid=written.uid or None,
+        labels=labels(written.labels),
+        annotations=texts(written.annotations),
+        creation_timestamp=time(written.creationTimestamp),
+        deletion_timestamp=time(written.deletionTimestamp),
+        resource_version=written.resourceVersion or None,
+        owner_references=[_owner(one) for one in written.ownerReferences],
+    )
+
+
+@lru_cache(maxsize=1 << 10)
+def _owner(written: bytes) -> Owner:
+    return whole("Owner", parsed("Owner", written), Owner)
+
+
+def _condition(written: bytes) -> Condition:
+    found = parsed("Condition", written)
+    since = time(found.lastTransitionTime)
+    return Condition(found.type, found.status, found.reason or None, found.message or None, since)
+
+
+def node(written: nodes.Node | Message) -> nodes.Node:
+    """Return a node; of its conditions only whether it is ready."""
+    if isinstance(written, nodes.Node):
+        return written
+    status = written.status
+    return nodes.Node(
+        meta_of(written.metadata),
+        whole("NodeSpec", written.spec, nodes.NodeSpec),
+        nodes.NodeStatus(
+            allocatable=amounts(status.allocatable),
+            capacity=amounts(status.capacity),
+            conditions=[_condition(one) for one in status.conditions if b"Ready" in one],
+        ),
+    )
+
+
+class ListedPods:
+    """Pods whose specs are converted once for all that are equal but for nodes and volumes."""
+
+    def __init__(self) -> None:
+        self._specs: Recent[PodSpec] = Recent()
+
+    def pod(self, written: Message) -> tuple[Pod, bytes]:
+        """Return a pod, with the conditions that are read, and its spec without node and volumes as bytes.
+
+        What is not read is dropped from the message.
+        """
+        meta, status, spec = meta_of(written.metadata), written.status, written.spec
+        node_name = spec.nodeName
+        # Most volumes tie a pod to no node, and each pod's service account volume has its own name.
+        volumes = [whole("Volume", one, Volume) for one in spec.volumes if one.volumeSource.ListFields()]
+        spec.ClearField("nodeName")
+        spec.ClearField("volumes")
+        spec.DiscardUnknownFields()
+        shape = spec.SerializeToString()
+        shared = self._specs.get(shape)
+        if shared is None:
+            shared = self._specs.keep(shape, whole("PodSpec", spec, PodSpec))
+        own = copy(shared)
+        own.node_name, own.volumes = node_name or None, volumes
+        every = _needs_more(meta)
+        return Pod(
+            meta,
+            own,
+            PodStatus(
+                phase=status.phase or None,
+                qos_class=status.qosClass or None,
+                nominated_node_name=status.nominatedNodeName or None,
+                conditions=[
+                    _condition(one)
+                    for one in status.conditions
+                    if every or b"PodScheduled" in one or b"DisruptionTarget" in one
+                ],
+                resource_claim_statuses=[
+                    whole("MadeClaim", one, MadeResourceClaim) for one in status.resourceClaimStatuses
+                ],
+            ),
+        ), shape
+
+
+def _needs_more(meta: Meta) -> bool:
+    """Tell whether a pod may be a reservation, or counts since when it is initialized."""
+    return keys.OPERATING_MODE in (meta.labels or ()) or keys.LOAD_AFTER_INITIALIZED in (meta.annotations or ())
+
+
+class Rooms:
+    """The requests of pods for sums: one shared value for all pods with equal requests, without names.
+
+    `by_containers_too` is set once a pod was seen that requests something as a whole.
+    """
+
+    def __init__(self) -> None:
+        self.by_containers_too = False
+        self._by_shape: Recent[RunningPod] = Recent()
+
+    def of(self, spec: PodSpec | Message) -> RunningPod:
+        """Return what a pod takes up; from a message all is dropped that is not read.
+
+        Raises:
+            QuantityError: when a request is no quantity.
+
+        """
+        if isinstance(spec, PodSpec):
+            shape = encoded(asked(spec))
+        else:
+            spec.ClearField("nodeName")
+            spec.DiscardUnknownFields()
+            shape = spec.SerializeToString()
+        return self._by_shape.get(shape) or self._by_shape.keep(shape, self._new(spec))
+
+    def _new(self, listed: PodSpec | Message) -> RunningPod:
+        spec = whole("PlacedSpec", listed, PodSpec)
+        requested = PodRequirements(requests=requests(spec))
+        if has_own_resources(spec):
+            less = PodAmounts(requests(structs.replace(spec, resources=None)))
+            requested = structs.replace(requested, by_containers=less)
+            self.by_containers_too = True
+        return RunningPod("", "", "", 0, requested)
