@@ -234,7 +234,10 @@ class ApiServer:
         self.date = ""
         """What its answers have as their Date, if not the time."""
         self.closing = threading.Event()
-        self.changed = threading.Condition()
+        lock = threading.RLock()
+        self.changed = threading.Condition(lock)
+        self.came = threading.Condition(lock)
+        """What is told of each request: watches, which wait for changes, sleep on."""
         self.events: list[Change] = []
         self._objects: dict[str, dict[tuple[str, str], Object]] = {resource.store: {} for resource in RESOURCES}
         self._version = 1000
@@ -319,8 +322,8 @@ class ApiServer:
         def came() -> bool:
             return sum(1 for one in list(self.log) if (one.path, one.is_watch) == (path, watch)) >= number
 
-        with self.changed:
-            assert self.changed.wait_for(came, seconds), f"{number} x {path} did not come: {self.log}"
+        with self.came:
+            assert self.came.wait_for(came, seconds), f"{number} x {path} did not come: {self.log}"
 
     def get(self, plural: str, namespace: str, name: str) -> Object:
         with self.changed:
@@ -406,6 +409,7 @@ class ApiServer:
         that is to break off in the middle of a line.
         """
         since = int(query.get("resourceVersion") or 0)
+        end = time.monotonic() + int(query.get("timeoutSeconds") or 3600)
         with self.changed:
             seen, too_old = len(self.events), 0 < since < self._oldest_event
             first = [] if since else [("ADDED", item) for item in self.current(plural, namespace, query)]
@@ -422,10 +426,11 @@ class ApiServer:
             if is_over:
                 break
             with self.changed:
-                self.changed.wait_for(lambda: self._is_over(ending) or len(self.events) > seen)  # noqa: B023
-                is_over = self._is_over(ending)
+                left = end - time.monotonic()
+                is_late = not self.changed.wait_for(lambda: self._is_over(ending) or len(self.events) > seen, left)  # noqa: B023
                 later, seen = self.events[seen:], len(self.events)
-                if is_over:
+                is_over = is_late or self._is_over(ending)
+                if self._is_over(ending):
                     later = [change for change in later if change.version <= self._ended_at]
         if self._broken:
             yield None
@@ -565,7 +570,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         with api.changed:
             api.log.append(request)
             self.ending = api.endings
-            api.changed.notify_all()
+            api.came.notify_all()
         try:
             self._answer(api, request)
         except Refusal as refusal:

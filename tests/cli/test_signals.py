@@ -175,8 +175,8 @@ def test_a_dry_run_on_the_server_changes_nothing_when_it_is_interrupted(server: 
 
 
 def await_patch(server: ApiServer, path: str) -> None:
-    with server.changed:
-        assert server.changed.wait_for(lambda: server.requests(path, "PATCH"), SECONDS)
+    with server.came:
+        assert server.came.wait_for(lambda: server.requests(path, "PATCH"), SECONDS)
 
 
 def without_notice(errors: str) -> str:

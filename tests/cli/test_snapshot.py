@@ -345,8 +345,8 @@ def test_a_signal_leaves_nothing_behind(server: ApiServer, tmp_path: Path, numbe
     folder = tmp_path / "out"
     folder.mkdir()
     running = subprocess.Popen([BIN / "kubectl-koord", "snapshot", "-o", str(folder / "c.json.gz")])
-    with server.changed:
-        assert server.changed.wait_for(lambda: any(one.path == "/api/v1/nodes" for one in server.log), 60)
+    with server.came:
+        assert server.came.wait_for(lambda: any(one.path == "/api/v1/nodes" for one in server.log), 60)
     running.send_signal(number)
     assert running.wait(60) == {signal.SIGTERM: 143, signal.SIGKILL: -9}[number]
     hang.set()

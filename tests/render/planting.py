@@ -2,6 +2,7 @@
 
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 from msgspec import Struct, structs
 
@@ -66,11 +67,16 @@ def _changed(value: object, put: Callable[[str], str]) -> object:
         case Mapping():
             return {_changed(key, put): _changed(item, put) for key, item in value.items()}
         case Struct():
-            hints = typing.get_type_hints(type(value))
-            names = [field.name for field in structs.fields(type(value)) if not _is_literal(hints[field.name])]
-            return structs.replace(value, **{name: _changed(getattr(value, name), put) for name in names})
+            return structs.replace(value, **{name: _changed(getattr(value, name), put) for name in _free(type(value))})
         case _:
             return value
+
+
+@cache
+def _free(kind: type[Struct]) -> tuple[str, ...]:
+    """Return the names of the fields that are no code of ours."""
+    hints = typing.get_type_hints(kind)
+    return tuple(field.name for field in structs.fields(kind) if not _is_literal(hints[field.name]))
 
 
 def _is_literal(hint: object) -> bool:
