@@ -1,3 +1,4 @@
+import gc
 import signal
 import tomllib
 from collections.abc import Generator, Iterator
@@ -13,6 +14,17 @@ TESTS = Path(__file__).parent
 
 def pytest_report_header() -> str:
     return f"Chromium: {CHROMIUM or 'none: tests that look at pages in a browser are left out'}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let no later garbage collection go through all tests and modules, which stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

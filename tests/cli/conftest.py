@@ -82,3 +82,15 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kubectl: str) -> Ite
     with ApiServer(world()) as api:
         monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
         yield api
+
+
+@pytest.fixture
+def direct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None) -> Iterator[ApiServer]:
+    """Serve the small cluster, which is the current context and reached without a process for each command.
+
+    With kubectl a command takes three times as long: where it is not the question, this is the server to ask.
+    """
+    assert no_kubectl is None
+    with ApiServer(world()) as api:
+        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+        yield api

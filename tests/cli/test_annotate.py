@@ -22,6 +22,12 @@ PREFIX = "gang.scheduling.koordinator.sh/"
 GROUP = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/default/podgroups/job"
 
 
+@pytest.fixture
+def server(direct: ApiServer) -> ApiServer:
+    """Ask without kubectl: both ways write the same."""
+    return direct
+
+
 def sent(server: ApiServer) -> list[Request]:
     return [request for request in server.log if request.method != "GET"]
 

@@ -19,6 +19,12 @@ WORDS = ("annotate", "podgroup", "job", "--mode=NonStrict", "--yes")
 EDITORS = 50
 
 
+@pytest.fixture
+def server(direct: ApiServer) -> ApiServer:
+    """Ask without kubectl: both ways write the same."""
+    return direct
+
+
 @pytest.fixture(autouse=True)
 def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)

@@ -37,6 +37,12 @@ GROUP = {
 }
 
 
+@pytest.fixture
+def server(direct: ApiServer) -> ApiServer:
+    """Ask without kubectl: both ways read the same."""
+    return direct
+
+
 def as_gang(job: dict[str, Any]) -> dict[str, Any]:
     spec = job["spec"]
     template = spec["template"]

@@ -14,6 +14,12 @@ from tests.cli.world import write
 SHAPE = ("fit", "--demo", "--pods", "4", "--request", "nvidia.com/gpu=8", "--must-gather", "SpineLayer")
 
 
+@pytest.fixture
+def server(direct: ApiServer) -> ApiServer:
+    """Ask without kubectl: both ways read the same."""
+    return direct
+
+
 @pytest.mark.parametrize(
     ("words", "plain", "detailed"),
     [

@@ -39,6 +39,12 @@ TINY = {
 }
 
 
+@pytest.fixture
+def server(direct: ApiServer) -> ApiServer:
+    """Ask without kubectl: both ways read the same."""
+    return direct
+
+
 def answering(server: ApiServer, path: str, body: Any) -> None:  # noqa: ANN401 - any JSON value
     server.rules.append(Rule(f"{BASE}/{path}", raw=json.dumps(body).encode()))
 

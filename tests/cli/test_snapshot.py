@@ -52,6 +52,12 @@ READING = (
 EVERY = (*kinds.DISRUPTION_KINDS, "Event", "PriorityClass", "LimitRange", "MutatingWebhookConfiguration")
 
 
+@pytest.fixture
+def server(direct: ApiServer) -> ApiServer:
+    """Ask without kubectl: both ways read the same."""
+    return direct
+
+
 def content(path: Path) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     return document
