@@ -39,9 +39,9 @@ FLAGS: Mapping[str, tuple[str, str]] = {
     "username": ("NAME", "Username for basic authentication."),
     "v": ("LEVEL", "From 6 on, show each request on standard error."),
 }
-"""Each with what stands for its value, nothing for a switch, and what it is for, in the words of `kubectl options`. `request-format` is ours.
+"""Each with what stands for its value, nothing for a switch, and what it is for, in the words of `kubectl options`.
 
-They are those of kubectl 1.27 to 1.33, but for logging and profiling; `as-user-extra` and `kuberc` came later: an older
+`request-format` is ours. The others are those of kubectl 1.27 to 1.33, but for logging and profiling; `as-user-extra` and `kuberc` came later: an older
 kubectl refuses them by name, as it should.
 """
 FLAGS_WITH_VALUE = frozenset(name for name, (value, _) in FLAGS.items() if value)
