@@ -221,12 +221,14 @@ def listing() -> Drawing:
     owned = (
         job("queued", suspended=True), job("refused"), whole, job("ended", finished="Complete"), job("none", wanted=0),
         structs.replace(job("part", wanted=9), owner=OwnerReference("Job", "refused")),
+        job("free", wanted=None),
         structs.replace(job("nightly", suspended=True), kind="CronJob"), job("gated", wanted=1, queue="q"),
     )  # fmt: skip
     kueue = Kueue(
         workloads={"default/job-queued": queued}, local_queues={"default/q": LocalQueue("default", "q", "cq")}
     )
     drawn = cluster(NODES).with_gang("big", 2, 9).with_running("whole-0", "n0", owner="Job/whole")
+    drawn = drawn.with_running("free-0", "n0", owner="Job/free")
     drawn = drawn.with_pod("gated-0", owner="Job/gated", gates=("wait",)).with_finished("done", "big")
     return drawn.but(jobs=Jobs(owners=owned, kueue=kueue, events=(refused,)))
 
