@@ -39,7 +39,6 @@ from kubectl_koord.simulation import owners
 _OK, _NOT_FOUND = 200, 404
 _MOST_ABOVE = 20
 """So many cohorts, or owners, above another are read: more are a circle."""
-_MOST_GROUPS = 60
 _KUEUE_GATE = "kueue.x-k8s.io/"
 _ALWAYS = ("", "apps", "batch")
 """API groups that every cluster serves."""
