@@ -91,7 +91,7 @@ def operating(reads: Iterable[Collection[str]]) -> set[Right]:
     changed = {Right(_group(kind.api), kind.plural, verb) for kind in _CHANGED for verb in ("get", "patch")}
     changed |= {Right(_group(kind.api), kind.plural, "create") for kind in _CREATED}
     changed.add(Right(_group(kinds.DEPLOYMENT.api), kinds.DEPLOYMENT.plural, "get", settings.DESCHEDULER))
-    return viewing(reads) | changed | {Right("", "pods/eviction", "create")}
+    return lean(viewing(reads) | changed | {Right("", "pods/eviction", "create")})
 
 
 def asking_leader() -> set[Right]:

@@ -1026,11 +1026,12 @@ def why(
             unblock=proven,
             next_steps=steps,
             no_way_out="" if proven or brief else "fix the cause first; whether that is enough is unknown.",
+            brief=brief,
         )
     if blind:
         without_slots = (Notice("slots-not-shown", f"slots cannot be counted: {could_not_be_read(blind)}"),)
         seen = (*warnings, *(without_slots if simulation.has_topology else ()))
-        return report_of(simulation, seen, verdict="unknown", cause=not_readable(blind))
+        return report_of(simulation, seen, verdict="unknown", cause=not_readable(blind), brief=brief)
     return _tried(simulation, warnings, decided(simulation, beside), brief=brief)
 
 

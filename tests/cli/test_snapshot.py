@@ -186,12 +186,12 @@ MANIFESTS = """\
 apiVersion: v1
 kind: Pod
 metadata: {name: sandboxed}
-spec: {runtimeClassName: kata, containers: [{name: main}]}
+spec: {runtimeClassName: kata, containers: [{name: main, image: "a:1"}]}
 ---
 apiVersion: v1
 kind: Pod
 metadata: {name: mid, labels: {app: a}}
-spec: {containers: [{name: main, resources: {requests: {cpu: 1}}}]}
+spec: {containers: [{name: main, image: "a:1", resources: {requests: {cpu: 1}}}]}
 """
 
 EVICTIONS = """\

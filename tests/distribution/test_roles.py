@@ -118,6 +118,7 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asking = json.dumps(pod("new")).replace('"cpu"', '"koordinator.sh/gpu"')
+    asking = asking.replace('"name": "main"', '"name": "main", "image": "a:1"')
     trained = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",

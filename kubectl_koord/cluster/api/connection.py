@@ -41,8 +41,8 @@ FLAGS: Mapping[str, tuple[str, str]] = {
 }
 """Each with what stands for its value, nothing for a switch, and what it is for, in the words of `kubectl options`.
 
-`request-format` is ours. The others are those of kubectl 1.27 to 1.33, but for logging and profiling; `as-user-extra` and
-`kuberc` came later: an older kubectl refuses them by name, as it should.
+`request-format` is ours. The others are those of kubectl 1.27 to 1.33, but for logging and profiling; `as-user-extra`
+and `kuberc` came later: an older kubectl refuses them by name, as it should.
 """
 FLAGS_WITH_VALUE = frozenset(name for name, (value, _) in FLAGS.items() if value)
 FLAGS_WITHOUT_VALUE = FLAGS.keys() - FLAGS_WITH_VALUE
