@@ -4,11 +4,13 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace
 
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.filters import prepare, rejection
-from kubectl_koord.engine.rounds import Preempting, landings, preempting
+from kubectl_koord.engine.rounds import Preempting, landings, not_told, preempting
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.state import of
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
+from kubectl_koord.simulation.simulation import first_effects, outcomes_of_each, simulate
 from tests.build import Drawing, card, cluster, cpus, devices, holding, pending, preempt_of, why_of
 
 TWO = cluster("s0: b0[n1:8] b1[n2:8]")
@@ -183,3 +185,16 @@ def test_a_pending_reservation_of_the_gang_is_a_member() -> None:
     drawing = TWO.with_gang("job", 1, 8, minimum=2, must_gather="SpineLayer")
     member = drawing.with_reserve_pod("r", 8, gang="default/job", needs_pod_group=True)
     assert (why_of(drawing).verdict, why_of(member).placement) == ("no", {"default/job-0": "n1", "default/r": "n2"})
+
+
+def test_whom_pods_of_a_gang_that_ran_preempt_is_not_told_whole_where_more_may_come() -> None:
+    lost = many(24).with_running("job-run", "z", 0, gang="default/job")
+    simulation = simulate(lost, lost.subject("job"))
+    assert not_told(simulation.landings) is not None
+    assert [one.followed for one in outcomes_of_each(simulation, simulation.view)] == [8]
+
+
+def test_of_a_job_that_goes_first_effects_are_cut_where_more_may_come() -> None:
+    drawing, budget = many(24), Budget()
+    list(first_effects(simulate(drawing, drawing.subject("job")), budget))
+    assert budget.is_cut

@@ -57,6 +57,10 @@ node-1   gpu 0       0             0                 a/whole                  un
     assert "node-0   rdma 0      1\n" in text(replace(DEVICES, asked=("node-0", "node-1")), style=PIPE)
 
 
+def test_of_a_device_of_which_nothing_is_known_each_cell_says_so() -> None:
+    assert "node-8   gpu 0       ?   ?         not ready   GPU-4\n" in wide(ODD_DEVICES)
+
+
 def test_a_node_shows_a_sign_for_each_device_and_who_has_how_many() -> None:
     def holds(name: str, share: int) -> Card:
         return device("gpu", 0, "", {"x": 1}, {"x": 1}, (), 100 - share, (Holder("pod", name, share),))
