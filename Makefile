@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test compiled test-one where format-check lint types imports spelling tests conformance packaging bundle offline release soak bench docs golden format lock clean
+.PHONY: help demo test compiled test-one where format-check lint types imports spelling tests conformance packaging bundle offline release soak e2e bench docs golden format lock clean
 
 help:
 	@echo "make demo    the program on its embedded demo cluster"
@@ -23,6 +23,7 @@ help:
 	@echo "make where TEXT='needs 4 slots'  the functions that word what a screen says"
 	@echo "make conformance  our answers beside what the real schedulers did, as a table"
 	@echo "make soak    the long tests"
+	@echo "make e2e     against a real API server: KUBEBUILDER_ASSETS names a folder with kube-apiserver and etcd"
 	@echo "make bench   speed and memory beside kubectl"
 	@echo "make golden  write the golden screens, and all pages, pictures, scripts and schemas that are generated, anew"
 	@echo "make docs    the documentation as a site with search, in build/site"
@@ -133,6 +134,10 @@ soak: $(VENV)/tools
 	$(BIN)/python -m tests.packaging --checks
 	$(MAKE) --no-print-directory bundle
 	$(BIN)/python -m benchmarks.run --quick
+
+# With kube-apiserver and etcd of the folder that KUBEBUILDER_ASSETS names; without it what is left out is told.
+e2e: $(VENV)/tools
+	$(BIN)/pytest -m e2e tests/e2e
 
 bench: $(VENV)/tools
 	$(BIN)/python -m benchmarks.run --write
