@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from urllib.parse import quote
@@ -457,12 +457,18 @@ def _look_at(target: "ObjectName", aim: "Aim") -> str:
     return aimed(shlex.join(["kubectl", "get", target.kind.lower(), target.name, *within, "-o", "yaml"]), aim)
 
 
+def _objects_as_written(session: "Session") -> "Iterator[dict[str, Any]]":
+    """Return the objects of the files, or of the demo, that stand in place of a cluster."""
+    from kubectl_koord.cluster import edits
+
+    return edits.objects(edits.demo() if session.options.demo else edits.manifests_read(session.files()))
+
+
 def workload_as_written(session: "Session", name: str) -> "dict[str, Any]":
     """Return a workload, `KIND/NAME`, as its user would write it: of a live cluster, or out of the files in its place.
 
     Raises KoordError when there is none.
     """
-    from kubectl_koord.cluster import edits
     from kubectl_koord.cluster.manifests.read import as_created, paths_of
 
     kind, _, bare = name.partition("/")
@@ -475,9 +481,8 @@ def workload_as_written(session: "Session", name: str) -> "dict[str, Any]":
     if session.transport is None:
         if "-" in session.options.snapshots:
             raise KoordError("error: a workload is read twice: give a file instead of standard input")
-        documents = edits.demo() if session.options.demo else edits.manifests_read(session.files())
         wanted = {kind.lower(), kind.lower().removesuffix("s")}
-        for written in edits.objects(documents):
+        for written in _objects_as_written(session):
             meta = written.get("metadata")
             if str(written.get("kind")).lower() not in wanted or not isinstance(meta, dict):
                 continue
@@ -495,32 +500,26 @@ def workload_as_written(session: "Session", name: str) -> "dict[str, Any]":
 
 def runs(session: "Session", namespace: str, deployment: str) -> bool:
     """Tell whether a Deployment is there and wants pods; of one that may not be read it is taken that it is not."""
-    from kubectl_koord.cluster import edits
-
     written: dict[str, Any] = {}
     if session.transport is not None:
         with suppress(KoordError):
             written = apply.read(session.transport, f"{KINDS['Deployment'].path(namespace)}/{deployment}")
     elif "-" not in session.options.snapshots:
-        documents = edits.demo() if session.options.demo else edits.manifests_read(session.files())
-        of_kind = (one for one in edits.objects(documents) if one.get("kind") == "Deployment")
+        of_kind = (one for one in _objects_as_written(session) if one.get("kind") == "Deployment")
         written = next((one for one in of_kind if values.mapping(one.get("metadata")).get("name") == deployment), {})
     return bool(written) and values.mapping(written.get("spec")).get("replicas", 1) != 0
 
 
 def pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, dict[str, Any]]":
     """Return pods as they are: of a live cluster read now, each by its name; else out of the same files."""
-    from kubectl_koord.cluster import edits
-
     if not keys:
         return {}
     if session.transport is not None:
         return {key: apply.read(session.transport, path_of(ObjectName("Pod", *key.split("/", 1)))) for key in keys}
     if "-" in session.options.snapshots:
         raise KoordError("error: pods that define a gang are read twice: give a file instead of standard input")
-    documents = edits.demo() if session.options.demo else edits.manifests_read(session.files())
     found = {}
-    for written in edits.objects(documents):
+    for written in _objects_as_written(session):
         metadata = written.get("metadata")
         if written.get("kind") == "Pod" and isinstance(metadata, dict):
             found[f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"] = written
