@@ -68,8 +68,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
     etcd += [f"--{what}-client-urls=http://127.0.0.1:{store}" for what in ("listen", "advertise")]
     api = [f"--etcd-servers=http://127.0.0.1:{store}", f"--secure-port={port}", "--bind-address=127.0.0.1"]
     api += [f"--cert-dir={folder / 'certs'}", f"--token-auth-file={folder / 'tokens'}", "--authorization-mode=RBAC"]
-    api += [f"--service-account-{what}-key-file={folder / 'key'}" for what in ("signing",)]
-    api += [f"--service-account-key-file={folder / 'key'}", "--service-account-issuer=https://tests"]
+    api += [f"--service-account-{what}={folder / 'key'}" for what in ("key-file", "signing-key-file")]
+    api += ["--service-account-issuer=https://tests"]
     api += [
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
         "--service-cluster-ip-range=10.0.0.0/24",
@@ -153,9 +153,9 @@ def _load(server: Real) -> None:
     for value in (1000, 10000):
         of_value = {"metadata": {"name": f"of-{value}"}, "value": value}
         server.send("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", of_value)
+    known = {(one.group_version, one.kind): one for one in RESOURCES}
     content = resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes()
     for item in json.loads(content)["items"]:
-        known = {(one.group_version, one.kind): one for one in RESOURCES}
         resource = known.get((item["apiVersion"], item["kind"]))
         if item["kind"] == "NodeMetric":  # it would be too old
             continue
