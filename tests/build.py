@@ -106,7 +106,7 @@ def nic(minor: int = 0, **fields: object) -> Device:
 
 def devices(*all_of_them: Device, **fields: object) -> NodeDevices:
     """Return the Device object of a node."""
-    return NodeDevices(structs.replace(DeviceLayout(all_of_them), **fields))
+    return NodeDevices(structs.replace(DeviceLayout(all_of_them), **fields), ("",) * len(all_of_them))
 
 
 def holding(*minors: int, share: int = 100, kind: str = "gpu", **fields: object) -> Allocations:

@@ -13,7 +13,7 @@ from kubectl_koord.engine.placement import domain_slots
 from kubectl_koord.engine.queue import priority
 from kubectl_koord.engine.reasons import PreFilterRefusal
 from kubectl_koord.engine.slots import in_index_order, offer_of_each, offer_slots
-from kubectl_koord.engine.state import NodeState
+from kubectl_koord.engine.state import NodeState, of
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.explain.why import Decided, verdict_of
 from kubectl_koord.model import objects, values
@@ -37,7 +37,7 @@ from kubectl_koord.reports.common import Basis, DomainName, Migration, Notice, V
 from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of
 from kubectl_koord.simulation.subjects import of_each, pending_subjects
 from kubectl_koord.simulation.what_if import MovedPod, moved
-from kubectl_koord.wording.facts import lost_nodes, node_state, reservation_owner
+from kubectl_koord.wording.facts import card_signs, lost_nodes, node_state, reservation_owner
 from kubectl_koord.wording.refusals import lacking, refusal_counts
 from kubectl_koord.wording.words import could_not_be_read, domain_name
 
@@ -304,6 +304,7 @@ def node_report(snapshot: Snapshot, name: str) -> NodeReport:
         state=node_state(unschedulable=node.unschedulable, ready=node.ready),
         taints=tuple(f"{taint.key}={taint.value}:{taint.effect}".replace("=:", ":") for taint in node.taints),
         domains=above,
+        cards=card_signs(obstacles.cards_of(snapshot, of(snapshot), name)[0]),
         **_shared(snapshot, (name,), None),
     )
 

@@ -26,7 +26,7 @@ from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, OutsideNo
 from kubectl_koord.reports.common import DomainName, Notice, Verdict
 from kubectl_koord.simulation.simulation import cluster_of, open_outcomes, simulate
 from kubectl_koord.simulation.submitted import Shape, ShapeRoom, room
-from kubectl_koord.wording.facts import lost_nodes, node_state, place_taken, several_parents
+from kubectl_koord.wording.facts import card_signs, lost_nodes, node_state, place_taken, several_parents
 from kubectl_koord.wording.refusals import MANAGER_OFF, fault_clause, lacking, obstacle, refusal_sentence
 from kubectl_koord.wording.words import could_not_be_read, count, listed
 
@@ -331,6 +331,7 @@ def _node_rows(tree: Tree, view: View, figures: _Figures, outcome: Outcome | Non
                 withheld=main.withheld[index],
                 others=_others(figures, index),
                 whole=figures.whole[index] if figures.whole else None,
+                cards=card_signs(obstacles.cards_of(view.snapshot, view, name)[0]) if figures.whole else {},
             )
         )
     return tuple(rows)

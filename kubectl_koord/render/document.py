@@ -34,7 +34,7 @@ class Column(Struct, frozen=True):
 
     flow: `wrap` is a sentence, which goes on in the next line or stands below its row; a `name` stays whole as
     long as it can. goes: the column is left out where there is no room, 1 before 2 and so on; 0 never.
-    wide: the column is there with `-o wide` alone.
+    wide: the column is there with `-o wide` alone. drawn: it is there on a terminal alone.
     """
 
     header: str
@@ -42,6 +42,7 @@ class Column(Struct, frozen=True):
     flow: Flow = "name"
     goes: int = 0
     wide: bool = False
+    drawn: bool = False
 
 
 class Row(Struct, frozen=True):
@@ -117,10 +118,19 @@ class Columns(Struct, frozen=True):
 USUAL = Columns()
 
 
-def printed(page: Iterable[Block], columns: Columns) -> list[Block]:
-    """Return the page with those columns; without headers only the rows of what it lists."""
+def printed(page: Iterable[Block], columns: Columns, *, is_drawn: bool = False) -> list[Block]:
+    """Return the page with those columns; without headers only the rows of what it lists.
+
+    Args:
+        page: its blocks.
+        columns: which are asked for.
+        is_drawn: whether it is for a terminal.
+    """
     blocks = [
-        _without_wide(block) if isinstance(block, Table | TreeTable) and not columns.wide else block for block in page
+        _with_columns(block, [index for index, one in enumerate(block.columns) if _stays(one, columns, is_drawn)])
+        if isinstance(block, Table | TreeTable)
+        else block
+        for block in page
     ]
     if columns.headers:
         return blocks
@@ -132,20 +142,20 @@ def _without_headers(block: Grid) -> Grid:
     return replace(block, columns=columns, rows=tuple(row for row in block.rows if not row.across), indent=0)
 
 
-def _without_wide(block: Grid) -> Grid:
-    kept = [index for index, column in enumerate(block.columns) if not column.wide]
-    return block if len(kept) == len(block.columns) else _with_columns(block, kept)
+def _stays(column: Column, columns: Columns, is_drawn: bool) -> bool:  # noqa: FBT001
+    return (columns.wide or not column.wide) and (is_drawn or not column.drawn)
 
 
 def slim(block: Grid) -> Grid:
     """Return the table or tree without the columns in which no row says anything."""
-    kept = [index for index in range(len(block.columns)) if any(row.cells[index] for row in block.rows)]
-    if len(kept) == len(block.columns):
-        return block
-    return _with_columns(block, kept)
+    return _with_columns(
+        block, [index for index in range(len(block.columns)) if any(row.cells[index] for row in block.rows)]
+    )
 
 
 def _with_columns(block: Grid, kept: Sequence[int]) -> Grid:
+    if len(kept) == len(block.columns):
+        return block
     columns = tuple(block.columns[index] for index in kept)
     rows = tuple(replace(row, cells=tuple(row.cells[index] for index in kept)) for row in block.rows)
     return replace(block, columns=columns, rows=rows)

@@ -90,7 +90,8 @@ def text(
     if shown is None:
         shown = ON_A_SCREEN if style.width and not isinstance(report, _WHOLE) else EVERYTHING
     height = style.height if not isinstance(report, Explanation | Explanations) else 0
-    page = shown_module.page(printed(_page(report, topo_options or TopoOptions(), shown, columns), columns), aim)
+    blocks = printed(_page(report, topo_options or TopoOptions(), shown, columns), columns, is_drawn=style.width > 0)
+    page = shown_module.page(blocks, aim)
     return _written(page, style, height=height, names=shown.few)
 
 

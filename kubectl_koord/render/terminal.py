@@ -66,9 +66,9 @@ class Fit(Struct, frozen=True):
 def fit(columns: Sequence[Column], header: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Fit:
     """Return how the columns share the room.
 
-    What gives way, in this order: sentences wrap, then stand below their rows; headers and lists wrap; columns
-    are left out, those of `-o wide` first, then in the order that they declare; names go on in the next line; columns
-    are left out that declare nothing, the last ones first.
+    What gives way, in this order: bars go, which repeat a number; sentences wrap, then stand below their rows; headers
+    and lists wrap; columns are left out, those of `-o wide` first, then in the order that they declare; names go on in
+    the next line; columns are left out that declare nothing, the last ones first.
 
     Args:
         columns: what may be left out, and how each flows.
@@ -81,6 +81,7 @@ def fit(columns: Sequence[Column], header: Sequence[str], rows: Sequence[Sequenc
     everything = tuple(range(len(columns)))
     if not room or _total(natural, everything) <= room:
         return Fit(everything, tuple(natural))
+    everything = tuple(index for index in everything if not columns[index].drawn)
     sentences = tuple(index for index in everything if columns[index].flow == "wrap")
     floors = [min(size, _SENTENCE) if index in sentences else size for index, size in enumerate(natural)]
     if _total(floors, everything) <= room:

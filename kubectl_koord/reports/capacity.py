@@ -263,13 +263,15 @@ class Place(Struct, frozen=True, rename="camel", kw_only=True):
 class NodeReport(Place, frozen=True, rename="camel", kw_only=True):
     """One node: `domains` are those that it is in, the nearest first; none outside the tree.
 
-    `state` is empty, `cordoned` or `not ready`; `taints` are as `kubectl taint` writes them.
+    `state` is empty, `cordoned` or `not ready`; `taints` are as `kubectl taint` writes them. `cards` has a sign for
+    each card that its Device lists, by type.
     """
 
     node: str
     state: str = ""
     taints: tuple[str, ...] = ()
     domains: tuple[DomainName, ...] = ()
+    cards: Mapping[str, str] = {}
 
 
 class DomainReport(Place, frozen=True, rename="camel", kw_only=True):
@@ -461,7 +463,7 @@ class NodeRow(Struct, frozen=True, rename="camel"):
 
     `state` is empty, `cordoned` or `not ready`; `offer_slots` and `reason` only with a gang. Of a node that is
     out nothing counts as free: `withheld` is what would. `others` are further resources, by name; `whole` is as of
-    domains.
+    domains, and `cards` has then a sign for each card that its Device lists, by type.
     """
 
     node: str
@@ -475,6 +477,7 @@ class NodeRow(Struct, frozen=True, rename="camel"):
     others: Mapping[str, Amount] = {}
     whole: int | None = None
     shape_pods: int | None = None
+    cards: Mapping[str, str] = {}
 
 
 class DomainRow(Struct, frozen=True, rename="camel"):

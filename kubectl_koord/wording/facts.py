@@ -8,11 +8,12 @@ from kubectl_koord.engine.tree import Domain
 from kubectl_koord.messages.parser import QuotaMessage
 from kubectl_koord.model import values
 from kubectl_koord.model.installation import Home
+from kubectl_koord.model.objects import CARD
 from kubectl_koord.model.reservations import ReservationOwner
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.model.values import Requirement, Selector
-from kubectl_koord.reports.capacity import HeldBack
+from kubectl_koord.reports.capacity import Card, HeldBack
 from kubectl_koord.reports.common import BrokenGang, FreedPod
 from kubectl_koord.reports.jobs import GangRow, StaleFault, VolcanoCondition, VolcanoGang
 from kubectl_koord.wording.refusals import refusal_counts
@@ -39,6 +40,33 @@ def lost_nodes(refused: Iterable[Refused]) -> str:
         listed([f"{why} ({count(number, 'node')})" for why, number in refusal_counts(refused)])
         or "the cluster has no nodes"
     )
+
+
+UNKNOWN_AMOUNT = "?"
+FREE, TAKEN, UNHEALTHY = ".", "#", "x"
+_SHARED = "+"
+
+
+def card_signs(cards: Iterable[Card]) -> dict[str, str]:
+    """Return a sign for each card, by type: `##+.....`."""
+    found: dict[str, str] = {}
+    for card in cards:
+        found[card.type] = found.get(card.type, "") + _sign(card)
+    return found
+
+
+def _sign(card: Card) -> str:
+    if not card.healthy:
+        return UNHEALTHY
+    if card.share is None:
+        return UNKNOWN_AMOUNT
+    return FREE if card.share == CARD else _SHARED if card.share else TAKEN
+
+
+def legend_of_signs(*, is_unseen: bool) -> str:
+    """Return what each sign of a card means."""
+    unseen = f", {UNKNOWN_AMOUNT} not known" if is_unseen else ""
+    return f"{FREE} whole and free, {_SHARED} in use in part, {TAKEN} in use, {UNHEALTHY} unhealthy{unseen}"
 
 
 ROOT_NAME = "(root)"

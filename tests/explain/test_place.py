@@ -393,6 +393,7 @@ Node n1; free: 2 of 8 CPU, 105 of 110 pods.
 In BlockLayer b0, SpineLayer s0.
 Taints: team=a:NoSchedule
 Devices: 1 of 2 GPU is whole and free, 1 unhealthy.
+Each: GPU .x (. whole and free, + in use in part, # in use, x unhealthy).
 
 Running
   GANG OR OWNER             PODS   PRIORITY   REQUESTS   NOTES
@@ -466,7 +467,10 @@ def test_the_page_says_what_could_not_be_read() -> None:
         "Node n1.\nCannot tell everything: Pod could not be read: you may not read it.\nIn BlockLayer b0, "
     )
     drawn = cluster(TREE).with_gap("Reservation").change("n1", devices=devices(card(0), card(1)))
-    assert "Devices: 2 GPU, how many are free is unknown.\n" in page(node_report(drawn, "n1"))
+    assert (
+        "Devices: 2 GPU, how many are free is unknown.\n"
+        "Each: GPU ?? (. whole and free, + in use in part, # in use, x unhealthy, ? not known).\n"
+    ) in page(node_report(drawn, "n1"))
     hidden = cluster(TREE).with_gap("Pod")
     assert page(domain_of(hidden, "s0")).startswith("SpineLayer s0 has 3 nodes.\nCannot tell everything: ")
 
@@ -479,6 +483,7 @@ Node n5 is cordoned; free: 0 of 8 CPU, 0 of 110 pods.
 It is outside the topology tree.
 Taints: node.kubernetes.io/unschedulable:NoSchedule
 Devices: 0 of 2 GPU are whole and free, 2 more on nodes that are out.
+Each: GPU .. (. whole and free, + in use in part, # in use, x unhealthy).
 """
     )
 

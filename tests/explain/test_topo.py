@@ -255,6 +255,12 @@ def test_whole_cards_are_those_of_which_nothing_is_used_on_nodes_that_take_pods(
     assert report.whole
     assert {row.name: row.whole for row in report.domains} == {"": 3, "s0": 3, "b0": 3, "s1": 0, "b1": 0}
     assert {row.node: row.whole for row in report.nodes} == {"n1": 1, "n2": 2, "n3": 0, "n4": 0}
+    assert {row.node: row.cards for row in report.nodes} == {
+        "n1": {"gpu": "+.x"},
+        "n2": {"gpu": "..x"},
+        "n3": {"gpu": "..x"},
+        "n4": {},
+    }
     assert {row.whole for row in topo(drawn).domains} == {None}
 
 

@@ -25,6 +25,19 @@ Evaluated as Koordinator 1.8 (from the image tag)
     assert text(TOPO, style=TERMINAL) == expected
 
 
+def test_a_terminal_with_room_draws_what_is_in_use_as_a_bar() -> None:
+    nothing_seen = replace(TOPO.domains[1], free=None)
+    crumb = replace(TOPO.domains[2], free=1, total=1000)
+    some = replace(TOPO, domains=(TOPO.domains[0], nothing_seen, crumb))
+    found = text(some, style=replace(ASCII_TERMINAL, width=100))
+    assert found.splitlines()[2:6] == [
+        "DOMAIN       NODES   IN USE     FREE GPU   TOTAL GPU   SLOTS   NOTES",
+        "cluster          4   #####...         12          32       3   1 cordoned",
+        "|- spine-0       2                     ?          16       1   1 cordoned, 1 not ready",
+        "`- spine-1       2   #######.          1        1000       2",
+    ]
+
+
 def test_topo_in_a_pipe_indents_and_draws_nothing() -> None:
     expected = """\
 The topology tree has 2 spines and 4 nodes; 12 of 32 GPU free.

@@ -29,8 +29,9 @@ Examples:
   kubectl koord topo --whole-cards
   # How many pods of 8 GPU fit in each domain, and gangs of 4 of them
   kubectl koord topo --shape 8gpu --members 4
-  # Down to the nodes
+  # Down to the nodes, and to each card with a sign
   kubectl koord topo --nodes
+  kubectl koord topo -o wide
   # As a page or a picture to hand on
   kubectl koord topo -o html > topology.html
   kubectl koord topo -o svg > topology.svg
@@ -107,7 +108,9 @@ def command(
     if members and not shaped:
         raise KoordError("error: --members is for --shape")
     built: list[tree.Tree | tree.NoTree] = []  # meanwhile: of many pods we wait for the last
-    needed = kinds.DEVICE_KINDS if whole_cards else kinds.TOPOLOGY_KINDS
+    is_wide = session.options.output == "wide"
+    nodes, whole = nodes or is_wide, whole_cards or is_wide
+    needed = kinds.DEVICE_KINDS if whole else kinds.TOPOLOGY_KINDS
     needed = kinds.GANG_KINDS if gang or shaped else needed
 
     def ask(snapshot: "Snapshot") -> "TopologyReport":
@@ -121,7 +124,7 @@ def command(
             with_nodes=nodes or not session.options.is_page,
             tree=built[0] if built else None,
             resource=counted,
-            whole=whole_cards,
+            whole=whole,
         )
         if shaped:
             return with_shape(report, snapshot, _shape(session, snapshot, shaped, members or 0))
@@ -133,7 +136,7 @@ def command(
     snapshot = session.snapshot(
         needed,
         early=lambda topologies, nodes: built.append(tree.build(topologies, nodes)),
-        sums=not (gang or shaped or whole_cards),
+        sums=not (gang or shaped or whole),
     )
     session.show(ask(snapshot), TopoOptions(depth, nodes))
 

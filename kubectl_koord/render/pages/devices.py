@@ -20,12 +20,10 @@ from kubectl_koord.render.document import (
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity import Card, DeviceRoom, DevicesReport, DomainCards, NodeCards, TypeTotal
+from kubectl_koord.wording.facts import UNHEALTHY, UNKNOWN_AMOUNT, card_signs, legend_of_signs
 from kubectl_koord.wording.words import amount_of, beyond_limit, count, device_name, domain_name, listed, more
 
-UNKNOWN_AMOUNT = "?"
 IN_SHARES = "IN SHARES: what is free of devices that are in use in part."
-_FREE, _SHARED, _TAKEN, _UNHEALTHY = ".", "+", "#", "x"
-SIGNS = f"{_FREE} whole and free, {_SHARED} in use in part, {_TAKEN} in use, {_UNHEALTHY} unhealthy"
 ROOM = "PODS OF n: how many pods with n whole devices fit on nodes of the domain, as devices alone go."
 
 
@@ -274,29 +272,20 @@ def _signs(nodes: Sequence[NodeCards], shown: Shown, columns: Columns) -> tuple[
     some, rest = parted(nodes if columns.ordered else sorted(nodes, key=_domain), shown.lines)
     rows = []
     for node in some:
-        signs = ["".join(_sign(card) for card in node.cards if card.type == kind) for kind in kinds]
-        style: Style = "warn" if node.state or _UNHEALTHY in "".join(signs) else ""
-        rows.append(Row((node.node, _domain(node)[1], *signs, _held_by(node), node.state), style))
+        signs = card_signs(node.cards)
+        style: Style = "warn" if node.state or UNHEALTHY in "".join(signs.values()) else ""
+        of_kinds = (signs.get(kind, "") for kind in kinds)
+        rows.append(Row((node.node, _domain(node)[1], *of_kinds, _held_by(node), node.state), style))
     heads = [Column("NODE"), Column("DOMAIN", goes=1), *(Column(device_name(kind)) for kind in kinds)]
     heads += [Column("HELD BY", flow="wrap"), Column("NOTES")]
-    unseen = (
-        f", {UNKNOWN_AMOUNT} not known" if any(UNKNOWN_AMOUNT in cell for row in rows for cell in row.cells) else ""
-    )
-    legend = Line(f"{SIGNS}{unseen}; each card: -o wide, or name a node.", "dim")
+    is_unseen = any(UNKNOWN_AMOUNT in cell for row in rows for cell in row.cells)
+    legend = Line(f"{legend_of_signs(is_unseen=is_unseen)}; each card: -o wide, or name a node.", "dim")
     return [slim(Table(tuple(heads), tuple(rows), indent=0, main=True)), legend], len(rest)
 
 
 def _domain(node: NodeCards) -> tuple[bool, str]:
     """Return the name of the domain above a node; nodes outside the tree come last."""
     return (True, "") if node.parent is None else (False, domain_name(node.parent.name))
-
-
-def _sign(card: Card) -> str:
-    if not card.healthy:
-        return _UNHEALTHY
-    if card.share is None:
-        return UNKNOWN_AMOUNT
-    return _FREE if card.share == CARD else _SHARED if card.share else _TAKEN
 
 
 def _held_by(node: NodeCards) -> str:

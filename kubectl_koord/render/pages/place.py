@@ -21,7 +21,7 @@ from kubectl_koord.reports.capacity import (
     TypeTotal,
     WaitingGang,
 )
-from kubectl_koord.wording.facts import eviction_effects
+from kubectl_koord.wording.facts import UNKNOWN_AMOUNT, eviction_effects, legend_of_signs
 from kubectl_koord.wording.words import (
     DETAILS,
     amount_of,
@@ -147,6 +147,12 @@ def out(report: DomainReport) -> str:
 def devices(totals: Sequence[TypeTotal]) -> str:
     """Return the devices in a line: `Devices: 3 of 8 GPU are whole and free, 1 unhealthy`."""
     return f"Devices: {'; '.join(map(_devices, totals))}."
+
+
+def cards(signs: Mapping[str, str]) -> str:
+    """Return a sign for each device of a node, by type: `Each: GPU ##......`."""
+    each = ", ".join(f"{device_name(kind)} {one}" for kind, one in signs.items())
+    return f"Each: {each} ({legend_of_signs(is_unseen=UNKNOWN_AMOUNT in each)})."
 
 
 def _devices(total: TypeTotal) -> str:
@@ -309,6 +315,8 @@ def _rest(report: NodeReport | DomainReport, shown: Shown, nodes: int) -> Iterat
         yield Line(also_free(first, len(more)))
     if report.devices:
         yield Line(devices(report.devices))
+    if isinstance(report, NodeReport) and report.cards:
+        yield Line(cards(report.cards))
     if report.drain is not None:
         yield from (EmptyLine(), Line(RUNNING, "bold"))
         yield from _running(report.running, shown, nodes)

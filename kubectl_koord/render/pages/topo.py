@@ -10,6 +10,7 @@ from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.reports.common import Notice
+from kubectl_koord.wording.facts import FREE, TAKEN, UNKNOWN_AMOUNT, legend_of_signs
 from kubectl_koord.wording.words import (
     NEXT_STEPS,
     amount_of,
@@ -232,13 +233,16 @@ class DomainTree:
         slots = self._slots(domain.offer_slots)
         amounts = self._amounts(domain.free, domain.total, domain.others)
         takes = (_number(domain.shape_pods), _number(domain.shape_gangs))
-        return (str(domain.nodes), *amounts, self._whole(domain.whole), slots, *takes, notes(domain))
+        bar = _bar(Amount(domain.free, domain.total))
+        return (str(domain.nodes), bar, *amounts, self._whole(domain.whole), "", slots, *takes, notes(domain))
 
     def _node(self, node: NodeRow, level: int) -> Row:
         notes = node_notes((node.state, node.reason))
         cells = (
+            _bar(Amount(node.free, node.total)),
             *self._amounts(node.free, node.total, node.others),
             self._whole(node.whole),
+            " ".join(node.cards.values()),
             self._slots(node.offer_slots),
             _number(node.shape_pods),
             "",
@@ -264,10 +268,9 @@ class DomainTree:
         others = {resource: together(each.others[resource] for each in domains) for resource in domains[0].others}
         label = more(len(domains))
         takes = [_sum(each.shape_pods for each in domains), _sum(each.shape_gangs for each in domains)]
-        whole = together(Amount(domain.whole, 0) for domain in domains).free
-        return Row(
-            (label, nodes, *self._amounts(free, total, others), self._whole(whole), "", *takes, ""), "dim", level
-        )
+        whole = self._whole(together(Amount(domain.whole, 0) for domain in domains).free)
+        amounts = self._amounts(free, total, others)
+        return Row((label, nodes, _bar(Amount(free, total)), *amounts, whole, "", "", *takes, ""), "dim", level)
 
 
 def free_of(domains: Sequence[DomainRow]) -> int | None:
@@ -287,6 +290,18 @@ def _sum(numbers: Iterable[int | None]) -> str:
 def _amount(resource: str, each: Amount) -> _Cells:
     free = "?" if each.free is None else amount_of(resource, each.free, "rounded")
     return (free, amount_of(resource, each.total, "rounded"))
+
+
+_BAR = 8
+
+
+def _bar(each: Amount) -> str:
+    """Return how much is in use as a bar; neither what is free nor what is in use is ever drawn as nothing."""
+    if each.free is None or not each.total:
+        return ""
+    used = each.total - each.free
+    signs = min(max(round(_BAR * used / each.total), used > 0), _BAR - (each.free > 0))
+    return TAKEN * signs + FREE * (_BAR - signs)
 
 
 def together(amounts: Iterable[Amount]) -> Amount:
@@ -318,8 +333,10 @@ def _columns(report: TopologyReport) -> tuple[Column, ...]:
     return (
         Column("DOMAIN"),
         Column("NODES", right=True, goes=1),
+        Column("IN USE", drawn=True),
         *(column for name in names for column in _amount_columns(name)),
         Column("WHOLE CARDS", right=True),
+        Column("CARDS"),
         Column("SLOTS", right=True),
         Column("PODS", right=True),
         Column(f"GANGS OF {report.shape_members or 0}", right=True),
@@ -441,6 +458,8 @@ def _tree(report: TopologyReport, lines: int | None, depth: int | None, *, nodes
     deepest = domains.height()
     if nodes:
         yield drawn(domains, deepest, nodes=True)
+        if signs := "".join(sign for node in report.nodes for sign in node.cards.values()):
+            yield Line(f"CARDS: {legend_of_signs(is_unseen=UNKNOWN_AMOUNT in signs)}.", "dim")
         return
     if lines is None:
         yield drawn(domains, deepest if depth is None else min(depth, deepest))
