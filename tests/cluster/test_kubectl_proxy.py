@@ -225,11 +225,24 @@ def test_of_a_kubectl_that_crashes_the_first_line_is_told(tmp_path: Path, monkey
         "panic: runtime error: index out of range [3]\\n\\ngoroutine 1 [running]:\\nmain.main()\\n\\t/x.go:7 +0x1d\\n"
     )
     script = tmp_path / "kubectl"
-    script.write_text(f"#!/bin/sh\nprintf '{crash}' >&2\nexit 2\n")
+    log = "I1128 09:00:00.000000       1 http.go:159] HTTP2 has been explicitly disabled\\n"
+    script.write_text(f"#!/bin/sh\nprintf '{log}{crash}' >&2\nexit 2\n")
     script.chmod(0o755)
     monkeypatch.setenv("KUBECTL_PATH", str(script))
     with (
         pytest.raises(KoordError, match=r"^panic: runtime error: index out of range \[3\]$"),
+        connect(Connection(namespace="x"), writes=False) as transport,
+    ):
+        transport.open(PODS)
+
+
+def test_kubectl_is_asked_for_http_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "kubectl"
+    script.write_text('#!/bin/sh\necho "error: disabled: $DISABLE_HTTP2" >&2\nexit 1\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("KUBECTL_PATH", str(script))
+    with (
+        pytest.raises(KoordError, match=r"^error: disabled: 1$"),
         connect(Connection(namespace="x"), writes=False) as transport,
     ):
         transport.open(PODS)

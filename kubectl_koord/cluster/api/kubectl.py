@@ -40,6 +40,8 @@ from kubectl_koord.errors import KoordError
 
 _GRACE = 1.0
 _PAUSE = 0.002
+# An API server takes two to three times as long to write a large list as frames of HTTP/2.
+_OF_CLIENT_GO = {"DISABLE_HTTP2": "1"}
 _DEFAULT_AGAIN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 
@@ -119,7 +121,13 @@ def _spawn(argv: tuple[str, ...], pipes: tuple[int, int]) -> int:
         actions.append((os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0))
     try:
         return os.posix_spawn(
-            argv[0], argv, os.environ, file_actions=actions, setpgroup=0, setsigmask=(), setsigdef=_DEFAULT_AGAIN
+            argv[0],
+            argv,
+            os.environ | _OF_CLIENT_GO,
+            file_actions=actions,
+            setpgroup=0,
+            setsigmask=(),
+            setsigdef=_DEFAULT_AGAIN,
         )
     except OSError as error:
         os.write(errors, f"error: unable to run {argv[0]}: {error.strerror}\n".encode())
@@ -342,6 +350,7 @@ _READY = b"Starting to serve"
 _PROMPT = b"Please enter "
 _LONGEST_SOCKET_PATH = 99
 _SENTENCE = re.compile(r"error\b", re.IGNORECASE)
+_INFO = re.compile(r"I\d{4} ")
 
 
 def private_folder() -> str:
@@ -419,7 +428,7 @@ def _reason_of_end(child: Guarded, limit: float) -> KoordError:
     printed = b""
     while piece := _read_before(limit, child.errors):
         printed += piece
-    lines = [line for line in printed.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [line for line in printed.decode("utf-8", "replace").splitlines() if line.strip() and not _INFO.match(line)]
     # The last sentence; of a crash the first line, as what follows is where it was.
     at = next((at for at in reversed(range(len(lines))) if _SENTENCE.match(lines[at])), 0)
     sentence = lines[at].rstrip() if lines else "error: kubectl proxy ended without a word"
