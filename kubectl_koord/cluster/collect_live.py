@@ -15,14 +15,13 @@ from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import DEVICE, NODE_METRIC, NODE_TOPOLOGY, POD, Kind
 from kubectl_koord.cluster.objects import fields, node_topology, pool
 from kubectl_koord.cluster.objects.devices import ListedDevice, listed_devices
-from kubectl_koord.cluster.objects.listed import Rooms
+from kubectl_koord.cluster.objects.listed import Rooms, placed
 from kubectl_koord.cluster.objects.metrics import ListedMetric, listed_metric
 from kubectl_koord.cluster.objects.node_topology import ListedTopologies
-from kubectl_koord.cluster.objects.pod_wire import FINISHED, Pod
+from kubectl_koord.cluster.objects.pod_wire import FINISHED
 from kubectl_koord.cluster.objects.pods import PodPool
 from kubectl_koord.cluster.objects.resource_topologies import ListedTopology
 from kubectl_koord.cluster.pod_store import Place, by_node, of_containers
-from kubectl_koord.cluster.protobuf import Message
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import values
@@ -85,6 +84,7 @@ class SummingCollector(Collector):
     def __init__(self, seen: dict[str, int] | None = None) -> None:
         super().__init__(seen=seen)
         self.messages = self.messages | {POD.name: "PlacedPod"}
+        self.wire_types = self.wire_types | {POD.name: placed()}
         self._rooms = Rooms()
         self._places: defaultdict[str, Place] = defaultdict(Place)
 
@@ -109,11 +109,9 @@ class SummingCollector(Collector):
     def _taker(self, kind: str) -> Callable[[Any], None]:
         return self._take_placed if kind == POD.name else super()._taker(kind)
 
-    def _take_placed(self, written: Pod | Message) -> None:
-        if written.status.phase in FINISHED:
-            return
-        if node := written.spec.node_name if isinstance(written, Pod) else written.spec.nodeName:
-            self._places[node].append(self._rooms.of(written.spec))
+    def _take_placed(self, written: Any) -> None:  # noqa: ANN401 - of `placed`, or a message
+        if written.spec.nodeName and written.status.phase not in FINISHED:
+            self._places[written.spec.nodeName].append(self._rooms.of(written.spec))
 
 
 _ARENA_MAX = -8

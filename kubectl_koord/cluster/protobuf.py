@@ -189,10 +189,15 @@ def labels(entries: Iterable[bytes]) -> dict[str, str | None]:
 
 
 def _text(entry: bytes) -> tuple[str, str]:
-    # As they are written where neither has more than 127 bytes: key and value, each behind its tag and its length.
-    middle = entry[1] + 2 if 1 < len(entry) < _SHORT and entry[:1] == _KEY else 0
-    if middle and entry[middle : middle + 2] == bytes((_VALUE, max(0, len(entry) - middle - 2))):
-        return entry[2:middle].decode(), entry[middle + 2 :].decode()
+    # As they are written: key and value, each behind its tag and its length, which has one byte for a short key and one
+    # or two for the value.
+    size, middle = len(entry), entry[1] + 2 if entry[:1] == _KEY and len(entry) > 1 else 0
+    if middle and middle < min(size - 1, _SHORT) and entry[middle] == _VALUE:
+        start, length = middle + 2, entry[middle + 1]
+        if length >= _SHORT and start < size and entry[start] < _SHORT:
+            start, length = start + 1, length + (entry[start] - 1) * _SHORT
+        if start + length == size:
+            return entry[2:middle].decode(), entry[start:].decode()
     found = parsed("Text", entry)
     return found.key, found.value
 

@@ -1,16 +1,17 @@
 """Nodes and pods of a list in protobuf as the objects that JSON has; parts that many share are converted once."""
 
 from copy import copy
-from functools import lru_cache
-from typing import Generic, TypeVar
+from functools import cache, lru_cache
+from typing import Any, Generic, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, defstruct, field, json, structs
 
 from kubectl_koord.cluster.objects import nodes
 from kubectl_koord.cluster.objects.fields import Condition, Meta, Owner
 from kubectl_koord.cluster.objects.pod_wire import MadeResourceClaim, Pod, PodSpec, PodStatus, Volume
-from kubectl_koord.cluster.objects.pods import asked, encoded, has_own_resources, requests
-from kubectl_koord.cluster.protobuf import Message, amounts, labels, parsed, texts, time, whole
+from kubectl_koord.cluster.objects.pods import has_own_resources, requests, spec_of
+from kubectl_koord.cluster.objects.pool import Amounts
+from kubectl_koord.cluster.protobuf import MESSAGES, Field, Message, amounts, labels, parsed, texts, time, whole
 from kubectl_koord.model import keys
 from kubectl_koord.model.pods import PodAmounts, PodRequirements, RunningPod
 
@@ -128,6 +129,19 @@ def _needs_more(meta: Meta) -> bool:
     return keys.OPERATING_MODE in (meta.labels or ()) or keys.LOAD_AFTER_INITIALIZED in (meta.annotations or ())
 
 
+@cache
+def placed(message: str = "PlacedPod") -> type[Struct]:
+    """Return a Struct with the fields of a message of the schema that only texts, amounts and messages are in."""
+    return defstruct(message, map(_member, MESSAGES[message]), omit_defaults=True, gc=False)
+
+
+def _member(one: Field) -> tuple[str, Any, Any]:
+    if one.kind in MESSAGES and not one.form:
+        return one.name, placed(one.kind), field(default_factory=placed(one.kind))
+    kind: Any = Amounts if one.form == "{" else list[placed(one.kind)] if one.form else str  # type: ignore[misc]
+    return one.name, kind | None, None
+
+
 class Rooms:
     """The requests of pods for sums: one shared value for all pods with equal requests, without names.
 
@@ -138,23 +152,24 @@ class Rooms:
         self.by_containers_too = False
         self._by_shape: Recent[RunningPod] = Recent()
 
-    def of(self, spec: PodSpec | Message) -> RunningPod:
-        """Return what a pod takes up; from a message all is dropped that is not read.
+    def of(self, spec: Any) -> RunningPod:  # noqa: ANN401 - PlacedSpec, of `placed` or as a message
+        """Return what a pod takes up; all is dropped from the spec that is not read.
 
         Raises:
             QuantityError: when a request is no quantity.
 
         """
-        if isinstance(spec, PodSpec):
-            shape = encoded(asked(spec))
+        if isinstance(spec, Struct):
+            spec.nodeName = None  # type: ignore[attr-defined]
+            shape = json.encode(spec)
         else:
             spec.ClearField("nodeName")
             spec.DiscardUnknownFields()
             shape = spec.SerializeToString()
-        return self._by_shape.get(shape) or self._by_shape.keep(shape, self._new(spec))
+        return self._by_shape.get(shape) or self._by_shape.keep(shape, self._new(spec, shape))
 
-    def _new(self, listed: PodSpec | Message) -> RunningPod:
-        spec = whole("PlacedSpec", listed, PodSpec)
+    def _new(self, listed: Any, shape: bytes) -> RunningPod:  # noqa: ANN401 - as `of`
+        spec = spec_of(shape) if isinstance(listed, Struct) else whole("PlacedSpec", listed, PodSpec)
         requested = PodRequirements(requests=requests(spec))
         if has_own_resources(spec):
             less = PodAmounts(requests(structs.replace(spec, resources=None)))

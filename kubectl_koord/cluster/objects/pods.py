@@ -193,17 +193,19 @@ def requests_and_limits(spec: PodSpec) -> tuple[Resources, Resources]:
 
     Raises QuantityError when an amount is none.
     """
-    return _sums(msgspec.json.encode(asked(spec)))
-
-
-def asked(spec: PodSpec) -> PodSpec:
-    """Return the part of a spec that requests and limits are made of."""
-    return PodSpec(
+    asked = PodSpec(
         containers=spec.containers,
         init_containers=spec.init_containers,
         overhead=spec.overhead,
         resources=spec.resources,
     )
+    return _sums(msgspec.json.encode(asked))
+
+
+def spec_of(written: bytes) -> PodSpec:
+    """Return a spec that was encoded."""
+    found: PodSpec = _SPEC.decode(written)
+    return found
 
 
 def has_own_resources(spec: PodSpec) -> bool:
@@ -219,7 +221,7 @@ def is_of_pods(resource: str) -> bool:
 
 @lru_cache(_REQUESTS_MOST)
 def _sums(written: bytes) -> tuple[Resources, Resources]:
-    spec: PodSpec = _SPEC.decode(written)
+    spec = spec_of(written)
     requested = _effective(spec, lambda written: written.requests)
     requested |= _of_pod(spec, lambda written: written.requests)
     _add(requested, amounts(spec.overhead))
