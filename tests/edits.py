@@ -51,15 +51,32 @@ def _uncordon(items: list[Json], edit: Json) -> None:
     spec["taints"] = [taint for taint in taints if taint["key"] != "node.kubernetes.io/unschedulable"]
 
 
+def _return_cards(items: list[Json], name: str, status: Json) -> None:
+    allocatable, capacity = status["allocatable"], status.get("capacity") or {}
+    allocatable |= {card: number for card, number in capacity.items() if card.endswith(("/gpu", "/rdma"))}
+    devices = [item for item in items if item["kind"] == "Device" and item["metadata"]["name"] == name]
+    whole: dict[str, Decimal] = {}
+    for device in (one for item in devices for one in item["spec"]["devices"]):
+        device["health"] = True
+        for resource, amount in device["resources"].items():
+            whole[resource] = whole.get(resource, Decimal()) + _number(str(amount))
+    for resource, amount in whole.items():
+        if resource in allocatable and _number(str(allocatable[resource])) < amount:
+            allocatable[resource] = str(amount)
+
+
 def _mend_node(items: list[Json], edit: Json) -> None:
     node = _named(items, "Node", edit["node"])
     away = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-    node["spec"]["taints"] = [taint for taint in node["spec"].get("taints") or [] if taint["key"] not in away]
+    before = node["spec"].get("taints") or []
+    node["spec"]["taints"] = [taint for taint in before if taint["key"] not in away]
     node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    _return_cards(items, node["metadata"]["name"], node["status"])
     items[:] = [
         item
         for item in items
-        if item["kind"] != "Pod"
+        if node["spec"]["taints"] == before
+        or item["kind"] != "Pod"
         or item["spec"].get("nodeName") != edit["node"]
         or "deletionTimestamp" not in item["metadata"]
     ]
@@ -109,6 +126,20 @@ def _tolerate(items: list[Json], edit: Json) -> None:
     for name in edit["pods"]:
         tolerations = _named(items, "Pod", name)["spec"].setdefault("tolerations", [])
         tolerations.append({key: edit[key] for key in ("key", "value", "effect")} | {"operator": "Equal"})
+
+
+def _select_nodes(items: list[Json], edit: Json) -> None:
+    for name in edit["pods"]:
+        spec = _named(items, "Pod", name)["spec"]
+        selector = spec.get("nodeSelector") or {}
+        if selector.get(edit["key"]) == edit["value"]:
+            del selector[edit["key"]]
+            selector[edit["toKey"]] = edit["toValue"]
+        affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+        required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+        for one in (one for term in required.get("nodeSelectorTerms", ()) for one in term.get("matchExpressions", ())):
+            if (one["key"], one["operator"], one.get("values")) == (edit["key"], "In", [edit["value"]]):
+                one.update(key=edit["toKey"], values=[edit["toValue"]])
 
 
 def _set_request(items: list[Json], edit: Json) -> None:
@@ -256,6 +287,7 @@ _MAKERS = {
     "label-node": _label_node,
     "set-layers": _set_layers,
     "tolerate": _tolerate,
+    "select-nodes": _select_nodes,
     "set-request": _set_request,
     "set-topology": _set_topology,
     "set-minimum": _set_minimum,

@@ -662,6 +662,7 @@ def installation(collector: Collector) -> Installation:
         config_unused=own.unused,
         profiles=profiles(own.parsed or {}),
         kinds=tuple(sorted(collector.kinds)),
+        agents=tuple(one for _, one in sorted(collector.values(kinds.DAEMON_SET).items())),
         descheduler=descheduler_found(_descheduler(collector), config_maps, own.home.namespace),
     )
 

@@ -411,6 +411,18 @@ VALIDATING = Kind(
     in_files=False,
 )
 
+DAEMON_SET = Kind(
+    "DaemonSet",
+    settings.DaemonSet,
+    "/apis/apps/v1",
+    "daemonsets",
+    pair,
+    "doctor",
+    settings.agents,
+    query=only_named(settings.KOORDLET),
+    in_files=False,
+)
+
 KINDS: dict[str, Kind[Any, Any]] = {row.name: row for row in list(vars().values()) if isinstance(row, Kind)}
 """The rows above by name, in their order, in which lists are begun."""
 

@@ -24,6 +24,7 @@ from kubectl_koord.model.installation import (
     COMPARED,
     HOME,
     WEBHOOKS,
+    Agents,
     Deployment,
     Descheduler,
     DeschedulerProfile,
@@ -78,6 +79,7 @@ _CHART = "Compare the ConfigMap koord-scheduler-config with that of the Helm cha
 _REMEDIES: Mapping[DoctorCode, str] = {
     "deployment-missing": "Install it with Koordinator's Helm chart, or tell where it is with --koordinator-namespace.",
     "deployment-unavailable": "Look at its pods and their logs.",
+    "koordlet-not-ready": "Look at the logs of koordlet there, of the container that ended before (-p), too.",
     "version-unsupported": "Upgrade Koordinator to 1.7 or later.",
     "version-newer": "Upgrade this plugin; until then take answers with care where releases differ.",
     "versions-differ": "Upgrade with the Helm chart, so that both have one version.",
@@ -173,6 +175,9 @@ _LAYER: _Made = partial(_of_gang, "--must-gather=LAYER")
 _GROUPS: _Made = partial(_of_gang, "--groups=GANG,GANG")
 _COMMANDS: Mapping[DoctorCode, _Made] = {
     "deployment-unavailable": lambda _, names: paste("kubectl", "get", "pods", "-A", "-l", f"koord-app={names[0]}"),
+    "koordlet-not-ready": lambda _, names: paste(
+        "kubectl", "get", "pods", "-A", "-o", "wide", "-l", f"koord-app={names[0].rpartition('/')[2]}"
+    ),
     "selector-outside-tree": lambda *_: ours("annotate", "pods", "GANG", "topology-selector-"),
     "numa-policy-unknown": lambda _, names: paste("kubectl", "label", "node", *names, f"{_NUMA_POLICY}-"),
     "groups-differ": _GROUPS,
@@ -808,6 +813,15 @@ def unavailable(name: str, available: int, wanted: int) -> str:
     return f"{available} of {count(wanted, 'replica')} of {name} {verb(available, 'is', 'are')} available."
 
 
+def koordlet_not_ready(ready: int, wanted: int, nodes: Sequence[str]) -> str:
+    """Return how many pods of koordlet are ready, on which nodes not, and what is out of date then."""
+    where = f"; not on {some(nodes)}" if nodes else ""
+    return (
+        f"{ready} of {count(wanted, 'pod')} of koordlet {verb(ready, 'is', 'are')} ready{where}: Device, NodeMetric and"
+        " NUMA zones of the other nodes are out of date, or missing."
+    )
+
+
 def unsupported(image: str) -> str:
     """Return that a version has neither topology nor job preemption."""
     return f"the image {image} is older than 1.7: it has no network topology and no preemption for gangs."
@@ -851,6 +865,9 @@ def of_installation(snapshot: Snapshot) -> Iterator[Finding]:
     installed = snapshot.installation or Installation()
     if was_read(snapshot, "Deployment"):
         yield from _deployments(installed, snapshot.config.home.namespace)
+    if was_read(snapshot, "DaemonSet"):
+        for agents in installed.agents:
+            yield from _agents(snapshot, agents)
     yield from _leader(snapshot)
     for name, kind in WEBHOOKS.items():
         if was_read(snapshot, kind):
@@ -885,6 +902,23 @@ def _replicas(one: Deployment) -> Iterator[Finding]:
         severity: Severity = "warning" if one.available else "error"
         message = unavailable(one.name, one.available, one.wanted)
         yield found("deployment-unavailable", severity, "Deployment", [one.name], message)
+
+
+def _agents(snapshot: Snapshot, agents: Agents) -> Iterator[Finding]:
+    """Yield on which nodes koordlet does not work: of none that is ready on all that have a pod of it."""
+    if agents.ready >= agents.wanted:
+        return
+    namespace, _, name = agents.name.partition("/")
+    there = {
+        node: pod
+        for node, pods in sorted(snapshot.running.items())
+        for pod in pods
+        if (pod.namespace, pod.owner) == (namespace, f"DaemonSet/{name}")
+    }
+    nodes = [node for node, pod in there.items() if pod.marks.unready or not agents.ready]
+    severity: Severity = "warning" if agents.ready else "error"
+    message = koordlet_not_ready(agents.ready, agents.wanted, nodes)
+    yield found("koordlet-not-ready", severity, "DaemonSet", [agents.name], message)
 
 
 def _leader(snapshot: Snapshot) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """What stands in the way besides room: cards, quotas, Reservations, admission, victims, members of the gang itself."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
@@ -26,6 +27,7 @@ from kubectl_koord.engine.blockers import (
 from kubectl_koord.engine.filters import prepare, rejection
 from kubectl_koord.engine.filters.device_allocation import (
     MEMORY,
+    SHARED,
     Amounts,
     DeviceBooks,
     PodDeviceRequest,
@@ -803,6 +805,79 @@ class Unoffered(Struct, frozen=True):
     similar: tuple[str, ...] = ()
 
 
+class Meant(Struct, frozen=True):
+    """A label that pods ask for and no node has, and the one that may be meant, with how many nodes have that."""
+
+    key: str
+    value: str
+    to_key: str
+    to_value: str
+    nodes: int
+
+
+def meant_labels(view: View, pod: PendingPod) -> tuple[Meant, ...]:
+    """Return the labels that a pod selects nodes by and no node has, where nodes have one that is nearly it."""
+    every = _labels_of(view)
+    wanted = dict.fromkeys(pod.requirements.selector)
+    for term in pod.requirements.affinity or ():
+        wanted |= {
+            (one.key, one.values[0]): None for one in term.labels if one.operator == "In" and len(one.values) == 1
+        }
+    found = (_meant(every, key, value) for key, value in wanted if value not in every.get(key, ()))
+    return tuple(one for one in found if one is not None)
+
+
+@memoised
+def _labels_of(view: View) -> Mapping[str, Counter[str]]:
+    """Return how many nodes have each value of each label."""
+    found: dict[str, Counter[str]] = {}
+    for labels, number in Counter(view.node(name).labels for name in view.names()).items():
+        for key, value in labels:
+            found.setdefault(key, Counter())[value] += number
+    return found
+
+
+def _meant(every: Mapping[str, Counter[str]], key: str, value: str) -> Meant | None:
+    """Return the label that most nodes have of those that are nearly this: another value, key, or both."""
+    keys = (key,) if key in every else tuple(one for one in every if _is_nearly(one, key) or _bare(one) == _bare(key))
+    found = [
+        Meant(key, value, other, one, nodes)
+        for other in keys
+        for one, nodes in every[other].items()
+        if one == value or _is_nearly(one, value) or (one and value and _is_part(one, value))
+    ]
+    return max(found, key=lambda one: (one.to_value == value, one.nodes, one.to_key, one.to_value), default=None)
+
+
+def _bare(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+_WORDS = re.compile(r"[a-z]+|[0-9]+")
+_LEAST_LETTERS = 4
+
+
+def _is_nearly(one: str, other: str) -> bool:
+    """Tell whether two words differ in case, in what is between their parts, or by one typing error in a long part."""
+    parts, others = (_WORDS.findall(word.casefold()) for word in (one, other))
+    if "".join(parts) == "".join(others):
+        return True
+    differing = [pair for pair in zip(parts, others, strict=False) if pair[0] != pair[1]]
+    return len(parts) == len(others) and all(
+        part.isalpha() and min(len(part), len(typed)) >= _LEAST_LETTERS and bool(near(typed, [part]))
+        for part, typed in differing
+    )
+
+
+def _is_part(one: str, other: str) -> bool:
+    """Tell whether a word is several parts of another, such as A100 of NVIDIA-A100-SXM4-80GB."""
+    parts, others = (re.split(r"[^a-z0-9]+", word.casefold()) for word in (one, other))
+    short, long = sorted((parts, others), key=len)
+    return len("".join(short)) >= _LEAST_LETTERS and any(
+        long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1)
+    )
+
+
 def exclusions(simulation: Simulation, first: Attempt) -> tuple[Refused, ...]:
     """Return why nodes that take a member refuse the next one because of it, and how many do; the commonest first."""
     slots = first.plan.nodes if first.plan is not None else None
@@ -898,7 +973,7 @@ def _unoffered(view: View, resource: str) -> Unoffered:
         listed=tuple(listed),
         labelled=tuple(labelled),
         idle=_idle(view, should, ("koordlet",) if resource.startswith(_KOORD) else _PLUGINS),
-        similar=tuple(dict.fromkeys((*near(resource, named), *sorted(cards)))),
+        similar=() if resource == SHARED else tuple(dict.fromkeys((*near(resource, named), *sorted(cards)))),
     )
 
 
@@ -934,11 +1009,12 @@ def _label(node: Node, resource: str) -> str:
 
 
 def _idle(view: View, names: Iterable[str], publishers: Sequence[str]) -> tuple[str, ...]:
-    """Return the nodes on which no pod runs that has one of these in its name."""
+    """Return the nodes on which no pod is ready that has one of these in its name."""
+    running = view.snapshot.running
     return tuple(
         name
         for name in names
-        if not any(part in pod.name for pod in view.snapshot.running.get(name, ()) for part in publishers)
+        if not any(part in pod.name for pod in running.get(name, ()) if not pod.marks.unready for part in publishers)
     )
 
 

@@ -330,6 +330,7 @@ def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) 
     excluded = () if apart else evidence.other_than_room(first)
     why = _apart(apart) if raw else _scattered(first.trigger, first.rejections)
     message = _slots_lack(len(pods), simulation.must_gather, best, raw, excluded, why)
+    message += _meant(simulation, first.trigger)
     return about_pods("insufficient-slots", _beside_tree(message, simulation, first), pods)
 
 
@@ -411,7 +412,17 @@ def _no_node_fits(simulation: Simulation, first: Attempt, refused: PendingPod) -
     asked = evidence.asked(simulation, refused, first)
     scattered = _scattered(refused, asked.refusals)
     message = _no_node_takes(name, refused.requirements.requests, asked.reasons, scattered)
+    message += _meant(simulation, refused)
     return Cause("no-feasible-node", message, (refused.key,))
+
+
+def _meant(simulation: Simulation, pod: PendingPod) -> str:
+    """Return which labels nodes have that are nearly those which the pod asks for, to follow a sentence."""
+    return "".join(
+        f" No node has the label {one.key}={one.value}; {count(one.nodes, 'node')}"
+        f" {'has' if one.nodes == 1 else 'have'} {one.to_key}={one.to_value}."
+        for one in obstacles.meant_labels(simulation.view, pod)
+    )
 
 
 def _no_node_takes(pod: str, each: Resources, refused: Iterable[Refused], scattered: str = "") -> str:

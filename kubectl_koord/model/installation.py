@@ -121,6 +121,14 @@ class Deployment(Struct, frozen=True):
         return self.wanted == 0 or self.available == 0
 
 
+class Agents(Struct, frozen=True):
+    """koordlet's DaemonSet (`namespace/name`): how many pods are wanted, and how many of them are ready."""
+
+    name: str
+    wanted: int = 0
+    ready: int = 0
+
+
 class PriorityClass(Struct, frozen=True):
     """One PriorityClass; `is_default` is globalDefault."""
 
@@ -164,6 +172,7 @@ class Installation(Struct, frozen=True):
     """
 
     deployments: tuple[Deployment, ...] = ()
+    agents: tuple[Agents, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
     webhooks: tuple[Webhooks, ...] = ()
     config: ConfigState = "absent"

@@ -34,7 +34,8 @@ class Marks(Struct, frozen=True, gc=False):
     `offers` the uid of the reservation that the pod is itself (operating mode); `initialized` since when its init
     containers have run, where it says for how long its estimate counts from then on. `preemptor` is the job for which
     job preemption ended it, as its condition names that: the ids of a gang group, or `namespace/name` of a pod.
-    `gang_terms` is what a pod says of its gang that no PodGroup has to define, None where it says nothing.
+    `gang_terms` is what a pod says of its gang that no PodGroup has to define, None where it says nothing. A pod of a
+    DaemonSet may be `unready`; of others it is not kept.
     """
 
     job: str = ""
@@ -47,6 +48,7 @@ class Marks(Struct, frozen=True, gc=False):
     initialized: str = ""
     preemptor: str = ""
     gang_terms: GangAnnotations | None = None
+    unready: bool = False
 
 
 NO_MARKS = Marks()

@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count as numbers
 from itertools import islice
@@ -23,8 +23,9 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.state import View
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, Domain, Tree
-from kubectl_koord.model import values
-from kubectl_koord.model.objects import Layer
+from kubectl_koord.model import objects, values
+from kubectl_koord.model.hardware import Device
+from kubectl_koord.model.objects import Layer, Node
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.reservations import ByLabel, Reservation
 from kubectl_koord.model.snapshot import Snapshot
@@ -51,9 +52,11 @@ from kubectl_koord.reports.common import (
     WayOut,
 )
 from kubectl_koord.simulation.simulation import every_outcome, largest
-from kubectl_koord.simulation.what_if import NOT_READY, changed, deleted, terminating_on
+from kubectl_koord.simulation.what_if import changed, deleted, is_dead, terminating_on
 from kubectl_koord.wording.facts import (
+    DEVICE_PLUGIN,
     FINALIZERS,
+    KOORDLET,
     broken_gangs,
     delete,
     describe,
@@ -342,30 +345,58 @@ def _uncordon(nodes: Sequence[str], others: Sequence[str]) -> str:
 
 
 def mend_nodes(search: Search) -> Iterator[WayOut]:
-    """Yield the first few nodes that are not ready of which one is enough, or else all of them together."""
-    dead = [name for name in search.view.names() if _is_dead(search.view, name)]
-    if not dead or not search.may_help("mend-node"):
-        return
-    few = dead[:_MOST_TRIED]
-    alone = list(islice((name for name in few if search.works((MendNode(name),))), _MOST_NAMED + 1))
-    chosen = alone[:1] or (few if search.works([MendNode(name) for name in few]) else [])
-    if chosen:
-        stuck = [pod.key for name in chosen for pod in terminating_on(search.view, name)]
-        message = _mend_nodes(chosen, alone[1:], stuck[:_MOST_NAMED])
-        edits = tuple(MendNode(name) for name in chosen)
-        yield WayOut("mend-node", message, paste("kubectl", "describe", "node", *chosen), edits)
+    """Yield of the first few nodes that are not ready, or have lost cards, one that is enough, or else all of them."""
+    view = search.view
+    wanted = {resource for pod in search.members for resource, _ in pod.requirements.requests}
+    for is_broken, says in ((is_dead, _mend_nodes), (partial(_has_lost, wanted), _return_cards)):
+        broken = [name for name in view.names() if is_broken(view.node(name))]
+        if not broken or not search.may_help("mend-node"):
+            continue
+        few = broken[:_MOST_TRIED]
+        alone = list(islice((name for name in few if search.works((MendNode(name),))), _MOST_NAMED + 1))
+        chosen = alone[:1] or (few if search.works([MendNode(name) for name in few]) else [])
+        if chosen:
+            message = says(view, chosen, alone[1:])
+            edits = tuple(MendNode(name) for name in chosen)
+            yield WayOut("mend-node", message, paste("kubectl", "describe", "node", *chosen), edits)
 
 
-def _mend_nodes(nodes: Sequence[str], others: Sequence[str], stuck: Sequence[str]) -> str:
+def _mend_nodes(view: View, nodes: Sequence[str], others: Sequence[str]) -> str:
     """Return which nodes to bring back, which others would do, and the pods that cannot end there until then."""
-    instead = f" (or {listed(others)})" if others else ""
+    stuck = [pod.key for name in nodes for pod in terminating_on(view, name)][:_MOST_NAMED]
     verb = "is" if len(nodes) == 1 else "are"
     held = f"; {listed(stuck)} cannot end before" if stuck else ""
-    return f"Bring back {listed(nodes)}{instead}, which {verb} not ready{held}"
+    return f"Bring back {listed(nodes)}{_or(others)}, which {verb} not ready{held}"
 
 
-def _is_dead(view: View, name: str) -> bool:
-    return any(taint.key in NOT_READY for taint in view.node(name).taints)
+def _or(others: Sequence[str]) -> str:
+    return f" (or {listed(others)})" if others else ""
+
+
+def _has_lost(wanted: Collection[str], node: Node) -> bool:
+    """Tell whether a node offers fewer cards than it has, of a kind that is wanted."""
+    kinds = {objects.family(resource) for resource in wanted}
+    return any(resource in wanted for resource, _ in node.lost) or any(
+        device.type in kinds or any(resource in wanted for resource, _ in device.resources)
+        for device in _unhealthy(node)
+    )
+
+
+def _unhealthy(node: Node) -> list[Device]:
+    devices = node.devices.layout.devices if node.devices is not None else ()
+    return [device for device in devices if not device.healthy]
+
+
+def _return_cards(view: View, nodes: Sequence[str], others: Sequence[str]) -> str:
+    """Return the nodes whose lost cards are to come back, and who takes a card away."""
+    each = [f"{_cards_lost(view.node(name))} of {name}" for name in nodes]
+    return f"Bring back {listed(each)}{_or(others)}: see why {DEVICE_PLUGIN} or {KOORDLET} calls a card unhealthy there"
+
+
+def _cards_lost(node: Node) -> str:
+    lost = listed([f"{number} {resource_name(resource)}" for resource, number in node.lost])
+    unhealthy = Counter(device.type.upper() for device in _unhealthy(node))
+    return lost or listed([f"{number} {kind}" for kind, number in sorted(unhealthy.items())])
 
 
 def raise_thresholds(search: Search) -> Iterator[WayOut]:

@@ -7,7 +7,8 @@ from itertools import chain, islice
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import evidence
+from kubectl_koord.diagnosis import evidence, obstacles
+from kubectl_koord.diagnosis.obstacles import Meant
 from kubectl_koord.engine.filters.resources import FREE, with_room
 from kubectl_koord.engine.gangs import Gang, PodSubject
 from kubectl_koord.engine.reasons import Insufficient, Overloaded
@@ -20,11 +21,28 @@ from kubectl_koord.model import objects, values
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.search import Search, placed_members
-from kubectl_koord.reports.common import ActionCode, DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
+from kubectl_koord.reports.common import (
+    ActionCode,
+    DeletePod,
+    Edit,
+    SelectNodes,
+    SetMinimum,
+    SetRequest,
+    SetTopology,
+    WayOut,
+)
 from kubectl_koord.simulation.simulation import Simulation, largest, largest_from_above
 from kubectl_koord.simulation.what_if import asked, asking
-from kubectl_koord.wording.facts import annotate_pod_group, at_pods, in_fields, in_turn, patch_pod_group, template_of
-from kubectl_koord.wording.words import amount_of, count, resource_name
+from kubectl_koord.wording.facts import (
+    and_recreate,
+    annotate_pod_group,
+    at_pods,
+    in_fields,
+    in_turn,
+    patch_pod_group,
+    template_of,
+)
+from kubectl_koord.wording.words import amount_of, count, listed, resource_name
 
 _MEBI = 1 << 20
 _LEAST_SHARE = 10  # a pod that asks for a tenth of what it needs is not helped
@@ -149,6 +167,21 @@ def _options(edit: SetTopology) -> list[str]:
         if "podCountMultiple" in rule:
             options += ["--multiple", f"{rule['layer']}={rule['podCountMultiple']}"]
     return options
+
+
+def select_nodes(search: Search) -> Iterator[WayOut]:
+    """Yield to select nodes by the labels that they have, where those which the pods ask for are nearly that."""
+    found = obstacles.meant_labels(search.view, search.first.trigger)
+    edits = tuple(SelectNodes(search.pods, one.key, one.value, one.to_key, one.to_value) for one in found)
+    if edits and search.works(edits):
+        owners = next_steps.owners_of(search.members)
+        yield WayOut("select-nodes", _ask_for(found, owners, len(search.pods)), edits=edits)
+
+
+def _ask_for(found: Sequence[Meant], owners: Sequence[str], pods: int) -> str:
+    """Return which labels to select nodes by, and where to write them."""
+    named = listed([f"{one.to_key}={one.to_value} instead of {one.key}={one.value}" for one in found])
+    return f"Ask for nodes with {named} in {template_of(owners)}{and_recreate(pods)}"
 
 
 def fewer_pods(search: Search) -> Iterator[WayOut]:
@@ -280,8 +313,11 @@ def _smaller(search: Search, resource: str, *, is_short: bool, limits: bool) -> 
 def _smaller_request(resource: str, amount: int, before: int, *, limits: bool) -> str:
     """Return to request less of a resource, and to limit pods to as much where their `limits` count."""
     less, more = f"{amount_of(resource, amount)} {resource_name(resource)}", amount_of(resource, before)
-    little = f"; that is {_percent(amount, before)} of it: only for a program that can do with so little"
-    little = little if amount * 2 < before else ""
+    little = ""
+    if amount * 2 < before:
+        little = f"; that is {_percent(amount, before)} of it: only for a program that can do with so little"
+    elif objects.family(resource) and before % amount:
+        little = f"; only for a program that divides its work by {amount_of(resource, amount)}"
     if limits:
         fields = "resources.limits and requests in the pod template"
         return f"Limit each pod to {less} instead of {more} ({fields}){little}"

@@ -15,6 +15,7 @@ from kubectl_koord.diagnosis.scheduler_says import members_bring_it_back
 from kubectl_koord.engine.admission import knows_profiles
 from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.blockers import has_bound
+from kubectl_koord.engine.filters.device_allocation import SHARED
 from kubectl_koord.engine.filters.node import untolerated
 from kubectl_koord.engine.filters.resource_claims import UnreadyClaim, unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup, GangSubject, PodSubject, Subject, never_tried
@@ -549,6 +550,12 @@ def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     found = obstacles.unoffered(simulation, first)
     if found is None:
         return
+    if found.resource == SHARED:
+        home = simulation.snapshot.config.home.namespace
+        yield WayOut(
+            "start-publisher", _SHARE_GPUS, paste("kubectl", "edit", "deployment", "koord-manager", "-n", home)
+        )
+        return
     owners = owners_of(simulation.subject.pending)
     for name in found.similar[:_MOST_NAMES]:
         yield WayOut(
@@ -567,6 +574,10 @@ def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
         )
 
 
+_SHARE_GPUS = (
+    f"Start koord-manager with feature gate EnableSyncGPUSharedResource=true: it then publishes {SHARED}, which its"
+    " webhook adds to pods that ask for parts of GPUs"
+)
 _OF_COLOCATION = ("kubernetes.io/batch-", "kubernetes.io/mid-")
 
 

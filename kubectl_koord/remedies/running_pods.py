@@ -131,6 +131,7 @@ _BY_ACTION: Mapping[ActionCode, Loss] = {
     "other-layers": Loss.SETTING,
     "uncordon": Loss.SETTING,
     "tolerate": Loss.SETTING,
+    "select-nodes": Loss.SETTING,
     "raise-quota": Loss.SETTING,
     "wait-for-preemption": Loss.WAIT,
     "release-reservation": Loss.RESERVED,

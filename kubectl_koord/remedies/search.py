@@ -1,6 +1,7 @@
 """The search for ways out: the simulation it works with, what is short where, and its budget."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -27,6 +28,7 @@ from kubectl_koord.reports.common import (
     MendNode,
     MovePod,
     ReleaseReservation,
+    SelectNodes,
     SetLayers,
     SetMinimum,
     SetQuota,
@@ -60,6 +62,7 @@ Change: TypeAlias = Literal[
     "mend-node",
     "raise-threshold",
     "tolerate",
+    "select-nodes",
     "topology",
     "fewer-pods",
     "smaller-request",
@@ -88,6 +91,7 @@ _PODS_A_STEP: Mapping[Change, int] = {
     "smaller-request": 6,
     "supply-claims": 6,
     "tolerate": 6,
+    "select-nodes": 6,
     "topology": 3,
 }
 _MORE_NODES_A_STEP: Mapping[Change, int] = {"add-nodes": 2, "release-reservation": 32}
@@ -377,6 +381,7 @@ _CHANGES: dict[type[Edit], Change] = {
     MendNode: "mend-node",
     MovePod: "move-pod",
     ReleaseReservation: "release-reservation",
+    SelectNodes: "select-nodes",
     SetLayers: "other-layers",
     SetMinimum: "fewer-pods",
     SetQuota: "raise-quota",
@@ -493,9 +498,9 @@ class Search:
             self._works[key] = bool(placed)
         return self._works[key]
 
-    def _is_placed(self, edits: Sequence[Edit], changes: Collection[Change]) -> bool | None:
+    def _is_placed(self, edits: Sequence[Edit], changes: AbstractSet[Change]) -> bool | None:
         simulation = changed(self.simulation, edits)
-        if "tolerate" in changes and coverage.not_evaluated(simulation.subject, simulation.snapshot):
+        if changes & {"tolerate", "select-nodes"} and coverage.not_evaluated(simulation.subject, simulation.snapshot):
             return None  # by nodes that come into question now
         is_other = simulation.seen_by_others is not self.simulation.seen_by_others
         is_own = is_other and simulation.view is self.simulation.view

@@ -182,6 +182,7 @@ ActionCode: TypeAlias = Literal[
     "mend-node",
     "raise-threshold",
     "tolerate",
+    "select-nodes",
     "gather-wider",
     "prefer-gather",
     "smaller-multiple",
@@ -248,6 +249,7 @@ DoctorCode: TypeAlias = (
     Literal[
         "deployment-missing",
         "deployment-unavailable",
+        "koordlet-not-ready",
         "version-unsupported",
         "version-newer",
         "versions-differ",
@@ -442,7 +444,7 @@ class Uncordon(_Edit, frozen=True, tag="uncordon"):
 
 
 class MendNode(_Edit, frozen=True, tag="mend-node"):
-    """A node is ready and reachable again, and the pods that terminate there have ended."""
+    """A node is ready and reachable again, with all its cards; pods that could not end there have ended."""
 
     node: str
 
@@ -475,6 +477,16 @@ class Tolerate(_Edit, frozen=True, tag="tolerate"):
     key: str
     value: str
     effect: str
+
+
+class SelectNodes(_Edit, frozen=True, tag="select-nodes", rename="camel"):
+    """The pods ask for another label where their nodeSelector or required node affinity asks for `key=value`."""
+
+    pods: tuple[str, ...]
+    key: str
+    value: str
+    to_key: str
+    to_value: str
 
 
 class SetRequest(_Edit, frozen=True, tag="set-request"):
@@ -573,6 +585,7 @@ Edit: TypeAlias = (
     | Uncordon
     | AddNode
     | Tolerate
+    | SelectNodes
     | SetRequest
     | SetThresholds
     | SetTopology

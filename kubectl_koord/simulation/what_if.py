@@ -27,7 +27,7 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.quotas import NAME_LABEL, Quota
 from kubectl_koord.model.resource_claims import ResourceClaim
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values import Identity, Toleration, recently
+from kubectl_koord.model.values import Identity, Requirement, Toleration, recently
 from kubectl_koord.reports.common import (
     AddNode,
     CreatePodGroup,
@@ -37,6 +37,7 @@ from kubectl_koord.reports.common import (
     MendNode,
     MovePod,
     ReleaseReservation,
+    SelectNodes,
     SetLayers,
     SetMinimum,
     SetQuota,
@@ -257,7 +258,8 @@ def changed(simulation: Simulation, edits: Sequence[Edit]) -> Simulation:
     """Return the simulation once all edits are made: those of one kind at once, as there may be many."""
     view = simulation.view
     gone = [_occupant(view, edit.node, edit.pod) for edit in edits if isinstance(edit, DeletePod) and edit.node]
-    gone += [pod for edit in edits if isinstance(edit, MendNode) for pod in terminating_on(view, edit.node)]
+    dead = [edit.node for edit in edits if isinstance(edit, MendNode) and is_dead(view.node(edit.node))]
+    gone += [pod for name in dead for pod in terminating_on(view, name)]
     nodes = [opened(view.node(edit.node)) for edit in edits if isinstance(edit, Uncordon)]
     nodes += [mended(view.node(edit.node)) for edit in edits if isinstance(edit, MendNode)]
     nodes += [_limited_by(view.node(edit.node), edit) for edit in edits if isinstance(edit, SetThresholds)]
@@ -290,9 +292,27 @@ def terminating_on(view: View, node: str) -> list[RunningPod]:
     return [pod for pod in view.occupants(node) if isinstance(pod, RunningPod) and pod.terminating]
 
 
+def is_dead(node: Node) -> bool:
+    """Tell whether a node has a taint of one that is not ready or not reachable."""
+    return any(taint.key in NOT_READY for taint in node.taints)
+
+
 def mended(node: Node) -> Node:
-    """Return a node that is ready, without the taints of one that is not."""
-    return structs.replace(node, ready=True, taints=tuple(taint for taint in node.taints if taint.key not in NOT_READY))
+    """Return a node that is ready, without the taints of one that is not, and offers all cards that it has."""
+    taints = tuple(taint for taint in node.taints if taint.key not in NOT_READY)
+    offered = Counter(dict(node.allocatable))
+    offered.update(dict(node.lost))
+    if node.devices is None:
+        return structs.replace(node, ready=True, taints=taints, lost=(), allocatable=tuple(sorted(offered.items())))
+    layout = node.devices.layout
+    every = tuple(structs.replace(device, healthy=True) for device in layout.devices)
+    whole = Counter[str]()
+    for device in every:
+        whole.update(dict(device.resources))
+    offered |= Counter({name: amount for name, amount in whole.items() if name in offered})
+    devices = structs.replace(node.devices, layout=structs.replace(layout, devices=every))
+    allocatable = tuple(sorted(offered.items()))
+    return structs.replace(node, ready=True, taints=taints, lost=(), allocatable=allocatable, devices=devices)
 
 
 def _limited_by(node: Node, edit: SetThresholds) -> Node:
@@ -324,7 +344,7 @@ def _one(simulation: Simulation, edit: Edit) -> Simulation:
             booked = there.allocations if isinstance(there, PendingPod) else None
             moved = structs.replace(pod, node=to, allocations=booked or NOTHING)
             return structs.replace(simulation, view=view.with_pods({to: [moved]}))
-        case Tolerate() | SetRequest() | UseQuota():
+        case Tolerate() | SelectNodes() | SetRequest() | UseQuota():
             return _with_pods(simulation, set(edit.pods), partial(_altered, edit=edit))
         case SupplyClaims():
             return _supplied(simulation, edit)
@@ -360,16 +380,32 @@ def counting_in(pod: PendingPod, quota: str) -> PendingPod:
     return structs.replace(pod, labels=tuple(sorted((dict(pod.labels) | {NAME_LABEL: quota}).items())))
 
 
-def _altered(pod: PendingPod, edit: Tolerate | SetRequest | UseQuota) -> PendingPod:
+def _altered(pod: PendingPod, edit: Tolerate | SelectNodes | SetRequest | UseQuota) -> PendingPod:
     if isinstance(edit, UseQuota):
         return counting_in(pod, edit.quota)
     if isinstance(edit, SetRequest):
         most = values.amount(edit.resource, values.parse(edit.amount))
         return asking(pod, edit.resource, most, limits=edit.limits)
+    if isinstance(edit, SelectNodes):
+        return structs.replace(pod, requirements=_selecting(pod.requirements, edit))
     more = Toleration(edit.key, "Equal", edit.value, edit.effect)
     return structs.replace(
         pod, requirements=structs.replace(pod.requirements, tolerations=(*pod.requirements.tolerations, more))
     )
+
+
+def _selecting(requirements: PodRequirements, edit: SelectNodes) -> PodRequirements:
+    """Return requirements that ask for another label in place of one."""
+    was, now = (edit.key, edit.value), (edit.to_key, edit.to_value)
+    selector = tuple(sorted(now if one == was else one for one in requirements.selector))
+    affinity = requirements.affinity
+    if affinity is not None:
+        asked_for, then = Requirement(edit.key, "In", (edit.value,)), Requirement(edit.to_key, "In", (edit.to_value,))
+        affinity = tuple(
+            structs.replace(term, labels=tuple(then if one == asked_for else one for one in term.labels))
+            for term in affinity
+        )
+    return structs.replace(requirements, selector=selector, affinity=affinity)
 
 
 def _supplied(simulation: Simulation, edit: SupplyClaims) -> Simulation:

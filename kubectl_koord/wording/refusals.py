@@ -788,7 +788,7 @@ def not_listed(resource: str, offering: Sequence[str], idle: Sequence[str]) -> s
     """Return that no Device object lists a device, though nodes offer a resource, and what is not running there."""
     offer = f", though {few(offering)} {verb(len(offering), 'offers', 'offer')} {resource}" if offering else ""
     runs = (
-        f"; no koordlet runs on {few(idle)}"
+        f"; no koordlet is ready on {few(idle)}"
         if idle
         else "; koordlet fills it from NVML, see its log"
         if offering
@@ -799,4 +799,4 @@ def not_listed(resource: str, offering: Sequence[str], idle: Sequence[str]) -> s
 
 def _nothing_runs(resource: str, idle: Sequence[str]) -> str:
     what = "no koordlet" if resource.startswith("koordinator.sh/") else "no pod of a device plugin"
-    return f"{what} runs on {few(idle)}"
+    return f"{what} is ready on {few(idle)}"

@@ -6,7 +6,8 @@ import pytest
 
 from kubectl_koord.model.objects import Claim, Storage
 from kubectl_koord.model.pods import HostPort, PodTerm, Spread
-from kubectl_koord.reports.common import WayOut
+from kubectl_koord.model.values import NodeTerm, Requirement
+from kubectl_koord.reports.common import SelectNodes, WayOut
 from kubectl_koord.reports.jobs import WhyReport
 from tests.build import SPINE, Drawing, card, cluster, cpus, devices, having, why_of
 
@@ -145,14 +146,14 @@ def test_a_resource_that_no_node_offers_is_named_with_the_nodes_that_should_and_
         "resource-not-offered",
         (
             "no node offers nvidia.com/gpu; n1 should, by label nvidia.com/gpu.present=true and n2 should, by label"
-            " accelerator=a100; no pod of a device plugin runs on n1 and n2."
+            " accelerator=a100; no pod of a device plugin is ready on n1 and n2."
         ),
     )
     assert steps(why_of(bare, "pod/p")) == [
         (PUBLISHER.format("n1"), "kubectl get pods -A -o wide --field-selector spec.nodeName=n1")
     ]
     running = bare.with_running("kube-system/nvidia-device-plugin-x", on="n1")
-    assert told(running, "pod/p")[1].endswith("; no pod of a device plugin runs on n2.")
+    assert told(running, "pod/p")[1].endswith("; no pod of a device plugin is ready on n2.")
     assert steps(why_of(running, "pod/p"))[0][0] == PUBLISHER.format("n2")
     everywhere = running.with_running("kube-system/nvidia-device-plugin-y", on="n2")
     assert told(everywhere, "pod/p")[1].endswith("by label accelerator=a100.")
@@ -190,13 +191,13 @@ def test_a_node_that_reports_none_of_it_and_one_whose_device_object_lists_cards_
     drawing = TWO.change("n1", none_of=("nvidia.com/gpu",)).change("n2", devices=devices(card(0)))
     assert told(drawing.with_pod("p", **ASKING), "pod/p")[1] == (
         "no node offers nvidia.com/gpu; n1 reports 0 of it and n2 has such devices by its Device object; no pod of a"
-        " device plugin runs on n1 and n2."
+        " device plugin is ready on n1 and n2."
     )
     both = TWO.change("n1", "n2", devices=devices(card(0)))
     shared = both.with_pod("p", requests=(("koordinator.sh/gpu-core", 50), ("koordinator.sh/gpu-memory-ratio", 50)))
     assert told(shared, "pod/p")[1] == (
-        "no node offers koordinator.sh/gpu-core; n1 and n2 have such devices by their Device object; no koordlet runs"
-        " on n1 and n2."
+        "no node offers koordinator.sh/gpu-core; n1 and n2 have such devices by their Device object; no koordlet is"
+        " ready on n1 and n2."
     )
 
 
@@ -236,7 +237,10 @@ def test_cards_that_no_device_object_lists_are_told_with_the_nodes_that_offer_th
     drawing = empty.with_pod("p", requests=cpus(1, nvidia_gpu=2))
     assert told(drawing, "pod/p") == (
         "resource-not-offered",
-        "no Device object lists a GPU, though n1, n2 and n3 offer nvidia.com/gpu; no koordlet runs on n1, n2 and n3.",
+        (
+            "no Device object lists a GPU, though n1, n2 and n3 offer nvidia.com/gpu; no koordlet is ready on n1, n2"
+            " and n3."
+        ),
     )
     for name in ("n1", "n2", "n3"):
         drawing = drawing.with_running(f"koordinator-system/koordlet-{name}", on=name)
@@ -266,3 +270,82 @@ def test_what_colocation_publishes_is_said_to_be_so() -> None:
         "start-publisher",
         "Turn colocation on in ConfigMap slo-controller-config",
     )
+
+
+ALIKE = cluster("s: b[n1 n2 n3]").label("n1", gpu="h100").label("n2", gpu="h100").label("n3", gpu="l40s")
+
+
+def near_miss(drawing: Drawing, **asked: str) -> str:
+    """Return what is said of a pod that selects nodes by labels, after the counts of those that refuse it."""
+    message = told(drawing.with_pod("p", node_selector=tuple(asked.items())), "pod/p")[1]
+    assert message.startswith("no node fits it (1 CPU): ")
+    return message.partition("). ")[2]
+
+
+def test_a_label_that_is_nearly_the_one_that_pods_select_by_is_named_with_how_many_nodes_have_it() -> None:
+    assert near_miss(ALIKE, gpu="H100") == "No node has the label gpu=H100; 2 nodes have gpu=h100."
+    assert near_miss(ALIKE, GPU="h100") == "No node has the label GPU=h100; 2 nodes have gpu=h100."
+    product = cluster("s: b[n1 n2 n3]").label("n1", product="NVIDIA-A100-SXM4-80GB")
+    assert near_miss(product, product="A100").endswith("1 node has product=NVIDIA-A100-SXM4-80GB.")
+    assert near_miss(product, product="nvidia_a100_sxm4_80gb").endswith("1 node has product=NVIDIA-A100-SXM4-80GB.")
+    pool = cluster("s: b[n1 n2 n3]").label("n2", pool="nightshift").label("n3", pool="inference")
+    assert near_miss(pool, pool="nightshft") == "No node has the label pool=nightshft; 1 node has pool=nightshift."
+    bare = cluster("s: b[n1 n2 n3]").change("n1", labels=(("example.com/pool", "training"),))
+    assert near_miss(bare, pool="training").endswith("1 node has example.com/pool=training.")
+
+
+@pytest.mark.parametrize(
+    ("labels", "asked"),
+    [
+        ({"gpu": "h100"}, {"gpu": "h200"}),
+        ({"zone": "us-east-1b"}, {"zone": "us-east-1a"}),
+        ({"host": "node-12"}, {"host": "node-11"}),
+        ({"pool": "training"}, {"pool": "inference"}),
+        ({"pool": "training"}, {"team": "training"}),
+        ({"pool": "training"}, {"pool": ""}),
+    ],
+)
+def test_a_label_of_another_meaning_is_not_taken_for_a_misspelt_one(
+    labels: dict[str, str], asked: dict[str, str]
+) -> None:
+    assert near_miss(cluster("s: b[n1 n2 n3]").label("n1", **labels), **asked) == ""
+    asks = Requirement("pool", "NotIn", ("Training",))
+    drawing = cluster("s: b[n1]").label("n1", pool="training").cordon("n1")
+    term = (NodeTerm((asks,)),)
+    assert "No node has" not in told(drawing.with_pod("p", affinity=term), "pod/p")[1]
+
+
+def test_the_pods_of_a_gang_with_a_topology_are_told_of_the_label_that_may_be_meant_and_what_it_helps() -> None:
+    asked = NodeTerm((Requirement("gpu", "In", ("H100",)), Requirement("kubernetes.io/os", "Exists")))
+    drawing = ALIKE.with_gang("job", 2, must_gather=SPINE, affinity=(asked,))
+    for name in ("n1", "n2"):
+        drawing = drawing.label(name, **{"kubernetes.io/os": "linux"})
+    report = why_of(drawing)
+    assert "No node has the label gpu=H100; 2 nodes have gpu=h100." in told(drawing)[1]
+    (way,) = [one for one in report.unblock if one.action == "select-nodes"]
+    assert way.message == "Ask for nodes with gpu=h100 instead of gpu=H100 in the manifest and recreate the pods"
+    assert way.edits == (SelectNodes(("default/job-0", "default/job-1"), "gpu", "H100", "gpu", "h100"),)
+    assert report.unblock[0] == way
+    large = ALIKE.with_gang("job", 2, 99, must_gather=SPINE, affinity=(asked,))
+    assert "select-nodes" not in [one.action for one in why_of(large).unblock]
+
+
+def test_parts_of_gpus_that_no_node_offers_are_a_matter_of_koord_managers_feature_gate_first() -> None:
+    asks = (("koordinator.sh/gpu-core", 50), ("koordinator.sh/gpu-memory-ratio", 50), ("koordinator.sh/gpu.shared", 1))
+    room = (*cpus(8), ("koordinator.sh/gpu-core", 100), ("koordinator.sh/gpu-memory-ratio", 100), ("pods", 110))
+    drawing = cluster("s: b[n1]").change("n1", allocatable=room, devices=devices(card()))
+    report = why_of(drawing.with_pod("p", requests=asks), "pod/p")
+    assert report.cause is not None
+    assert "was that meant" not in report.cause.message
+    (step,) = report.next_steps
+    assert step.message.startswith("Start koord-manager with feature gate EnableSyncGPUSharedResource=true")
+    assert step.command == "kubectl edit deployment koord-manager -n koordinator-system"
+
+
+def test_a_publisher_whose_pod_is_not_ready_publishes_nothing() -> None:
+    owner = "DaemonSet/nvidia-device-plugin"
+    drawing = cluster("s: b[n1]").label("n1", **PRESENT).with_pod("p", **ASKING)
+    works = drawing.with_running("nvidia-device-plugin-x", "n1", owner=owner)
+    assert "is ready on" not in told(works, "pod/p")[1]
+    fails = drawing.with_running("nvidia-device-plugin-x", "n1", owner=owner, unready=True)
+    assert "no pod of a device plugin is ready on n1" in told(fails, "pod/p")[1]

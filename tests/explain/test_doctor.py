@@ -10,7 +10,16 @@ from kubectl_koord.cluster import stored
 from kubectl_koord.diagnosis.doctor import command, remedy
 from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.model.hardware import NodeNUMA, Zone
-from kubectl_koord.model.installation import Deployment, Installation, Lack, PriorityClass, Profile, Right, Webhooks
+from kubectl_koord.model.installation import (
+    Agents,
+    Deployment,
+    Installation,
+    Lack,
+    PriorityClass,
+    Profile,
+    Right,
+    Webhooks,
+)
 from kubectl_koord.model.load import AggregatedThresholds, ExpectedUse, NodeMetric, Thresholds
 from kubectl_koord.model.objects import Layer, Lease
 from kubectl_koord.model.pods import GangAnnotations
@@ -63,6 +72,7 @@ INSTALLED = Installation(
 )
 KINDS = (
     "ConfigMap",
+    "DaemonSet",
     "Deployment",
     "Device",
     "MutatingWebhookConfiguration",
@@ -92,6 +102,19 @@ def installed(**fields: object) -> Change:
 def scheduler(**fields: object) -> Change:
     manager, usual = INSTALLED.deployments
     return installed(deployments=(manager, structs.replace(usual, **fields)))
+
+
+AGENTS = "koordinator-system/koordlet"
+
+
+def koordlet(*nodes: str, unready: bool = False) -> Change:
+    def changed(drawn: Drawing) -> Drawing:
+        for name in nodes:
+            pod = f"koordinator-system/koordlet-{name}"
+            drawn = drawn.with_running(pod, name, owner="DaemonSet/koordlet", of_daemon_set=True, unready=unready)
+        return drawn
+
+    return changed
 
 
 def manager(**fields: object) -> Change:
@@ -199,6 +222,12 @@ CASES: dict[str, tuple[Change, str, str, Change]] = {
         "error",
         "Deployment/koord-scheduler",
         scheduler(available=None),
+    ),
+    "koordlet-not-ready": (
+        both(installed(agents=(Agents(AGENTS, 2, 1),)), koordlet("n1", unready=True)),
+        "warning",
+        f"DaemonSet/{AGENTS}",
+        both(installed(agents=(Agents(AGENTS, 1, 1),)), koordlet("n1")),
     ),
     "version-unsupported": (
         both(
@@ -599,6 +628,19 @@ def test_a_finding_carries_its_evidence_and_its_remedy() -> None:
     )
 
 
+def test_koordlets_that_are_not_ready_are_told_with_their_nodes_and_where_to_look() -> None:
+    drawn = koordlet("n2")(koordlet("n1", unready=True)(installed(agents=(Agents(AGENTS, 3, 1),))(sound())))
+    one = only(drawn)
+    assert one.message == (
+        "1 of 3 pods of koordlet is ready; not on n1: Device, NodeMetric and NUMA zones of the other nodes are out of"
+        " date, or missing."
+    )
+    assert one.command == "kubectl get pods -A -o wide -l koord-app=koordlet"
+    assert "; not on n1 and n2: " in only(installed(agents=(Agents(AGENTS, 2),))(drawn)).message
+    none = installed(agents=(Agents(AGENTS, 2),))(sound())
+    assert only(none).message.startswith("0 of 2 pods of koordlet are ready: Device")
+
+
 def test_a_scheduler_without_pods_and_without_a_lease_is_told_once() -> None:
     drawn = scheduler(available=0)(sound())
     own = Deployment("koord-scheduler", wanted=2, available=0)
@@ -614,6 +656,10 @@ OTHER_WAYS: dict[str, tuple[Change, tuple[str, str, str]]] = {
     "no manager": (
         installed(deployments=INSTALLED.deployments[1:]),
         ("deployment-missing", "warning", "Deployment/koord-manager"),
+    ),
+    "no koordlet": (
+        both(installed(agents=(Agents(AGENTS, 2, 0),)), koordlet("n1", "n2")),
+        ("koordlet-not-ready", "error", f"DaemonSet/{AGENTS}"),
     ),
     "queue sort": (plugins(queueSort=("Coscheduling",)), ("invalid-setting", "error", CONFIG)),
     "no worker": (arguments(controllerWorkers="0"), ("invalid-setting", "error", CONFIG)),
@@ -780,7 +826,8 @@ def test_a_finding_has_the_command_that_helps_with_the_names_that_it_is_about() 
         elif code in {"groups-differ", "groups-unreadable"}:
             assert made == gang.format("--groups=GANG,GANG")
         else:
-            assert bool(made) == (code in {"deployment-unavailable", "selector-outside-tree", "numa-policy-unknown"})
+            of_names = {"deployment-unavailable", "koordlet-not-ready", "selector-outside-tree", "numa-policy-unknown"}
+            assert bool(made) == (code in of_names)
     assert command("deployment-unavailable", "Deployment", ["koordlet"]) == "kubectl get pods -A -l koord-app=koordlet"
     assert command("numa-policy-unknown", "Node", ["n1", "n2"]) == (
         "kubectl label node n1 n2 node.koordinator.sh/numa-topology-policy-"

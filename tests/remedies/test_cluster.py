@@ -18,7 +18,22 @@ from kubectl_koord.reports.common import (
     Uncordon,
     WayOut,
 )
-from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, freed, having, node, rules, why_of
+from tests.build import (
+    BLOCK,
+    MOMENT,
+    NODE,
+    SPINE,
+    Drawing,
+    card,
+    cluster,
+    cpus,
+    devices,
+    freed,
+    having,
+    node,
+    rules,
+    why_of,
+)
 
 ROW = cluster("s0: b0[n1 n2 n3]")
 JOB = ("default/job-0", "default/job-1")
@@ -256,6 +271,50 @@ def test_of_nodes_that_are_not_ready_one_is_named_with_others_that_would_do_or_a
         (MendNode("n1"), MendNode("n2")),
     )
     assert ways(drawing.with_gang("job", 3, 8), "mend-node") == ()
+
+
+EIGHT = {"nvidia_gpu": 8}
+
+
+def with_gpus(drawing: Drawing, name: str, offered: int, lost: int = 0) -> Drawing:
+    there = (*drawing.nodes[name].allocatable, ("nvidia.com/gpu", offered))
+    return drawing.change(name, allocatable=there, lost=(("nvidia.com/gpu", lost),) if lost else ())
+
+
+def test_a_lost_card_is_to_come_back_before_the_job_asks_for_less() -> None:
+    drawing = with_gpus(cluster("s0: b0[n1]"), "n1", 7, 1).with_pod("p", requests=cpus(1, **EIGHT))
+    mend, *_, less = why_of(drawing, "pod/p").unblock
+    assert mend == WayOut(
+        "mend-node",
+        "Bring back 1 GPU of n1: see why the device plugin or koordlet calls a card unhealthy there",
+        "kubectl describe node n1",
+        (MendNode("n1"),),
+    )
+    assert less.message == (
+        "Request 7 GPU per pod instead of 8 (resources.requests in the pod template);"
+        " only for a program that divides its work by 7"
+    )
+
+
+def test_lost_cards_of_several_nodes_come_back_together_and_pods_that_end_there_stay() -> None:
+    drawing = with_gpus(with_gpus(cluster("s0: b0[n1 n2 n3]"), "n1", 7, 1), "n2", 6, 2)
+    drawing = drawing.with_running("ends", on="n1", terminating=True)
+    (both,) = ways(drawing.with_gang("job", 2, requests=cpus(7, **EIGHT), must_gather=SPINE), "mend-node")
+    assert both.message.startswith("Bring back 1 GPU of n1 and 2 GPU of n2: see why")
+    (one,) = ways(drawing.with_pod("p", requests=cpus(1, **EIGHT)), "mend-node", "pod/p")
+    assert one.message.startswith("Bring back 1 GPU of n1 (or n2): see why")
+    whole = drawing.with_pod("p", requests=cpus(8, **EIGHT))  # the pod that ends there keeps its CPU
+    assert [way.edits for way in ways(whole, "mend-node", "pod/p")] == [(MendNode("n2"),)]
+
+
+def test_a_card_that_koordlet_calls_unhealthy_is_to_come_back_too() -> None:
+    ill = devices(card(0), card(1, healthy=False), card(2, healthy=False))
+    room = (*cpus(8), ("koordinator.sh/gpu-core", 100), ("koordinator.sh/gpu-memory-ratio", 100), ("pods", 110))
+    drawing = cluster("s0: b0[n1]").change("n1", devices=ill, allocatable=room)
+    asks = (("koordinator.sh/gpu-core", 300), ("koordinator.sh/gpu-memory-ratio", 300))
+    (way,) = ways(drawing.with_pod("p", requests=asks), "mend-node", "pod/p")
+    assert way.message.startswith("Bring back 2 GPU of n1: see why")
+    assert ways(drawing.with_pod("p", cpu=99), "mend-node", "pod/p") == ()
 
 
 BUSY = cluster("s0: b0[n1]").change("n1", metric=NodeMetric((("cpu", 6000), ("memory", 1))))

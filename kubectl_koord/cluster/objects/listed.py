@@ -113,15 +113,17 @@ class ListedPods:
                 qos_class=status.qosClass or None,
                 nominated_node_name=status.nominatedNodeName or None,
                 conditions=[
-                    _condition(one)
-                    for one in status.conditions
-                    if every or b"PodScheduled" in one or b"DisruptionTarget" in one
+                    _condition(one) for one in status.conditions if every or any(what in one for what in _TELLING)
                 ],
                 resource_claim_statuses=[
                     whole("MadeClaim", one, MadeResourceClaim) for one in status.resourceClaimStatuses
                 ],
             ),
         ), shape
+
+
+_TELLING = (b"PodScheduled", b"DisruptionTarget", b"ContainersNotReady")
+"""What stands in the conditions that are read of most pods."""
 
 
 def _needs_more(meta: Meta) -> bool:

@@ -924,7 +924,10 @@ def running(
     if gang and pool.details and not alike.needs_group:
         terms = shared(gangs.terms(alike.minimum, strings(annotations)))
     deleted = meta.deletion_timestamp
-    if not alike.plain or preempted or selector or deleted is not None or terms is not None:
+    unready = alike.requirements.of_daemon_set and any(
+        one.type == "Ready" and one.status == "False" for one in written.status.conditions or ()
+    )
+    if unready or not alike.plain or preempted or selector or deleted is not None or terms is not None:
         message = job_preemption(disruption.message or "") if preempted and disruption is not None else None
         marks = shared(
             Marks(
@@ -938,6 +941,7 @@ def running(
                 initialized=initialized,
                 preemptor=message.preemptor if message is not None else "",
                 gang_terms=terms,
+                unready=unready,
             )
         )
     has_details = pool.details

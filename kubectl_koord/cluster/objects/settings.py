@@ -9,13 +9,24 @@ import msgspec
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects import fields
-from kubectl_koord.cluster.objects.fields import Int32, Int64, Meta, arguments_of, mapping, mappings, parse_int, texts
+from kubectl_koord.cluster.objects.fields import (
+    Int32,
+    Int64,
+    Meta,
+    arguments_of,
+    mapping,
+    mappings,
+    namespace,
+    parse_int,
+    texts,
+)
 from kubectl_koord.cluster.objects.pool import Amounts, limits
 from kubectl_koord.model import installation, keys, quotas, values
 from kubectl_koord.model.installation import OF_KUBERNETES, ORDERING, POINTS, DefaultPreemption, Extender, Plugins
 from kubectl_koord.model.load import AggregatedThresholds, EstimatedTime, LoadSettings, Percentages, Thresholds
 
 SCHEDULER, MANAGER, DESCHEDULER = "koord-scheduler", "koord-manager", "koord-descheduler"
+KOORDLET = "koordlet"
 PARTS = (MANAGER, DESCHEDULER, SCHEDULER)
 LABEL = "koord-app"
 _CONFIG = "--config"
@@ -131,6 +142,29 @@ class Deployment(Struct, gc=False):
     def containers(self) -> list[ImageContainer]:
         """The containers of its pods."""
         return self.spec.template.spec.containers or []
+
+
+class DaemonSetStatus(Struct, gc=False, rename="camel"):
+    """status of a DaemonSet; no number is 0."""
+
+    desired_number_scheduled: Int32 | None = None
+    number_ready: Int32 | None = None
+
+
+class DaemonSet(Struct, gc=False):
+    """One DaemonSet."""
+
+    metadata: Meta
+    status: DaemonSetStatus = field(default_factory=DaemonSetStatus)
+
+
+def agents(written: DaemonSet) -> installation.Agents | None:
+    """Return how many pods of koordlet are wanted, and ready; None for any other DaemonSet."""
+    if written.metadata.name != KOORDLET:
+        return None
+    status = written.status
+    name = f"{namespace(written.metadata)}/{written.metadata.name}"
+    return installation.Agents(name, status.desired_number_scheduled or 0, status.number_ready or 0)
 
 
 class Config(NamedTuple):

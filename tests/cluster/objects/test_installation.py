@@ -8,7 +8,7 @@ import pytest
 from kubectl_koord.cluster.collect import Collector, installation
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.cluster.objects.events import profiles
-from kubectl_koord.model.installation import Deployment, Descheduler, Installation, PriorityClass, Webhooks
+from kubectl_koord.model.installation import Agents, Deployment, Descheduler, Installation, PriorityClass, Webhooks
 
 KIND = "kind: KubeSchedulerConfiguration\n"
 
@@ -75,6 +75,8 @@ def test_all_that_is_read_of_an_installation() -> None:
     found = taken(
         named("Deployment", "koord-manager", spec=spec, status={}),
         named("Deployment", "koord-scheduler"),
+        named("DaemonSet", "koordlet", status={"desiredNumberScheduled": 2, "numberReady": 1}),
+        named("DaemonSet", "calico-node"),
         named("PriorityClass", "koord-prod", value=9000),
         named("MutatingWebhookConfiguration", "m", webhooks=hooks),
         named("ValidatingWebhookConfiguration", "v"),
@@ -89,7 +91,14 @@ def test_all_that_is_read_of_an_installation() -> None:
             Webhooks("MutatingWebhookConfiguration", "m", ("b",), ("a", "b")),
             Webhooks("ValidatingWebhookConfiguration", "v"),
         ),
-        kinds=("Deployment", "MutatingWebhookConfiguration", "PriorityClass", "ValidatingWebhookConfiguration"),
+        agents=(Agents("koordinator-system/koordlet", 2, 1),),
+        kinds=(
+            "DaemonSet",
+            "Deployment",
+            "MutatingWebhookConfiguration",
+            "PriorityClass",
+            "ValidatingWebhookConfiguration",
+        ),
     )
 
 

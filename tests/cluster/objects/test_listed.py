@@ -28,6 +28,7 @@ _DOMAIN = "scheduling.koordinator.sh/"
 _CARD = '{"gpu": [{"minor": 1, "resources": {"koordinator.sh/gpu-core": "100"}, "id": "GPU-1"}]}'
 _OWNER = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}]
 _READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+_UNREADY = {"type": "Ready", "status": "False", "reason": "ContainersNotReady"}
 _PREEMPTED = {
     "conditions": [
         {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-11-20T09:00:00Z"},
@@ -56,6 +57,8 @@ BOUND: tuple[Json, ...] = (
     {"requests": {"cpu": "2"}, "labels": {"app": "web"}, "ownerReferences": _OWNER, "priority": 9000},
     {"requests": {"cpu": "0.5", "memory": str(1 << 70)}},
     {"labels": {"app": "web"}, "ownerReferences": [{"kind": "DaemonSet", "name": "agent"}]},
+    {"ownerReferences": [{"kind": "DaemonSet", "name": "agent"}], "status": {"conditions": [_UNREADY, _UNREADY]}},
+    {"status": {"conditions": [_UNREADY]}},
     {"labels": {"app": "web"}, "topologySpreadConstraints": [SPREAD]},
     {"labels": {"app": "api"}, "topologySpreadConstraints": [SPREAD]},
     {"labels": {"pod-group.scheduling.sigs.k8s.io": "big"}, "annotations": {f"gang.{_DOMAIN}name": "other"}},

@@ -243,6 +243,15 @@ def test_a_victim_names_the_job_for_which_it_ends(message: str, preemptor: str) 
     assert running(status={"conditions": [condition]}).preemptor == preemptor
 
 
+def test_of_a_daemon_set_it_is_told_whether_a_pod_is_ready() -> None:
+    owners = [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "koordlet", "uid": "1", "controller": True}]
+    no, yes = ({"conditions": [{"type": "Ready", "status": status}]} for status in ("False", "True"))
+    assert running(ownerReferences=owners, status=no).marks.unready
+    assert not running(ownerReferences=owners, status=yes).marks.unready
+    assert not running(ownerReferences=owners, status={}).marks.unready
+    assert not running(status=no).marks.unready
+
+
 def test_a_scheduled_pod_has_no_condition_to_show() -> None:
     assert pending(status={"conditions": [{"type": "PodScheduled", "status": "True"}]}).condition is None
 
