@@ -22,6 +22,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     "gangs": ("gangs --demo",),
     "preempt": ("preempt train/helped --demo", "preempt train/in-vain --demo"),
     "plan": ("plan train/one-short --demo",),
+    "evict": ("evict train/sweep-1 --dry-run=client --demo -o yaml",),
     "fit": (
         "fit -f examples/resnet.yaml --demo",
         "fit --pods 2 --request nvidia.com/gpu=8 --must-gather SpineLayer --count --demo",

@@ -3,7 +3,6 @@
 import copy
 import json
 import os
-import re
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -44,7 +43,7 @@ _FLAGS: Mapping[str, Mapping[str, bool]] = {
     "api-resources": {"--api-group": True},
     "auth": {"--list": False, "-A": False},
     "cordon": {},
-    "create": {"--raw": True, "-f": True, "--clusterrole": True, "--user": True, "--verb": True, "--resource": True},
+    "create": {"--clusterrole": True, "--user": True, "--verb": True, "--resource": True},
     "delete": {},
     "describe": {},
     "edit": {},
@@ -62,7 +61,6 @@ _FLAGS: Mapping[str, Mapping[str, bool]] = {
     "patch": {"--type": True, "-p": True},
     "rollout": {},
     "uncordon": {},
-    "wait": {"--for": True, "--timeout": True, "-l": True},
 }
 """The verbs of kubectl that are printed, with the flags of theirs, and whether each takes a value."""
 _OF_ALL = {"-n": True, "--context": True, "--kubeconfig": True}
@@ -216,16 +214,6 @@ def _delete(asked: Kubectl, cluster: Json, _stdin: str) -> None:
         cluster["items"].remove(_found(cluster, _KINDS[kind], name, asked.flags.get("-n", "")))
 
 
-def _create(asked: Kubectl, cluster: Json, stdin: str) -> None:
-    """Evict: nothing else is created by path."""
-    found = re.fullmatch(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)/eviction", asked.flags["--raw"])
-    assert found is not None, asked.flags
-    eviction = json.loads(stdin)
-    assert (eviction["apiVersion"], eviction["kind"]) == ("policy/v1", "Eviction")
-    assert eviction["metadata"] == {"name": found[2], "namespace": found[1]}
-    cluster["items"].remove(_found(cluster, "Pod", found[2], found[1]))
-
-
 def _apply(_asked: Kubectl, cluster: Json, stdin: str) -> None:
     made = yaml.safe_load(stdin)
     cluster["items"].append(made)
@@ -248,23 +236,10 @@ def _look(asked: Kubectl, cluster: Json, _stdin: str) -> None:
             _found(cluster, _KINDS[kind], name, asked.flags.get("-n", ""))
 
 
-def _wait(asked: Kubectl, cluster: Json, _stdin: str) -> None:
-    """Wait for a pod to be gone, as it is, or for those that are there to be bound."""
-    assert re.fullmatch(r"\d+m", asked.flags["--timeout"])
-    if asked.flags["--for"] == "condition=PodScheduled":
-        assert asked.words == ("pod",) if "-l" in asked.flags else asked.words[0].startswith("pod/")
-        return
-    assert asked.flags["--for"] == "delete"
-    ((kind, name),) = [word.split("/") for word in asked.words]
-    assert kind == "pod"
-    assert not any(item["kind"] == "Pod" and item["metadata"]["name"] == name for item in cluster["items"])
-
-
 _DONE: Mapping[str, Callable[[Kubectl, Json, str], None]] = {
     "annotate": _annotate,
     "apply": _apply,
     "cordon": _cordon,
-    "create": _create,
     "delete": _delete,
     "describe": _look,
     "edit": _look,
@@ -272,5 +247,4 @@ _DONE: Mapping[str, Callable[[Kubectl, Json, str], None]] = {
     "label": _label,
     "patch": _patch,
     "uncordon": _cordon,
-    "wait": _wait,
 }

@@ -21,8 +21,7 @@ def changes_of(snapshot: Snapshot, subject: Subject, step: PlanStep) -> tuple[Ch
     """Return what a step changes of objects that are there; nothing for one that evicts."""
     match step.action:
         case "cordon" | "uncordon":
-            wanted = (None, True) if step.action == "cordon" else (True, None)
-            return (_change(ObjectName("Node", "", step.object), {_CORDONED: wanted[0]}, {_CORDONED: wanted[1]}),)
+            return (cordon(step.object, closed=step.action == "cordon"),)
         case "release-reservation":
             return (_change(ObjectName("Reservation", "", step.object), {}, {_EXPIRES: snapshot.moment}),)
         case "wake-gang" if (found := minimum_to_wake(subject, snapshot)) is not None:
@@ -32,6 +31,12 @@ def changes_of(snapshot: Snapshot, subject: Subject, step: PlanStep) -> tuple[Ch
             return (_change(group, there, above), _change(group, above, there))
         case _:
             return ()
+
+
+def cordon(node: str, *, closed: bool) -> Change:
+    """Return what closes a node to new pods, or opens it again."""
+    before, after = (None, True) if closed else (True, None)
+    return _change(ObjectName("Node", "", node), {_CORDONED: before}, {_CORDONED: after})
 
 
 def _change(target: ObjectName, before: Fields, after: Fields) -> Change:

@@ -1,8 +1,10 @@
 """Sends planned changes: one object after the other, nobody else's change overwritten, every refusal explained."""
 
+import select
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from urllib.parse import quote
@@ -21,6 +23,8 @@ from kubectl_koord.wording.words import aimed, count, listed
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.api.transport import Transport
+    from kubectl_koord.cluster.watching import ClusterWatch
+    from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.reports.change import Change, ChangePlan
     from kubectl_koord.wording.words import Aim
 
@@ -163,6 +167,8 @@ def _shown(value: str | int | None) -> str:
 
 
 _TRIES = 10
+_LOOK = 1.0
+"""Seconds after which it is looked again, where nothing is heard from the cluster."""
 _LOOKED_AT = 16
 """Of how many objects it is looked before the plan is shown who applies them."""
 
@@ -213,7 +219,7 @@ def evict(transport: "Transport", key: str, nodes: "Sequence[str]", aim: "Aim") 
     try:
         pod = apply.read(transport, path_of(target))
     except apply.MissingError:
-        _tell(f"{name} is gone already.")
+        tell(f"{name} is gone already.")
         return
     if values.mapping(pod.get("spec")).get("nodeName") not in nodes:
         raise KoordError(f"error: {name} is not on {listed(tuple(nodes))} any more")
@@ -224,6 +230,13 @@ def evict(transport: "Transport", key: str, nodes: "Sequence[str]", aim: "Aim") 
         return
     if not answer.allowed:
         raise KoordError(f"error: {name} was not evicted: {answer.message}")
+
+
+def would_evict(transport: "Transport", key: str) -> None:
+    """Ask the server whether it would let a pod be evicted. Raises KoordError when it would not."""
+    answer = apply.evict_dry_run(transport, *key.split("/", 1))
+    if not answer.allowed:
+        raise KoordError(f"error: Pod {key} would not be evicted: {answer.message}")
 
 
 def _after_eviction(
@@ -240,7 +253,27 @@ def _after_eviction(
     metadata = now.get("metadata") or {}
     if metadata.get("uid") == before["metadata"].get("uid") and not metadata.get("deletionTimestamp"):
         raise KoordError(unsure_alone(name_of(target), reason, found_as_before()))
-    _tell(found_done(name_of(target), reason))
+    tell(found_done(name_of(target), reason))
+
+
+def seen(cluster: "ClusterWatch", lacking: "Callable[[Snapshot], str]", seconds: float) -> "Snapshot":
+    """Return the cluster once nothing is lacking any more of what was sent.
+
+    Raises:
+        KoordError: with what is, when it does not come in time.
+
+    """
+    end = time.monotonic() + seconds
+    while True:
+        now = cluster.snapshot()
+        missing = lacking(now)
+        if not missing:
+            return now
+        left = end - time.monotonic()
+        if left <= 0:
+            raise KoordError(f"error: {missing}, after {seconds:g} s")
+        select.select([cluster], [], [], min(left, _LOOK))
+        time.sleep(min(left, _LOOK) / 4)
 
 
 def manifests_of(changes: "Sequence[Change]", pods: "Sequence[str]") -> "list[dict[str, Any]]":
@@ -315,10 +348,10 @@ class _Sending:
                 if change.object.kind == "ClusterNetworkTopology":  # its layers are one list, sent as a whole
                     raise KoordError(replaced_whole(target, manager)) from None
                 if values.is_done(change, now):
-                    _tell(done_meanwhile(target, manager))
+                    tell(done_meanwhile(target, manager))
                     return None
                 change = self._rebased(change, now)
-                _tell(tried_again(target, manager))
+                tell(tried_again(target, manager))
         raise KoordError(too_often(target, _TRIES))
 
     def _looked_at(self, change: "Change", reason: str) -> dict[str, Any]:
@@ -339,7 +372,7 @@ class _Sending:
             state = not_found_out(problem.message, _look_at(change.object, self._aim))
             raise _UnsureError(target, reason, "unknown", state) from None
         if values.is_in(change, now):
-            _tell(found_done(target, reason))
+            tell(found_done(target, reason))
             return now
         is_whole = change.object.kind == "ClusterNetworkTopology"  # its layers are one list, sent as a whole
         moved = () if is_whole else values.moved(change, now)
@@ -407,7 +440,7 @@ def _rolled_back(
             lines.append(not_rolled_back(target, refusal.message))
     lines += [not_sent(name_of(change.object)) for change in changes[len(done) + 1 :]]
     for line in lines:
-        _tell(line)
+        tell(line)
     leaving.say("")
     reason = error.reason if isinstance(error, _UnsureError) else error.message
     left, unknown = states.count("otherwise"), states.count("unknown")
@@ -422,7 +455,8 @@ def _line(target: str, error: KoordError) -> str:
     return failed(target, error.message)
 
 
-def _tell(line: str) -> None:
+def tell(line: str) -> None:
+    """Say on standard error what is being done."""
     sys.stderr.write(f"{harmless(line)}\n")
     sys.stderr.flush()
 

@@ -115,6 +115,15 @@ VERBS: "Mapping[str, Verb]" = {
         sends=("",),
         only_with="--apply",
     ),
+    "evict": Verb(
+        "evict pods as their budgets allow, and keep their nodes free",
+        group=_WHAT_IF,
+        module="evict",
+        reads=("disruption", "followed"),
+        words=("pod",),
+        repeats=True,
+        sends=_SENDS,
+    ),
     "annotate": Verb(
         "set gang and topology annotations", group=_WHAT_IF, module="annotate", words=("target",), sends=_SENDS
     ),

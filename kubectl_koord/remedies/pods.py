@@ -34,7 +34,7 @@ from kubectl_koord.remedies.search import Search, Shortage, SlotCount
 from kubectl_koord.reports.common import DeletePod, Edit, FreedPod, MovePod, WayOut
 from kubectl_koord.simulation.what_if import deleted, recreated
 from kubectl_koord.wording.facts import eviction_effects, in_turn, place_clause
-from kubectl_koord.wording.words import count, listed, paste, verb
+from kubectl_koord.wording.words import count, listed, verb
 
 _MOST_MOVED = 3
 _MOST_COUNTED, _COUNTED_A_STEP, _NODES_A_STEP = 6_000, 10, 32
@@ -60,7 +60,7 @@ def move_one(search: Search) -> Iterator[WayOut]:
             freed, broken = harmed(search, [pod])
             message = _move(described(search, pod), to, short.named, pod.owner)
             message += eviction_effects(freed, broken)
-            command = _command(search, pod, freed[0], {pod.node, *assignments} - {to})
+            command = _command(search, freed[0], {pod.node, *assignments} - {to})
             yield WayOut("move-pod", message, command, edits, freed, broken)
             moved += 1
         if moved == _MOST_MOVED:
@@ -75,42 +75,16 @@ def _move(pod: RemovedPod, to: str, domain: Domain | None, owner: str) -> str:
     return f"Move {pod.key} ({pod.has}) from {pod.node} to {to}, where it fits{room}{anew}"
 
 
-def _command(search: Search, running: RunningPod, pod: FreedPod, nodes: Iterable[str]) -> str:
+def _command(search: Search, pod: FreedPod, nodes: Iterable[str]) -> str:
     """Return what makes a controller create the pod anew on none of these nodes, where the gang is to go.
 
     They are cordoned until the new pod is bound, but those that are so already; then a gang that freed room does not
-    wake is woken. Empty for a pod that nothing creates anew, of which the successor could not be told, or that is not
-    to be evicted by a command.
+    wake is woken. Empty for a pod that nothing creates anew, or that is not to be evicted by a command.
     """
-    evict = eviction([pod]) if pod.owner else ""
     kept_free = [name for name in sorted(nodes) if not search.view.node(name).unschedulable]
-    labels = dict(running.labels)
-    has_name = running.owner.startswith("StatefulSet/")
-    if evict and kept_free:
-        successor = "" if has_name else ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
-        evict = _move_command(pod.pod, evict, kept_free, successor) if has_name or successor else ""
+    evict = eviction([pod], kept_free) if pod.owner else ""
     wakes = next_steps.wake(search.simulation) if evict and search.simulation.has_topology else None
     return in_turn(filter(None, (evict, wakes.command if wakes else "")))
-
-
-_UNTIL_GONE = "10m"
-
-
-_TRIES = 9
-
-
-def _move_command(pod: str, evict: str, kept_free: Sequence[str], successor: str) -> str:
-    """Return what evicts a pod, and keeps its successor from the nodes that are to stay free until it has another.
-
-    They are uncordoned again whatever becomes of it. `successor` selects it by labels; empty for one of the same name.
-    """
-    namespace, _, name = pod.partition("/")
-    gone = paste("kubectl", "wait", "--for=delete", f"pod/{name}", "-n", namespace, f"--timeout={_UNTIL_GONE}")
-    which = ("pod", "-l", successor) if successor else (f"pod/{name}",)
-    bound = paste("kubectl", "wait", "--for=condition=PodScheduled", *which, "-n", namespace, "--timeout=1m")
-    waits = f"for try in {' '.join(map(str, range(1, _TRIES + 1)))}; do {bound} && break; sleep 2; done"
-    cordon, uncordon = (paste("kubectl", verb, *kept_free) for verb in ("cordon", "uncordon"))
-    return f"{in_turn((cordon, evict, gone, waits))}; {uncordon}"
 
 
 def _blocking(search: Search) -> Iterator[tuple[RunningPod, Shortage]]:

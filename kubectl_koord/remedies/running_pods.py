@@ -35,7 +35,7 @@ from kubectl_koord.reports.common import (
 )
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.simulation.what_if import asked
-from kubectl_koord.wording.words import listed, paste, requests
+from kubectl_koord.wording.words import command, listed, requests
 
 
 class RemovedPod(Struct, frozen=True):
@@ -289,41 +289,22 @@ def harmed(search: Search, pods: Sequence[RunningPod]) -> tuple[tuple[FreedPod, 
     return disruption.freed(snapshot, pods), disruption.broken_gangs(snapshot, pods)
 
 
-def eviction(pods: Sequence[FreedPod]) -> str:
+def eviction(pods: Sequence[FreedPod], held: Iterable[str] = ()) -> str:
     """Return the command that evicts pods, empty where it should not be run."""
-    return evict_command([pod.pod for pod in pods]) if disruption.may_be_evicted(pods) else ""
+    return evict_command([pod.pod for pod in pods], held) if disruption.may_be_evicted(pods) else ""
 
 
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
 
 
-_EVICTION = '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"}}'
+def evict_command(pods: Sequence[str], held: Iterable[str] = ()) -> str:
+    """Return what evicts pods one by one as their budgets allow; nodes that are held take no other pod meanwhile.
 
-
-def evict_command(pods: Sequence[str]) -> str:
-    """Return what evicts pods one by one as their budgets allow, and ends with the first refusal.
-
-    Empty for names that no pod can have: kubectl decodes what is escaped in a path.
+    Empty for names that no pod can have.
     """
-    names = [pod.partition("/")[::2] for pod in pods]
-    if not all(_NAME.fullmatch(part) for parts in names for part in parts):
+    if not all(_NAME.fullmatch(part) for pod in pods for part in pod.partition("/")[::2]):
         return ""
-    if len(pods) > 1:
-        return _evict_each(pods)
-    ((namespace, name),) = names
-    body = paste("printf", "%s", _EVICTION % (name, namespace))
-    return f"{body} | {paste('kubectl', 'create', '--raw', _eviction_path(namespace, name), '-f', '-')}"
-
-
-def _eviction_path(namespace: str, name: str) -> str:
-    return f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
-
-
-def _evict_each(pods: Sequence[str]) -> str:
-    name, namespace = "${pod#*/}", "${pod%/*}"
-    path = _eviction_path(namespace, name)
-    one = f'printf \'{_EVICTION}\' "{name}" "{namespace}" | kubectl create --raw "{path}" -f -'
-    return f"for pod in {paste(*pods)}; do {one} || break; done"
+    return command("evict", *pods, *(word for node in held for word in ("--hold", node)))
 
 
 def described(search: Search, pod: RunningPod) -> RemovedPod:

@@ -9,6 +9,8 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubectl_koord.wording.words import each_command
+
 Style: TypeAlias = Literal["", "good", "bad", "warn", "dim", "bold", "code"]
 Flow: TypeAlias = Literal["name", "wrap"]
 
@@ -90,10 +92,15 @@ class Command(Struct, frozen=True):
 
 
 class Bullet(Struct, frozen=True):
-    """One numbered point and, where there is one, the command that belongs to it, in the line below."""
+    """One numbered point and, where there are any, the commands that belong to it, each in a line below."""
 
     text: str
     command: str = ""
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands one by one."""
+        return each_command(self.command)
 
 
 class Bullets(Struct, frozen=True):

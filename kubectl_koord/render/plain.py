@@ -122,8 +122,8 @@ def _points(block: Bullets, *, ascii_only: bool) -> Iterator[str]:
     for number, item in enumerate(block.items, 1):
         lead = f"  {number}. "
         yield lead + harmless(item.text, ascii_only=ascii_only)
-        if item.command:
-            yield " " * len(lead) + harmless(item.command, ascii_only=ascii_only)
+        for command in item.commands:
+            yield " " * len(lead) + harmless(command, ascii_only=ascii_only)
 
 
 def _grid(block: Table | TreeTable, *, ascii_only: bool) -> Iterator[str]:

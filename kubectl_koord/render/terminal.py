@@ -253,8 +253,8 @@ def _point(lead: str, item: Bullet, screen: Screen) -> Iterator[tuple[Span, ...]
     text = screen.shortened(item.text)
     for index, part in enumerate(wrapped(text, room)):
         yield (Span(margin if index else lead), Span(part))
-    if item.command:
-        yield from _command(Command(item.command, len(lead)), screen)
+    for command in item.commands:
+        yield from _command(Command(command, len(lead)), screen)
 
 
 def _grid(block: Table | TreeTable, screen: Screen) -> Iterator[tuple[Span, ...]]:

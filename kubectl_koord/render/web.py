@@ -160,7 +160,7 @@ def _line(line: Line) -> Markup:
 
 
 def _point(item: Bullet) -> Markup:
-    return element("li", item.text, *([_command(item.command)] if item.command else []))
+    return element("li", item.text, *map(_command, item.commands))
 
 
 def _command(text: str) -> Markup:

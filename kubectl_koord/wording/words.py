@@ -339,6 +339,17 @@ def aimed(command: str, aim: Aim) -> str:
     return "".join([*found, *_simple(simple, aim)])
 
 
+def each_command(line: str) -> list[str]:
+    """Return the commands of a line that are joined by `&&`, as a page shows them: one below the other."""
+    found = [""]
+    for part in _PART.findall(line):
+        if part == "&&":
+            found.append("")
+        else:
+            found[-1] += part
+    return [one.strip() for one in found if one]
+
+
 def _simple(parts: Sequence[str], aim: Aim) -> list[str]:
     """Return a command without pipes, and with the space around it."""
     words = [part for part in parts if not part.isspace()]
@@ -358,7 +369,7 @@ def _simple(parts: Sequence[str], aim: Aim) -> list[str]:
 def _of_ours(words: Sequence[str], aim: Aim) -> tuple[str, ...]:
     if OF_NO_CLUSTER & {*words[:1]}:
         return ()
-    is_change = words[:1] == ["annotate"] and not any(word.startswith("--dry-run") for word in words)
+    is_change = words[:1] in (["annotate"], ["evict"]) and not any(word.startswith("--dry-run") for word in words)
     return aim.kubectl if is_change or _FOLLOWS & {*words} else aim.koord
 
 

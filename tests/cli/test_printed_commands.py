@@ -48,9 +48,22 @@ def carried_out(koord: Run, command: str, cluster: Json, folder: Path) -> Json:
         is_change = "" in row.sends and row.only_with in ("", *words)
         answer = koord(*words, *(["--dry-run=client", "-o", "json"] if is_change else []), "--snapshot", str(file))
         assert not answer.err, command
+        if words[0] == "evict":
+            gone = [item["metadata"] for item in json.loads(answer.out)["items"]]
+            cluster = without_pods(cluster, {(one["namespace"], one["name"]) for one in gone})
+            continue
         assert answer.out
         cluster = changed_as_planned(cluster, json.loads(answer.out)) if is_change else cluster
     return cluster
+
+
+def without_pods(cluster: Json, gone: set[tuple[str, str]]) -> Json:
+    def is_gone(item: Json) -> bool:
+        meta = item["metadata"]
+        return item["kind"] == "Pod" and (meta.get("namespace", "default"), meta["name"]) in gone
+
+    assert sum(map(is_gone, cluster["items"])) == len(gone)
+    return cluster | {"items": [item for item in cluster["items"] if not is_gone(item)]}
 
 
 def check(koord: Run, case: Case, folder: Path) -> int:

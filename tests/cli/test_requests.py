@@ -37,6 +37,7 @@ TABLE: tuple[tuple[str, ...], ...] = (
     ("topo", "init"),
     ("topo", "init", "--apply", YES),
     ("topo", "label", "-f", "LABELS", YES),
+    ("evict", "done-0", YES),
     ("devices",),
     ("node", "a0"),
     ("domain", "spine-a"),

@@ -45,6 +45,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("node", "a0"),
     ("domain", "spine-a"),
     ("fit", "--pods", "2", "--request", "cpu=1"),
+    ("evict", "nobody", "--dry-run=client"),
     ("plan", "nobody", "-n", "nowhere"),
     ("plan", "--filename", "job.yaml"),
     ("fit", "--filename", "job.yaml"),

@@ -40,7 +40,7 @@ def test_nodes_are_closed_before_pods_leave_and_opened_at_the_end() -> None:
         ("uncordon", "n0", "", "", "the gang goes there"),
     ]
     assert report.steps[0].command == "kubectl cordon n0"
-    assert "pods/a/eviction" in report.steps[1].command
+    assert report.steps[1].command == "kubectl koord evict default/a"
     assert (report.verdict, report.cheapest, report.nodes, report.risks) == ("yes", True, ("n0",), ())
     assert report.cost == PlanCost(gpu_hours=0, pods=1, gangs=0, waiting=0, total=1)
 

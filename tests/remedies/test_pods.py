@@ -32,16 +32,11 @@ def ways(drawing: Drawing, action: str = "free-pods", name: str = "job") -> tupl
 
 
 def evicting(name: str, namespace: str = "default") -> str:
-    body = f'{{"apiVersion":"policy/v1","kind":"Eviction","metadata":{{"name":"{name}","namespace":"{namespace}"}}}}'
-    path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
-    return f"printf %s '{body}' | kubectl create --raw {path} -f -"
+    return f"kubectl koord evict {namespace}/{name}"
 
 
-def moving(name: str, nodes: str, successor: str = "pod -l app=web") -> str:
-    gone = f"kubectl wait --for=delete pod/{name} -n default --timeout=10m"
-    bound = f"kubectl wait --for=condition=PodScheduled {successor} -n default --timeout=1m"
-    waits = f"for try in 1 2 3 4 5 6 7 8 9; do {bound} && break; sleep 2; done"
-    return f"kubectl cordon {nodes} && {evicting(name)} && {gone} && {waits}; kubectl uncordon {nodes}"
+def moving(name: str, *nodes: str) -> str:
+    return " ".join([evicting(name), *(f"--hold {node}" for node in nodes)])
 
 
 TOUCH = (
@@ -94,11 +89,7 @@ def test_several_pods_are_evicted_one_by_one_up_to_the_first_refusal() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, never_preempts=True)
     drawing = drawing.with_running("a", on="n1", cpu=4).with_running("ml/b", on="n1", cpu=4)
     (way,) = ways(drawing)
-    assert way.command == (
-        """for pod in default/a ml/b; do printf '{"apiVersion":"policy/v1","kind":"Eviction","metadata":"""
-        """{"name":"%s","namespace":"%s"}}' "${pod#*/}" "${pod%/*}" | """
-        """kubectl create --raw "/api/v1/namespaces/${pod%/*}/pods/${pod#*/}/eviction" -f - || break; done"""
-    )
+    assert way.command == "kubectl koord evict default/a ml/b"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +156,7 @@ def test_a_pod_that_is_moved_keeps_its_share_of_a_quota() -> None:
     assert [way.edits for way in ways(drawing, "move-pod", "team/job")] == [(MovePod("default/m", "n1", "n3"),)]
 
 
-def test_a_pod_with_a_controller_is_moved_by_commands_that_keep_it_off_its_node_meanwhile() -> None:
+def test_a_pod_with_a_controller_is_moved_by_a_command_that_keeps_it_off_its_node_meanwhile() -> None:
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8)
     (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m", labels=WEB), "move-pod")
     assert way.command == moving("m", "n1")
@@ -175,7 +166,7 @@ def test_a_pod_with_a_controller_is_moved_by_commands_that_keep_it_off_its_node_
 def test_a_pod_that_is_created_anew_is_kept_off_all_nodes_that_the_gang_is_to_take() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3]").with_gang("job", 2, 8, must_gather=SPINE)
     (way,) = ways(drawing.with_running("m", on="n1", cpu=8, priority=9, owner="ReplicaSet/m", labels=WEB), "move-pod")
-    assert way.command == moving("m", "n1 n2") + TOUCH
+    assert way.command == moving("m", "n1", "n2") + TOUCH
 
 
 def test_a_pod_may_move_beside_the_gang() -> None:
@@ -183,14 +174,6 @@ def test_a_pod_may_move_beside_the_gang() -> None:
     (way,) = ways(drawing.with_running("m", on="n1", cpu=1, priority=9, owner="ReplicaSet/m", labels=WEB), "move-pod")
     assert way.edits == (MovePod("default/m", "n1", "n2"),)
     assert way.command == moving("m", "n1") + TOUCH
-
-
-def test_nodes_are_uncordoned_once_the_successor_is_bound_of_which_the_name_or_the_labels_tell() -> None:
-    drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8)
-    (way,) = ways(drawing.with_running("m-0", on="n1", cpu=4, priority=9, owner="StatefulSet/m"), "move-pod")
-    assert way.command == moving("m-0", "n1", "pod/m-0")
-    (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")
-    assert way.command == ""
 
 
 def test_freed_room_wakes_no_topology_gang_so_that_what_comes_back_is_to_be_scaled_down() -> None:
@@ -390,7 +373,7 @@ def test_no_command_ends_some_pods_where_the_budget_refuses_the_rest() -> None:
     )
     assert [pod.evictable for pod in way.freed] == [True, False]
     (way,) = ways(drawing.with_budget("web", having(app="web"), 2))
-    assert way.command.startswith("for pod in default/a default/b; do ")
+    assert way.command == "kubectl koord evict default/a default/b"
     assert way.message.endswith("; budget default/web allows to evict default/a and default/b")
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from kubectl_koord.cli.command_line import flags_of
 from kubectl_koord.cli.verb_table import VERBS
-from kubectl_koord.remedies.running_pods import evict_command
 from kubectl_koord.wording import words
 from kubectl_koord.wording.facts import delete
 from kubectl_koord.wording.words import Aim, aimed
@@ -23,6 +22,7 @@ CHOSEN = "'--context=my prod' --as=root --koordinator-version=1.7"
         ("kubectl koord > x 2>&1", f"kubectl koord {CHOSEN} > x 2>&1"),
         ("kubectl koord annotate podgroup a --mode Strict", "kubectl koord annotate podgroup a --mode Strict {}"),
         ("kubectl koord annotate podgroup a --dry-run", f"kubectl koord annotate podgroup a --dry-run {CHOSEN}"),
+        ("kubectl koord evict a/x a/y", "kubectl koord evict a/x a/y {}"),
         ("printf 'a' | kubectl apply -f -", f"printf 'a' | {KUBECTL} apply -f -"),
         ("kubectl cordon a && kubectl uncordon a; kubectl get pods", "{0} cordon a && {0} uncordon a; {0} get pods"),
         ("kubectl delete pod kubectl koord", f"{KUBECTL} delete pod kubectl koord"),
@@ -35,13 +35,6 @@ CHOSEN = "'--context=my prod' --as=root --koordinator-version=1.7"
 def test_each_command_of_a_line_goes_to_the_cluster_that_was_asked(command: str, expected: str) -> None:
     words = "'--context=my prod' --as=root" if "koord" in expected else KUBECTL
     assert aimed(command, PROD) == expected.format(words)
-
-
-def test_a_loop_that_evicts_goes_there_too_and_is_otherwise_unchanged() -> None:
-    loop = evict_command(["a/x", "a/y"])
-    found = aimed(loop, PROD)
-    assert found == loop.replace("kubectl create", f"{KUBECTL} create")
-    assert aimed(found.replace(f"{KUBECTL} ", "kubectl "), words.HERE) == loop
 
 
 def test_whatever_the_names_are_the_words_of_a_command_stay() -> None:

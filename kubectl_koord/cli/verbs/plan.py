@@ -1,8 +1,6 @@
 """`kubectl koord plan`: which moves make room for a gang, in order; and with `--apply` to make them."""
 
-import select
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,7 +35,7 @@ Examples:
   # Make the moves, asking before each
   kubectl koord plan job --apply
 """
-_TIMEOUT, _LOOK = "10m", 1.0
+_TIMEOUT = "10m"
 
 
 def command(
@@ -279,19 +277,12 @@ class _Carrying:
             KoordError: when it is not in time.
 
         """
+        from kubectl_koord.cli.sending import seen
         from kubectl_koord.explain.plan import missing
 
-        end = time.monotonic() + self._seconds
-        while True:
-            now = cluster.snapshot()
-            lacking = missing(step, before, now) or self._not_running(step, before, now)
-            if not lacking:
-                return now
-            left = end - time.monotonic()
-            if left <= 0:
-                raise KoordError(f"error: {lacking}, after {self._seconds:g} s")
-            select.select([cluster], [], [], min(left, _LOOK))
-            time.sleep(min(left, _LOOK) / 4)
+        return seen(
+            cluster, lambda now: missing(step, before, now) or self._not_running(step, before, now), self._seconds
+        )
 
     def _not_running(self, step: "PlanStep", before: "Snapshot", now: "Snapshot") -> str:
         """Return which pod that was made anew does not run yet, empty where all do."""

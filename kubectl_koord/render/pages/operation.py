@@ -18,7 +18,7 @@ from kubectl_koord.reports.operation import (
     PodDiff,
     Severity,
 )
-from kubectl_koord.wording.words import amount_of, count, domain_name, more, sentence, unit
+from kubectl_koord.wording.words import amount_of, count, domain_name, each_command, more, sentence, unit
 
 SLOTS = "SLOTS: how many of the pods fit, each node by itself, as if nothing else waited."
 _NODES: Mapping[NodeChange, str] = {
@@ -195,7 +195,7 @@ def doctor_blocks(report: DoctorReport) -> list[Block]:
             Line(title(finding), _STYLES[finding.severity]),
             Line(what(finding), indent=2),
             Line(remedy(finding), indent=2),
-            *([Command(finding.command, indent=4)] if finding.command else []),
+            *(Command(one, indent=4) for one in each_command(finding.command)),
         ]
     return [*page, EmptyLine(), Line(EXPLAIN, "dim"), basis_line(report.basis)]
 
