@@ -68,14 +68,12 @@ class SignalsBlocked:
     """Blocks signals within the block: what it makes is known to be removed when they come."""
 
     def __enter__(self) -> "Self":
-        """Block them for this thread."""
         self._before = signal.pthread_sigmask(signal.SIG_BLOCK, _NUMBERS)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None", /
     ) -> None:
-        """Let them come."""
         signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
 
 

@@ -322,12 +322,7 @@ def without_type(name: str | None, types: Sequence[str]) -> str:
 
 
 def without_types(names: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
-    """Return names, each once, without the type that may stand before each.
-
-    Raises:
-        KoordError: for an empty name.
-
-    """
+    """Return names, each once, without the type that may stand before each. Raises KoordError for an empty name."""
     return tuple(dict.fromkeys(without_type(name, types) for name in names))
 
 

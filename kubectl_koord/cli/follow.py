@@ -299,7 +299,7 @@ class Followed(Protocol):
         """Its name, `namespace/name`."""
 
     def again(self, snapshot: "Snapshot") -> "Followed":
-        """Return the same gang or job in another snapshot. Raises KoordError when it is gone."""
+        """Return the gang or job in another snapshot. Raises KoordError when it is gone."""
 
     def why(self) -> "WhyReport":
         """Return why it is pending."""

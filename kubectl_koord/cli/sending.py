@@ -200,9 +200,7 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, aim:
 def send_one(transport: "Transport", change: "Change", field_manager: str, aim: "Aim") -> None:
     """Send one change of a plan that is carried out step by step.
 
-    Raises:
-        KoordError: when it was not done, or nobody knows.
-
+    Raises KoordError when it was not done, or nobody knows.
     """
     _Sending(transport, field_manager, aim, is_dry_run=False).send(change)
 
@@ -210,9 +208,7 @@ def send_one(transport: "Transport", change: "Change", field_manager: str, aim: 
 def evict(transport: "Transport", key: str, nodes: "Sequence[str]", aim: "Aim") -> None:
     """Evict a pod from the nodes where it was shown to be; one that is gone, or about to, is left alone.
 
-    Raises:
-        KoordError: when it is elsewhere, when it was not evicted, or nobody knows.
-
+    Raises KoordError when it is elsewhere, when it was not evicted, or nobody knows.
     """
     target = ObjectName("Pod", *key.split("/", 1))
     name = name_of(target)

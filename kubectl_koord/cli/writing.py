@@ -335,9 +335,7 @@ _SHAPE = "shape"
 def joined(session: "Session", manifests: "Manifests", names: "Sequence[str]") -> "tuple[Snapshot, Submitted]":
     """Return the cluster with the pods that manifests make, and which these are; `-` is standard input.
 
-    Raises:
-        KoordError: when they cannot be read.
-
+    Raises KoordError when they cannot be read.
     """
     from kubectl_koord.cluster.files import files_of
 

@@ -155,10 +155,8 @@ def evict_dry_run(transport: Transport, namespace: str, name: str, uid: str = ""
 def evict(transport: Transport, namespace: str, name: str, uid: str) -> EvictionAnswer:
     """Evict the pod that has this uid, as its budgets allow.
 
-    Raises:
-        UnsureError: when nobody knows whether it was done.
-        KoordError: when it was not done, for another reason than those of `EvictionAnswer`.
-
+    Raises UnsureError when nobody knows whether it was done. Raises KoordError when it was not done, for another reason
+    than those of `EvictionAnswer`.
     """
     try:
         path, reply = _evicted(transport, namespace, name, uid, dry_run=False)

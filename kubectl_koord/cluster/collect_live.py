@@ -55,9 +55,8 @@ class ListingCollector(Collector):
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
         """Take decoded objects, as `Collector` does.
 
-        Raises:
-            KoordError: as `Collector`.
-            msgspec.ValidationError: when a field that was left as bytes is something else, naming its place.
+        Raises KoordError as `Collector`. Raises msgspec.ValidationError when a field that was left as bytes is
+        something else, naming its place.
         """
         try:
             super().add_all(kind, written)

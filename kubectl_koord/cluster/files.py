@@ -45,12 +45,7 @@ class Kustomization(str):
 
 
 def named(files: Sequence[str], kustomization: str) -> Sequence[str]:
-    """Return the names that `-f` and `-k` give.
-
-    Raises:
-        KoordError: when both are given.
-
-    """
+    """Return the names that `-f` and `-k` give. Raises KoordError when both are given."""
     if files and kustomization:
         raise KoordError("error: only one of -f and -k can be given")
     return [Kustomization(kustomization)] if kustomization else files
@@ -327,9 +322,8 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
 
     Timestamps stay text, as in the API.
 
-    Raises:
-        TooLargeError: when an object, or all of them, are larger than the bounds.
-        yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
+    Raises TooLargeError when an object, or all of them, are larger than the bounds. Raises yaml.YAMLError when it is no
+    YAML; RecursionError and ValueError likewise.
     """
     yield from _Loader(_Metered(source, meter), meter).objects()
 
@@ -355,9 +349,8 @@ class NumberedObjects:
 def read_document(text: str) -> Any:  # noqa: ANN401 - any value
     """Return the value of a text that is one YAML document, None of an empty one.
 
-    Raises:
-        TooLargeError: when it has more values than the bounds allow.
-        yaml.YAMLError: when it is no YAML, or several documents; RecursionError and ValueError likewise.
+    Raises TooLargeError when it has more values than the bounds allow. Raises yaml.YAMLError when it is no YAML, or
+    several documents; RecursionError and ValueError likewise.
     """
     meter = Meter()
     return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
@@ -371,9 +364,8 @@ def read_strictly(text: str, meter: Meter) -> Any:  # noqa: ANN401 - any value
 def read_documents(text: str) -> list[Any]:
     """Return the value of each YAML document of a text, None of an empty one.
 
-    Raises:
-        TooLargeError: when one has more values than the bounds allow.
-        yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
+    Raises TooLargeError when one has more values than the bounds allow. Raises yaml.YAMLError when it is no YAML;
+    RecursionError and ValueError likewise.
     """
     meter = Meter()
     return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).every_document()

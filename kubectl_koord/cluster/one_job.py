@@ -85,9 +85,7 @@ def every_job(snapshot: Snapshot, around: Around, transport: Transport, namespac
 
     Each kind is listed once, and only where its API group is served. What may not be read is a gap of its own.
 
-    Raises:
-        KoordError: when the cluster cannot be reached, or answers with nonsense.
-
+    Raises KoordError when the cluster cannot be reached, or answers with nonsense.
     """
     reader = _Reader(transport, around)
     reader.read_all(namespace)
@@ -431,4 +429,4 @@ _LISTED_BELOW = {
     "LeaderWorkerSet": (BY_KIND["apps", "StatefulSet"], "leaderworkerset.sigs.k8s.io/name"),
     "MPIJob": (BY_KIND["batch", "Job"], "training.kubeflow.org/job-name"),
 }
-"""The same of which there are several, with the label that they have; empty: that of the pods."""
+"""What an owner makes several of that make pods, with the label that they have; empty: that of the pods."""

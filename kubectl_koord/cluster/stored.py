@@ -175,9 +175,8 @@ class _File:
     def _take(self, part: Slice) -> None:
         """Take a JSON array of objects: at once where all are of one kind, as most slices are.
 
-        Raises:
-            msgspec.DecodeError: when it is no JSON.
-            KoordError: naming the file, and the object and field in it, that cannot be read.
+        Raises msgspec.DecodeError when it is no JSON. Raises KoordError, naming the file, and the object and field in
+        it, that cannot be read.
         """
         first = _KIND_FIRST.search(part[:LONGEST_HEAD])
         kind = first[1].decode() if first else ""

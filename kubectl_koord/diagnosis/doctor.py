@@ -38,7 +38,6 @@ from kubectl_koord.model.installation import (
     manages_topology,
 )
 from kubectl_koord.model.load import NodeMetric, Percentages
-from kubectl_koord.model.objects import GPU as GPU_FAMILY
 from kubectl_koord.model.objects import Layer, Node, of_node
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -48,8 +47,7 @@ from kubectl_koord.reports.operation import Finding, Severity
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.facts import several_parents
 from kubectl_koord.wording.refusals import blocker_sentence, fault_clause, oddity_sentence
-from kubectl_koord.wording.words import amounts, count, lease_missing, listed, paste, resource_name, verb
-from kubectl_koord.wording.words import command as ours
+from kubectl_koord.wording.words import amounts, command, count, lease_missing, listed, paste, resource_name, verb
 
 _FEW = 4
 
@@ -154,7 +152,7 @@ def remedy(code: DoctorCode) -> str:
     return _REMEDIES[code]
 
 
-def command(code: DoctorCode, kind: str, names: Sequence[str]) -> str:
+def command_of(code: DoctorCode, kind: str, names: Sequence[str]) -> str:
     """Return the command for it, empty where there is none; a word in capitals is to be replaced."""
     made = _COMMANDS.get(code)
     return made(kind, names) if made else ""
@@ -162,12 +160,12 @@ def command(code: DoctorCode, kind: str, names: Sequence[str]) -> str:
 
 def role(commands: Sequence[str]) -> str:
     """Return what prints the role that these commands lack: what only one of them needs may be in a role of its own."""
-    return ours("doctor", "--print-rbac", *(("--command", "scheduler") if [*commands] == ["scheduler"] else ()))
+    return command("doctor", "--print-rbac", *(("--command", "scheduler") if [*commands] == ["scheduler"] else ()))
 
 
 def _of_gang(setting: str, kind: str, names: Sequence[str]) -> str:
     namespace, _, name = names[0].partition("/")
-    return ours("annotate", "gang", name, "-n", namespace, setting, "--overwrite") if kind == "Gang" else ""
+    return command("annotate", "gang", name, "-n", namespace, setting, "--overwrite") if kind == "Gang" else ""
 
 
 _Made = Callable[[str, Sequence[str]], str]
@@ -178,7 +176,7 @@ _COMMANDS: Mapping[DoctorCode, _Made] = {
     "koordlet-not-ready": lambda _, names: paste(
         "kubectl", "get", "pods", "-A", "-o", "wide", "-l", f"koord-app={names[0].rpartition('/')[2]}"
     ),
-    "selector-outside-tree": lambda *_: ours("annotate", "pods", "GANG", "topology-selector-"),
+    "selector-outside-tree": lambda *_: command("annotate", "pods", "GANG", "topology-selector-"),
     "numa-policy-unknown": lambda _, names: paste("kubectl", "label", "node", *names, f"{_NUMA_POLICY}-"),
     "groups-differ": _GROUPS,
     "groups-unreadable": _GROUPS,
@@ -191,7 +189,7 @@ _COMMANDS: Mapping[DoctorCode, _Made] = {
 
 def found(code: DoctorCode, severity: Severity, kind: str, names: Sequence[str], message: str) -> Finding:
     """Return a finding about objects of a kind."""
-    about, run = naming_about(kind, names), command(code, kind, names)
+    about, run = naming_about(kind, names), command_of(code, kind, names)
     return Finding(code, severity, about, message, remedy(code), tuple(names), run)
 
 
@@ -671,7 +669,7 @@ def _offered(snapshot: Snapshot) -> Iterator[Finding]:
     none = [
         node.name
         for node in snapshot.nodes.values()
-        if _PRESENT in node.labels and not node.lost and not of_node(dict(node.allocatable)).get(GPU_FAMILY, 0)
+        if _PRESENT in node.labels and not node.lost and not of_node(dict(node.allocatable)).get(GPU, 0)
     ]
     if none:
         yield found("resource-not-offered", "error", "Node", none, not_offered("=".join(_PRESENT), none))
@@ -710,7 +708,7 @@ def _gpus(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _has_gpus(node: Node) -> bool:
-    return of_node(dict(node.allocatable)).get(GPU_FAMILY, 0) > 0 or _PRESENT in node.labels
+    return of_node(dict(node.allocatable)).get(GPU, 0) > 0 or _PRESENT in node.labels
 
 
 def _total(node: Node, metric: NodeMetric, resource: str) -> int:

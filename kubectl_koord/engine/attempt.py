@@ -245,7 +245,7 @@ class Attempt(Struct, frozen=True, dict=True):
 
     @property
     def refused(self) -> Sequence[Refused]:
-        """The same by reason: why nodes refused, and how many."""
+        """Why nodes refused, and how many for each reason."""
         answers = self.node_answers
         return answers.reasons if isinstance(answers, Offer) else [Refused(one, 1) for one in answers.values()]
 
@@ -372,7 +372,7 @@ def is_enough(job: Job, placed: Iterable[str]) -> bool:
 
 
 def has_enough(job: Job, placed: Mapping[str, int]) -> bool:
-    """Tell the same by how many members of each gang are placed."""
+    """Tell whether these numbers of placed members are enough for every gang."""
     return all(placed.get(gang, 0) >= needed for gang, needed in job.needed.items())
 
 
@@ -477,7 +477,7 @@ def _free_shares(state: NodeState) -> list[int]:
 
 
 def _free_shares_everywhere(view: View, absent: int) -> Iterator[Sequence[int]]:
-    """Yield the same of all nodes by resource, in name order; `absent` is for nodes that have none of it."""
+    """Yield the free shares of all nodes by resource, in name order; `absent` stands for nodes without it."""
     every = every_node(view)
     for resource in {resource for one in allocatables(view)[0] for resource, _ in one if resource != "pods"}:
         amounts = zip(numbers_of(view, every, FREE, resource), allocatable_of(view, resource), strict=True)

@@ -617,7 +617,7 @@ def not_told(found: Iterable[Landing]) -> tuple[View, View] | None:
 
 @memoised
 def _landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
-    """Return the same; those that are placed over running pods, which become their owners, take no room besides."""
+    """Return where waiting reservations may land; over running pods, which become their owners, they take no room."""
     waiting = _before(view, own)
     found = _places(waiting, view, rules)
     over = [pod.reserves.name for pod in waiting if pod.reserves is not None and pod.reserves.pre_allocates]
@@ -675,7 +675,7 @@ def _before(view: View, own: int) -> list[PendingPod]:
 
 @memoised
 def _waiting(snapshot: Snapshot) -> tuple[PendingPod, ...]:
-    """Return the same of any priority. Those of gangs are placed with their gangs.
+    """Return the pods of waiting reservations, the highest priority first, but those of gangs: these come with them.
 
     One that pre-allocates is never placed but with the policy Restricted (`prepareMatchReservationStateForReservePod`).
     """

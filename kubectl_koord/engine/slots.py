@@ -112,7 +112,6 @@ def refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[Re
 
 @recently(_MOST_KINDS)
 def _reasons_alike(view: View, requirements: PodRequirements, check: Check, refusing: NodeSet) -> tuple[Refused, ...]:
-    """Return the same for a filter that looks at nobody else: jobs that are alike share it."""
     return tuple(_reasons(view, any_pod_of(requirements), check, refusing))
 
 
@@ -133,7 +132,6 @@ class RefusingNodes:
     """Nodes in parts: within each the reasons are worded the same, and removing pods could help all or none."""
 
     def __init__(self, view: View, parts: Iterable[tuple[Reason, NodeSet]]) -> None:
-        """Take the parts, each with the reason of one of its nodes."""
         self._view = view
         self._parts = tuple(parts)
 
@@ -149,7 +147,7 @@ class RefusingNodes:
         return {name: reason for reason, nodes in self._parts for name in members(self._view, nodes)}
 
     def but(self, nodes: Mapping[str, Reason | None]) -> "RefusingNodes":
-        """Return the same with other reasons of some nodes, or none."""
+        """Return the parts with other reasons of some nodes, or none."""
         others = ~named(self._view, nodes)
         parts = [(reason, left) for reason, every in self._parts if (left := every & others)]
         anew = [(reason, named(self._view, (name,))) for name, reason in nodes.items() if reason is not None]
@@ -191,7 +189,7 @@ def refusing(view: View, requirements: PodRequirements, checks: tuple[Check, ...
 
 
 def refusing_beside(view: View, pod: PendingPod, checks: tuple[Check, ...]) -> Iterator[tuple[Reason, NodeSet]]:
-    """Yield the same parts for a pod where some filters look at who is there; all views share what the others lose."""
+    """Yield the parts that refuse a pod where some filters look at who is there; what the others refuse is cached."""
     lasting = tuple(check for check in checks if check.depends_on != "pods")
     known = dict(zip(map(id, lasting), lost(view, pod.requirements, lasting), strict=True))
     left = every_node(view)
@@ -214,7 +212,6 @@ class Counts(Mapping[str, int]):
     """How many pods nodes take, by name; nodes that are left out take none."""
 
     def __init__(self, numbers: Mapping[str, int] | Iterable[tuple[str, int]]) -> None:
-        """Take the numbers."""
         self._numbers = dict(numbers)
 
     @property
@@ -223,19 +220,15 @@ class Counts(Mapping[str, int]):
         return self._numbers
 
     def __getitem__(self, name: str) -> int:
-        """Return how many a node takes."""
         return self.by_name.get(name, 0)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether a node takes any."""
         return name in self.by_name
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the nodes that take any, in their order."""
         return iter(self.by_name)
 
     def __len__(self) -> int:
-        """Return how many nodes take any."""
         return len(self.by_name)
 
     def items(self) -> ItemsView[str, int]:
@@ -259,7 +252,7 @@ class Counts(Mapping[str, int]):
         return Counts((name, number) for name, number in self.by_name.items() if name in names)
 
     def but(self, numbers: Mapping[str, int], names: Iterable[str]) -> "Counts":
-        """Return the same with other numbers of some nodes; `names` are all nodes, in their order."""
+        """Return the counts with other numbers of some nodes; `names` are all nodes, in their order."""
         every = ((name, numbers[name] if name in numbers else self[name]) for name in names)
         return Counts((name, number) for name, number in every if number)
 
@@ -268,7 +261,6 @@ class LazyNames(Collection[str]):
     """Names of nodes that are found out where anybody asks: of nodes that take all pods nobody does."""
 
     def __init__(self, find: Callable[[], Iterable[str]]) -> None:
-        """Take what finds them."""
         self._find = find
 
     @cached_property
@@ -276,15 +268,12 @@ class LazyNames(Collection[str]):
         return dict.fromkeys(self._find()).keys()
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether a node is among them."""
         return name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over them in their order."""
         return iter(self._names)
 
     def __len__(self) -> int:
-        """Return how many they are."""
         return len(self._names)
 
 
@@ -329,7 +318,6 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         return cls(nodes.keys(), counts, nodes.__getitem__)
 
     def __getitem__(self, name: str) -> NodeSlots:
-        """Return the slots of a node."""
         found = self._known.get(name)
         if found is None:
             if name not in self.names:
@@ -338,11 +326,9 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the nodes, in their order."""
         return iter(self.names)
 
     def __len__(self) -> int:
-        """Return how many nodes there are."""
         return len(self.names)
 
     def among(self, names: Collection[str]) -> "Offer":
@@ -407,7 +393,6 @@ class Levels(Counts):
     """How many pods nodes take: of all names and numbers a list is made only where anybody asks by name."""
 
     def __init__(self, view: View, sets: Iterable[NodeSet]) -> None:
-        """Take the nodes that take one pod at least, those that take two, and so on: none of the sets is empty."""
         self.view = view
         self.sets = tuple(sets)
 
@@ -433,15 +418,12 @@ class Levels(Counts):
             yield number, nodes & ~self.at_least(number + 1)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether a node takes any."""
         return isinstance(name, str) and has(self.view, self.at_least(1), name)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the nodes that take any, in their order."""
         return members(self.view, self.at_least(1))
 
     def __len__(self) -> int:
-        """Return how many nodes take any."""
         return self.at_least(1).bit_count()
 
     def total(self) -> int:
@@ -459,7 +441,7 @@ class Levels(Counts):
         return Levels(self.view, [left for nodes in self.sets if (left := nodes & chosen)])
 
     def but(self, numbers: Mapping[str, int], _names: Iterable[str]) -> "Levels":
-        """Return the same with other numbers of some nodes."""
+        """Return the levels with other numbers of some nodes."""
         others = ~named(self.view, numbers)
         most = max((len(self.sets), *numbers.values()))
         anew = (named(self.view, (name for name in numbers if numbers[name] >= at)) for at in range(1, most + 1))
@@ -476,7 +458,6 @@ class Room:
     """How many pods of a kind nodes take, were there any number of them; found out as far as anybody asks."""
 
     def __init__(self, view: View, prepared: Prepared, below: "Room | None") -> None:
-        """Take what such pods are prepared with, and the same of the view below, where few nodes are not as there."""
         self._view = view
         self._prepared = prepared
         self._below = below
@@ -558,7 +539,7 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
 
 
 def offer_of_each(view: View, names: Collection[str], pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
-    """Return the same with each of the nodes asked by itself: of few nodes it costs less, however many there are."""
+    """Return the offer slots of few nodes, asking each by itself: the cost does not grow with the cluster."""
     runs = runs_of(pods)
     return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
 
@@ -764,7 +745,7 @@ def places(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> 
 def _places_unbooked(
     state: NodeState, placed: PendingPod, pods: Sequence[PendingPod], prepared: Prepared, before: int
 ) -> NodeSlots:
-    """Return the same of pods alike for which nothing is booked: the more of them, the less a node takes the next."""
+    """Bisect for how many equal pods a node takes where nothing is booked: what refuses one, refuses all after it."""
 
     def refusal(number: int) -> Reason | None:
         left = state.copy()

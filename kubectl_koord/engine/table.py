@@ -383,28 +383,22 @@ class NodeNames(Collection[str]):
     """The names of the nodes of a set, in name order; of one cluster's they are equal where the sets are."""
 
     def __init__(self, view: View, nodes: NodeSet) -> None:
-        """Take the set."""
         self._view = view
         self.nodes = nodes
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether a node is in the set."""
         return isinstance(name, str) and has(self._view, self.nodes, name)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
         return members(self._view, self.nodes)
 
     def __len__(self) -> int:
-        """Return how many they are."""
         return self.nodes.bit_count()
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether they are those of the same set."""
         return isinstance(other, NodeNames) and self.nodes == other.nodes
 
     def __hash__(self) -> int:
-        """Hash the set."""
         return hash(self.nodes)
 
 

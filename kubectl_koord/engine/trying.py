@@ -608,7 +608,7 @@ def _filled(view: View, prepared: Prepared, names: Collection[str]) -> Mapping[s
 def _one_kind(
     in_turn: Iterable[PendingPod], assignments: Mapping[str, str], filled: Mapping[str, Filling], prepared: Prepared
 ) -> Iterator[PendingPod | FailedSeat]:
-    """Yield the same for members that are alike, of nodes as they are filled."""
+    """Yield the seats of equal members, from nodes that are filled with such pods."""
     taken: Counter[str] = Counter()
     for pod in in_turn:
         node = assignments[pod.key]

@@ -361,7 +361,7 @@ POINTS: Mapping[str, tuple[str, ...]] = {
     "ElasticQuota": ("preFilter", "postFilter", "reserve"),
     "Coscheduling": ("preFilter", "postFilter", "reserve", "permit"),
 }
-"""The same with Koordinator's own, which are enabled where a profile says so."""
+"""The points at which plugins decide, with those of Koordinator, which are enabled where a profile says so."""
 ORDERING = frozenset((
     "PrioritySort", "SchedulingGates", "NodeName", "ImageLocality", "NodeResourcesBalancedAllocation", "DefaultBinder",
     "DefaultPreBind", "NodeResourcesFitPlus", "ScarceResourceAvoidance", "SchedulingHint", "NodeDeclaredFeatures",

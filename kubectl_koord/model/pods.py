@@ -163,7 +163,7 @@ class PodRequirements(Struct, frozen=True, gc=False, cache_hash=True):
 
     @property
     def of_containers(self) -> "PodRequirements":
-        """The same for schedulers that do not know what pods request as a whole."""
+        """The requirements for schedulers that do not know what pods request as a whole."""
         amounts = self.by_containers
         if amounts is None:
             return self

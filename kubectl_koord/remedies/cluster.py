@@ -700,7 +700,7 @@ def label_nodes(search: Search) -> Iterator[WayOut]:
 
 
 def label_where_they_stand(search: Search) -> Iterator[WayOut]:
-    """Yield the same with nodes of which no label tells where they stand: that is for people to know."""
+    """Yield the fewest nodes outside the tree that are enough, where no label tells their place: people must know."""
     if not search.once("label-nodes", _told):
         yield from _labelled(search, guessed=True)
 
@@ -867,11 +867,11 @@ def release(search: Search) -> Iterator[WayOut]:
         names = sorted(edit.reservation for edit in edits if isinstance(edit, ReleaseReservation))
         waiting = _waiting(search, [held[name] for name in names])
         released = tuple(_released(search, held[name], waiting[name]) for name in names)
-        message, command = _reservations_release(released), paste("kubectl", "delete", "reservation", *names)
+        message, command = _releasing(released), paste("kubectl", "delete", "reservation", *names)
         yield WayOut("release-reservation", message, command, edits, released=released)
 
 
-def _reservations_release(released: Sequence[ReleasedReservation]) -> str:
+def _releasing(released: Sequence[ReleasedReservation]) -> str:
     """Return which Reservations to delete, and what that costs."""
     named = [f"{one.reservation} on {one.node} ({_cost(one)})" for one in released]
     noun = "reservation" if len(named) == 1 else f"{len(named)} reservations:"

@@ -623,7 +623,7 @@ class _Choices:
     def _each(
         self, view: View, unit: Unit, left: Sequence[RunningPod], rest: Sequence[Move], shut: frozenset[str]
     ) -> str:
-        """Return the same with pods of a unit that find their places one after the other."""
+        """Return which unit is blocked, as pods of this one find their places one after the other; empty for none."""
         if not left:
             return self.blocked(view, rest, shut)
         if not self.budget.take():

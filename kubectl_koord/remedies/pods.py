@@ -149,7 +149,7 @@ def free_lower(search: Search) -> Iterator[WayOut]:
 
 
 def free_any(search: Search) -> Iterator[WayOut]:
-    """Yield the same for pods of any priority, where those of lower are too few."""
+    """Yield the fewest pods of any priority to free, where those of lower priority are too few."""
     if not search.once("free-lower", _freed_lower):
         yield from _freed(search, partial(removable, search), _MOST_FREED_AT_ANY_PRIORITY, "pod")
 

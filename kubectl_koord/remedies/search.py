@@ -316,7 +316,7 @@ class SlotCount:
 
     @cached_property
     def fresh_slots(self) -> Counts:
-        """The same of nodes that are new, on which no load is measured."""
+        """The slots by node of nodes that are new, on which no load is measured."""
         return evidence.slots_in(evidence.fresh_view(self.view), self.simulation, self.first)
 
     def most_on(self, name: str) -> int:

@@ -96,9 +96,8 @@ class Manual(Struct, frozen=True):
 def read(content: str) -> Manual:
     """Return the manual that a TOML document holds: a table for each code, with the fields of a page.
 
-    Raises:
-        msgspec.DecodeError: where it is not TOML, a page lacks a field or has another one, a code lacks its page, or
-            a page is for no code.
+    Raises msgspec.DecodeError where it is not TOML, a page lacks a field or has another one, a code lacks its page, or
+    a page is for no code.
     """
     pages = msgspec.toml.decode(content, type=dict[str, Page])
     if odd := sorted(_CODES ^ set(pages)):

@@ -17,7 +17,7 @@ from kubectl_koord.engine.queue import After, priority
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.quota.usage import waiting
 from kubectl_koord.engine.rounds import MOST_ROUNDS, Landing, Outcome, effect, effects, landings, not_told, outcomes
-from kubectl_koord.engine.rounds import outcomes_of_each as each_alone
+from kubectl_koord.engine.rounds import outcomes_of_each as outcomes_of_job
 from kubectl_koord.engine.rules import rules, rules_of
 from kubectl_koord.engine.state import View, of
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -263,7 +263,7 @@ def outcomes_of_each(simulation: Simulation, view: View) -> tuple[Outcome, ...]:
     every = _jobs_of(simulation)
     found = _landings(simulation, view)
     budget = Budget(simulation.steps)
-    tried = [(landing, one) for landing in found for job in every for one in each_alone(job, landing.view, budget)]
+    tried = [(landing, one) for landing in found for job in every for one in outcomes_of_job(job, landing.view, budget)]
     if not_told(found) is not None:
         budget.cut()
     apart = [structs.replace(one, landing=landing.nodes) if len(found) > 1 else one for landing, one in tried]

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.cluster import stored
-from kubectl_koord.diagnosis.doctor import command, remedy
+from kubectl_koord.diagnosis.doctor import command_of, remedy
 from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.model.hardware import NodeNUMA, Zone
 from kubectl_koord.model.installation import (
@@ -820,19 +820,20 @@ def test_a_finding_has_the_command_that_helps_with_the_names_that_it_is_about() 
     layered = ("topology-spec-unreadable", "differing-specs", "unknown-layer", "unknown-strategy")
     every: list[DoctorCode] = [*members(DoctorCode)]  # type: ignore[list-item]
     for code in every:
-        made = command(code, "Gang", ["default/a b"])
+        made = command_of(code, "Gang", ["default/a b"])
         if code in layered:
-            assert (made, command(code, "Pod", ["default/a"])) == (gang.format("--must-gather=LAYER"), "")
+            assert (made, command_of(code, "Pod", ["default/a"])) == (gang.format("--must-gather=LAYER"), "")
         elif code in {"groups-differ", "groups-unreadable"}:
             assert made == gang.format("--groups=GANG,GANG")
         else:
             of_names = {"deployment-unavailable", "koordlet-not-ready", "selector-outside-tree", "numa-policy-unknown"}
             assert bool(made) == (code in of_names)
-    assert command("deployment-unavailable", "Deployment", ["koordlet"]) == "kubectl get pods -A -l koord-app=koordlet"
-    assert command("numa-policy-unknown", "Node", ["n1", "n2"]) == (
+    of_koordlet = command_of("deployment-unavailable", "Deployment", ["koordlet"])
+    assert of_koordlet == "kubectl get pods -A -l koord-app=koordlet"
+    assert command_of("numa-policy-unknown", "Node", ["n1", "n2"]) == (
         "kubectl label node n1 n2 node.koordinator.sh/numa-topology-policy-"
     )
-    assert command("selector-outside-tree", "Pod", ["a/x"]) == "kubectl koord annotate pods GANG topology-selector-"
+    assert command_of("selector-outside-tree", "Pod", ["a/x"]) == "kubectl koord annotate pods GANG topology-selector-"
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "PriorityClass", "ValidatingWebhookConfiguration", "Node"])

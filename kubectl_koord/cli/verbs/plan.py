@@ -196,9 +196,7 @@ class _Carrying:
     def carry_out(self) -> None:
         """Show the plan, and make its steps one by one.
 
-        Raises:
-            KoordError: when one was not done, or the rest does not hold any more: with what was done.
-
+        Raises KoordError when one was not done, or the rest does not hold any more: with what was done.
         """
         from kubectl_koord.cluster import kinds
         from kubectl_koord.explain.plan import plan
@@ -273,9 +271,7 @@ class _Carrying:
     def _seen(self, cluster: "ClusterWatch", step: "PlanStep", before: "Snapshot") -> "Snapshot":
         """Return the cluster once all that a step is to bring about is there.
 
-        Raises:
-            KoordError: when it is not in time.
-
+        Raises KoordError when it is not in time.
         """
         from kubectl_koord.cli.sending import seen
         from kubectl_koord.explain.plan import missing

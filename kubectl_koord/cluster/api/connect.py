@@ -15,9 +15,7 @@ def connect(connection: Connection, *, writes: bool, notify: Notify | None = Non
     call it first, before threads and large imports. Unless `writes`, nothing but GET gets through.
     `notify` is called once, with what is waited for, when the server has sent nothing for a second.
 
-    Raises:
-        KoordError: when there is no such way.
-
+    Raises KoordError when there is no such way.
     """
     if kubectl := find_kubectl():
         return proxy.start(kubectl, connection, writes=writes, notify=notify)
@@ -29,9 +27,7 @@ def connect(connection: Connection, *, writes: bool, notify: Notify | None = Non
 def find_kubectl() -> str:
     """Return the kubectl to use, empty when there is none: the one that called us, else the first on PATH.
 
-    Raises:
-        KoordError: when KUBECTL_PATH names no program.
-
+    Raises KoordError when KUBECTL_PATH names no program.
     """
     if not hasattr(os, "fork"):
         return ""

@@ -119,9 +119,7 @@ def take_connection(argv: Sequence[str]) -> tuple[Connection, list[str]]:
     The flags may stand anywhere before a lone `--`, in every form that kubectl knows:
     `--flag value`, `--flag=value`, `-n x`, `-nx` and `-n=x`.
 
-    Raises:
-        KoordError: when a flag has no value, or one that kubectl would refuse.
-
+    Raises KoordError when a flag has no value, or one that kubectl would refuse.
     """
     flags: list[str] = []
     rest: list[str] = []
@@ -158,9 +156,7 @@ def _verbosity(text: str) -> int:
 def request_timeout(text: str) -> float | None:
     """Return the seconds of a timeout such as `30`, `2m` or `1m30s`; None for `0` and no text.
 
-    Raises:
-        KoordError: in kubectl's words, when the text is no duration.
-
+    Raises KoordError, in kubectl's words, when the text is no duration.
     """
     digits = text.removeprefix("+")
     if digits.isascii() and digits.isdigit():
@@ -204,9 +200,7 @@ def _next(words: Iterator[str], flag: str) -> str:
 def boolean(value: str, flag: str) -> bool:
     """Return the value of a switch as kubectl reads it: `--flag=false`.
 
-    Raises:
-        KoordError: in kubectl's words, when it is none.
-
+    Raises KoordError, in kubectl's words, when it is none.
     """
     if value in _TRUE | _FALSE:
         return value in _TRUE
@@ -237,9 +231,7 @@ class NamespaceLookup:
     def namespace(self) -> str:
         """Return the flag's namespace, else the context's, else the pod's, else `default`.
 
-        Raises:
-            KoordError: when kubectl does not answer.
-
+        Raises KoordError when kubectl does not answer.
         """
         with self._lock:
             if not self._answer:
@@ -249,9 +241,7 @@ class NamespaceLookup:
     def target(self) -> Target:
         """Return which cluster is meant: by the server or cluster of a flag, else as the context has it.
 
-        Raises:
-            KoordError: when kubectl does not answer.
-
+        Raises KoordError when kubectl does not answer.
         """
         with self._lock:
             self._await()
@@ -260,9 +250,7 @@ class NamespaceLookup:
     def server(self) -> str:
         """Return the address of the context's server, empty where it is not known.
 
-        Raises:
-            KoordError: when kubectl does not answer.
-
+        Raises KoordError when kubectl does not answer.
         """
         with self._lock:
             self._await()
@@ -293,12 +281,7 @@ class _ConfigView:
             leaving.first(self._kill)
 
     def answer(self) -> str:
-        """Return all output of kubectl, once it has ended.
-
-        Raises:
-            KoordError: when it does not end in time.
-
-        """
+        """Return all output of kubectl, once it has ended. Raises KoordError when it does not end in time."""
         poll = select.poll()
         poll.register(self._output, select.POLLIN)
         output = b""

@@ -187,9 +187,7 @@ _UNHONOURED_FIELDS: Mapping[str, Callable[[User], object]] = {
 def load(connection: Connection) -> Access:
     """Return the access that the flags, the kubeconfig or the pod's service account give.
 
-    Raises:
-        KoordError: in kubectl's words, or naming what needs kubectl.
-
+    Raises KoordError, in kubectl's words, or naming what needs kubectl.
     """
     for name in _UNHONOURED_FLAGS:
         if connection.value(name) not in ("", "false"):
@@ -208,9 +206,7 @@ def load(connection: Connection) -> Access:
 def kubeconfig_namespace(connection: Connection) -> str:
     """Return the namespace flag, else the context's, else the pod's own, else `default`.
 
-    Raises:
-        KoordError: when the kubeconfig cannot be read.
-
+    Raises KoordError when the kubeconfig cannot be read.
     """
     if connection.namespace:
         return connection.namespace
@@ -223,9 +219,7 @@ def kubeconfig_namespace(connection: Connection) -> str:
 def kubeconfig_target(connection: Connection) -> Target:
     """Return the names of the current context and of its cluster.
 
-    Raises:
-        KoordError: when the kubeconfig cannot be read.
-
+    Raises KoordError when the kubeconfig cannot be read.
     """
     config = _read(connection)
     if config is None:
@@ -234,12 +228,7 @@ def kubeconfig_target(connection: Connection) -> Target:
 
 
 def needs_kubectl(what: str) -> NoReturn:
-    """Refuse what cannot be honoured without kubectl.
-
-    Raises:
-        KoordError: always.
-
-    """
+    """Refuse what cannot be honoured without kubectl. Always raises KoordError."""
     raise KoordError(f"error: {what} cannot be honoured without kubectl: put kubectl on PATH")
 
 
@@ -276,9 +265,7 @@ def _paths(given: str) -> list[Path]:
 def _file(path: Path, *, is_needed: bool) -> _File | None:
     """Return a decoded kubeconfig file with absolute file names, None where it is missing or empty.
 
-    Raises:
-        KoordError: naming it, and the field that is wrong.
-
+    Raises KoordError, naming it, and the field that is wrong.
     """
     value = _value(_text(path, is_needed=is_needed), path)
     if value is None:
@@ -451,9 +438,7 @@ def _service_account() -> Access:
 def data_or_file(part: Cluster | User, name: str) -> bytes:
     """Return what `NAME-data` or the file `NAME` holds, empty when neither is given.
 
-    Raises:
-        KoordError: when it cannot be read.
-
+    Raises KoordError when it cannot be read.
     """
     data, file = (str(getattr(part, f"{name.replace('-', '_')}{end}")) for end in ("_data", ""))
     try:
@@ -482,9 +467,7 @@ class Way(NamedTuple):
 def server_of(given: str) -> Way:
     """Return the address of a server; without a scheme it is http.
 
-    Raises:
-        KoordError: when it is no URL that kubectl would take.
-
+    Raises KoordError when it is no URL that kubectl would take.
     """
     parts = _split(given)
     if parts is None or not (parts.scheme and parts.netloc):
@@ -505,9 +488,7 @@ def proxy_of(cluster: Cluster) -> Way | None:
     Mirrors clientcmd's `parseProxyURL`, and x/net/http/httpproxy: `proxy-url` counts alone; of the environment the
     variable in capitals counts first, ALL_PROXY is not known, and this machine needs no proxy.
 
-    Raises:
-        KoordError: when it is none, or one that needs kubectl.
-
+    Raises KoordError when it is none, or one that needs kubectl.
     """
     if cluster.proxy_url:
         parts = _split(cluster.proxy_url)
@@ -720,9 +701,7 @@ class Authorization:
 def of(cluster: Cluster, user: User) -> Credentials:
     """Return the credentials of the user, running the exec plugin if it takes one; none for plain HTTP.
 
-    Raises:
-        KoordError: in kubectl's words, when there are none. Nothing is ever sent without.
-
+    Raises KoordError, in kubectl's words, when there are none. Nothing is ever sent without.
     """
     if not cluster.server.startswith("https://"):
         # As kubectl does: a secret never travels in the clear.
@@ -944,9 +923,7 @@ def context_of(cluster: Cluster, who: Credentials) -> ssl.SSLContext:
     The key is on the disk for a moment only, in a file that nobody else can read: the client library would leave it
     there until the process ends in an orderly way.
 
-    Raises:
-        KoordError: when the certificates cannot be used.
-
+    Raises KoordError when the certificates cannot be used.
     """
     authority = data_or_file(cluster, "certificate-authority")
     if authority and cluster.insecure_skip_tls_verify:
@@ -1010,28 +987,19 @@ class ClientTransport(Sending[ClientBody]):
     def open(self, path: str, accept: str = JSON) -> ClientBody:
         """Send a GET and return once the status is known.
 
-        Raises:
-            KoordError: in kubectl's words, when the API server cannot be reached.
-
+        Raises KoordError, in kubectl's words, when the API server cannot be reached.
         """
         return self._request("GET", path, {"Accept": accept}, b"")
 
     def page(self, path: str) -> ClientBody:
         """Send a GET that asks for anything, not for JSON alone.
 
-        Raises:
-            KoordError: in kubectl's words, when the server cannot be reached.
-
+        Raises KoordError, in kubectl's words, when the server cannot be reached.
         """
         return self._request("GET", path, {"Accept": "*/*"}, b"")
 
     def namespace(self) -> str:
-        """Return the namespace that kubectl would use.
-
-        Raises:
-            KoordError: when the kubeconfig cannot be read.
-
-        """
+        """Return the namespace that kubectl would use. Raises KoordError when the kubeconfig cannot be read."""
         return kubeconfig_namespace(self._connection)
 
     def server(self) -> str:
@@ -1039,12 +1007,7 @@ class ClientTransport(Sending[ClientBody]):
         return self._server
 
     def target(self) -> Target:
-        """Return which cluster is meant.
-
-        Raises:
-            KoordError: when the kubeconfig cannot be read.
-
-        """
+        """Return which cluster is meant. Raises KoordError when the kubeconfig cannot be read."""
         return self._connection.meant(kubeconfig_target(self._connection))
 
     def close(self) -> None:
@@ -1163,9 +1126,7 @@ def start(connection: Connection, *, writes: bool, notify: Notify | None = None)
 
     Unless `writes`, nothing but GET is sent; with it, PATCH and POST as well.
 
-    Raises:
-        KoordError: when there is no such cluster, or when it needs kubectl to honour what is asked.
-
+    Raises KoordError when there is no such cluster, or when it needs kubectl to honour what is asked.
     """
     access = load(connection)
     server = server_of(access.cluster.server)
@@ -1192,9 +1153,7 @@ def fetched(url: str) -> ClientBody:
 
     It takes a minute at most. No credentials go there: a URL that holds a password is refused, as names are printed.
 
-    Raises:
-        KoordError: when there is no such page, without its name.
-
+    Raises KoordError when there is no such page, without its name.
     """
     place = url
     for _ in range(_MOST_REDIRECTS + 1):

@@ -70,9 +70,7 @@ def guard_start(argv: tuple[str, ...], folder: str) -> Guarded:
     It runs in a session of its own, so that the terminal's Ctrl-C is for us alone. A program
     that cannot be started ends at once, with the reason on its error pipe.
 
-    Raises:
-        OSError: when the system has no room for a process or a pipe.
-
+    Raises OSError when the system has no room for a process or a pipe.
     """
     lifeline, our_end = os.pipe()
     output, child_output = os.pipe()
@@ -186,12 +184,7 @@ class SocketBody:
         self._left: int | None = 0
 
     def receive(self) -> None:
-        """Read status and headers.
-
-        Raises:
-            KoordError: when none come in time.
-
-        """
+        """Read status and headers. Raises KoordError when none come in time."""
         try:
             for _ in range(_MOST_INTERIM + 1):
                 self._read_head()
@@ -319,9 +312,7 @@ def exchange(
 ) -> SocketBody:
     """Send one request, `target` being method and path, and return its answer from the head on.
 
-    Raises:
-        KoordError: when no answer comes, or not in time.
-
+    Raises KoordError when no answer comes, or not in time.
     """
     method, path = target
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
@@ -356,9 +347,7 @@ _INFO = re.compile(r"I\d{4} ")
 def private_folder() -> str:
     """Return a new folder that only we can enter, with a path short enough for a socket.
 
-    Raises:
-        KoordError: when none can be made.
-
+    Raises KoordError when none can be made.
     """
     name = f"kubectl-koord-{os.urandom(8).hex()}"
     for parent in (os.environ.get("TMPDIR"), os.environ.get("XDG_RUNTIME_DIR"), "/tmp"):  # noqa: S108
@@ -383,9 +372,7 @@ def start_guarded(folder: str, kubectl: str, connection: Connection, *, writes: 
 
     Unless `writes`, it refuses every method but GET; with it, PATCH and POST pass as well.
 
-    Raises:
-        KoordError: when there is no process to be had.
-
+    Raises KoordError when there is no process to be had.
     """
     argv = (
         kubectl,
@@ -406,9 +393,7 @@ def start_guarded(folder: str, kubectl: str, connection: Connection, *, writes: 
 def await_start(child: Guarded, seconds: float) -> None:
     """Wait until kubectl prints that it listens.
 
-    Raises:
-        KoordError: when it ends, asks for credentials, or takes longer than so many seconds.
-
+    Raises KoordError when it ends, asks for credentials, or takes longer than so many seconds.
     """
     limit = time.monotonic() + seconds
     printed = b""
@@ -489,37 +474,26 @@ class KubectlProxy(Sending[SocketBody]):
     def open(self, path: str, accept: str = JSON) -> SocketBody:
         """Send a GET and return once the status is known.
 
-        Raises:
-            KoordError: in kubectl's words, when the API server cannot be reached.
-
+        Raises KoordError, in kubectl's words, when the API server cannot be reached.
         """
         return self._request("GET", path, {"Accept": accept}, b"")
 
     def namespace(self) -> str:
         """Return the namespace that kubectl would use.
 
-        Raises:
-            KoordError: in kubectl's words, when the kubeconfig cannot be read.
-
+        Raises KoordError, in kubectl's words, when the kubeconfig cannot be read.
         """
         return self._lookup.namespace()
 
     def server(self) -> str:
         """Return the address of the server, empty where it was not asked for.
 
-        Raises:
-            KoordError: when kubectl does not answer.
-
+        Raises KoordError when kubectl does not answer.
         """
         return self._server or self._lookup.server()
 
     def target(self) -> Target:
-        """Return which cluster is meant.
-
-        Raises:
-            KoordError: when kubectl does not answer.
-
-        """
+        """Return which cluster is meant. Raises KoordError when kubectl does not answer."""
         return self._lookup.target()
 
     def close(self) -> None:
@@ -601,9 +575,7 @@ def start(kubectl: str, connection: Connection, *, writes: bool, notify: Notify 
 
     Unless `writes`, it refuses every method but GET; with it, PATCH and POST pass as well.
 
-    Raises:
-        KoordError: when there is no place for a private socket, or no process to be had.
-
+    Raises KoordError when there is no place for a private socket, or no process to be had.
     """
     with leaving.SignalsBlocked():
         folder = private_folder()

@@ -75,9 +75,7 @@ class RetryingTransport(Passing):
     def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
         """Send a request with a body and return the whole answer.
 
-        Raises:
-            KoordError: which is Unsent only where no earlier try can have been carried out either.
-
+        Raises KoordError, which is Unsent only where no earlier try can have been carried out either.
         """
         begin = self._clock()
         attempt, doubtful = 1, False

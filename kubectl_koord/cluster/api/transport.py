@@ -191,12 +191,7 @@ def late(what: str, seconds: float) -> TooLate:
 
 
 def checked(path: str) -> str:
-    """Return a request path that is safe to send.
-
-    Raises:
-        KoordError: when it would not stay one word of the request.
-
-    """
+    """Return a request path that is safe to send. Raises KoordError when it would not stay one word of the request."""
     if path.startswith("/") and path.isascii() and path.isprintable() and " " not in path:
         return path
     raise KoordError(f"error: invalid request path {path!r}")
@@ -253,12 +248,7 @@ class Deadline:
         self._has_notified = False
 
     def left(self) -> float | None:
-        """Return the seconds left, None without a limit.
-
-        Raises:
-            TimeoutError: when none are left.
-
-        """
+        """Return the seconds left, None without a limit. Raises TimeoutError when none are left."""
         ends = [end for end in (self._end, self._idle_end(), self._bound()) if end is not None]
         if not ends:
             return None
@@ -275,10 +265,7 @@ class Deadline:
     def receive(self, connection: socket.socket, buffer: "WriteableBuffer") -> int:
         """Receive what there is; return how many bytes came, 0 at the end.
 
-        Raises:
-            TimeoutError: when the time is over.
-            OSError: when the connection breaks.
-
+        Raises TimeoutError when the time is over. Raises OSError when the connection breaks.
         """
         while True:
             connection.settimeout(self._next())

@@ -141,10 +141,8 @@ def prioritised(spec: S, name: str, classes: Iterable[PriorityClass]) -> S:
 
     A priority that is written stays where the class is not known, or none is named.
 
-    Raises:
-        NoSuchClassError: when the class is not there and nothing else tells its priority.
-
-    Mirrors `admitPod` in plugin/pkg/admission/priority of Kubernetes.
+    Raises NoSuchClassError when the class is not there and nothing else tells its priority. Mirrors `admitPod` in
+    plugin/pkg/admission/priority of Kubernetes.
     """
     known = {one.name: one for one in classes}
     found = known.get(name)
@@ -215,11 +213,8 @@ def check_amounts(spec: PodSpec) -> None:
 def check_limits(spec: PodSpec) -> None:
     """Let pass what the API server takes as requests beside limits.
 
-    Raises:
-        RefusedError: in its words, for requests above their limits, and for extended resources and huge pages whose
-            limits are missing, or others.
-
-    Mirrors `ValidateResourceRequirements` and `IsOvercommitAllowed` of Kubernetes.
+    Raises RefusedError, in its words, for requests above their limits, and for extended resources and huge pages whose
+    limits are missing, or others. Mirrors `ValidateResourceRequirements` and `IsOvercommitAllowed` of Kubernetes.
     """
     for part, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for at, one in enumerate(containers or ()):
@@ -246,10 +241,7 @@ def _refused_request(resource: str, asked: str | float, limit: str | float | Non
 def with_runtime(spec: S, runtime: RuntimeClass) -> S:
     """Return the spec with the overhead of its RuntimeClass, and with the selector and tolerations of its nodes.
 
-    Raises:
-        RefusedError: when the pod says otherwise.
-        QuantityError: when the overhead of the pod is no quantity.
-
+    Raises RefusedError when the pod says otherwise. Raises QuantityError when the overhead of the pod is no quantity.
     Mirrors `setOverhead`, `setScheduling` and `validateOverhead`.
     """
     fixed = (runtime.overhead or Overhead()).pod_fixed or {}
@@ -302,8 +294,7 @@ def _keys(value: object) -> Iterator[str]:
 def patched(meta: Meta, spec: TemplateSpec, patch: Mapping[str, Any]) -> tuple[Meta, TemplateSpec]:
     """Return the labels and annotations, and the spec, of a pod with a patch.
 
-    Raises:
-        msgspec.ValidationError: when it makes a field something else.
+    Raises msgspec.ValidationError when it makes a field something else.
     """
     before = {
         "metadata": {"labels": meta.labels or {}, "annotations": meta.annotations or {}},

@@ -193,8 +193,7 @@ def own_volumes(
     Those that are there already are used. A claim without a class gets the default one, which
     is not known: its volume is left out, as are those of `classless` claims.
 
-    Raises:
-        msgspec.ValidationError: when the template of an ephemeral volume cannot be read.
+    Raises msgspec.ValidationError when the template of an ephemeral volume cannot be read.
     """
     meta = pod.metadata
     volumes = {one.name: one for one in pod.spec.volumes or ()}
@@ -554,9 +553,7 @@ class Manifests:
 def _check_containers(document: Document) -> None:
     """Let pass a pod or workload whose containers have what no operator fills in.
 
-    Raises:
-        KoordError: in the words of the API server.
-
+    Raises KoordError, in the words of the API server.
     """
     head = msgspec.convert(document.value, Head)
     key = (head.api_version.rpartition("/")[0], head.kind)

@@ -114,9 +114,8 @@ def node_devices(written: DeviceObject) -> NodeDevices:
 def listed_devices(written: ListedDevice) -> NodeDevices:
     """Return the devices of a node, of a Device in a list.
 
-    Raises:
-        QuantityError: as `node_devices`.
-        msgspec.ValidationError: when a field that was left as bytes is something else.
+    Raises QuantityError as `node_devices`. Raises msgspec.ValidationError when a field that was left as bytes is
+    something else.
     """
     return _node_devices(written.metadata, written.spec.devices or (), _listed_layout)
 

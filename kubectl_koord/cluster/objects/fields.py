@@ -22,9 +22,8 @@ def decode(written: str, form: Any) -> Any:  # noqa: ANN401 - `form | None` is n
     Of several keys that mean the same field the last one counts (Go joins what such objects hold). A text whose keys
     have the case of the fields, as nearly all do, is decoded at once.
 
-    Raises:
-        msgspec.MsgspecError: when the text is no JSON, or not of that form.
-        RecursionError: when it is nested too deeply.
+    Raises msgspec.MsgspecError when the text is no JSON, or not of that form. Raises RecursionError when it is nested
+    too deeply.
     """
     if _is_usual(written, form):
         return _decoder(form).decode(written)

@@ -157,9 +157,7 @@ class Rooms:
     def of(self, spec: Any) -> RunningPod:  # noqa: ANN401 - PlacedSpec, of `placed` or as a message
         """Return what a pod takes up; all is dropped from the spec that is not read.
 
-        Raises:
-            QuantityError: when a request is no quantity.
-
+        Raises QuantityError when a request is no quantity.
         """
         if isinstance(spec, Struct):
             spec.nodeName = None  # type: ignore[attr-defined]

@@ -132,9 +132,8 @@ def metric(written: NodeMetric) -> load.NodeMetric:
 def listed_metric(written: ListedMetric) -> load.NodeMetric:
     """Return what was measured of a node, of a NodeMetric in a list.
 
-    Raises:
-        QuantityError: when an amount is no quantity.
-        msgspec.ValidationError: when a resource list is something else.
+    Raises QuantityError when an amount is no quantity. Raises msgspec.ValidationError when a resource list is something
+    else.
     """
     lists = _lists(written.status)
     numbers = cpu_and_memory(*[[NOTHING if one is None else one for one in group] for group in lists.groups()])

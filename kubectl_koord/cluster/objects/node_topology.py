@@ -74,10 +74,8 @@ _text = decoder(str | None)
 def topology(written: NodeResourceTopology) -> Told:
     """Return the NodeResourceTopology, one object for all equal ones.
 
-    Raises:
-        QuantityError: when an amount is no quantity.
-
-    Mirrors `NewTopologyOptions` in plugins/nodenumaresource/topology_options.go.
+    Raises QuantityError when an amount is no quantity. Mirrors `NewTopologyOptions` in
+    plugins/nodenumaresource/topology_options.go.
     """
     annotations = written.metadata.annotations or {}
     cpus = _cpu_topology(annotations.get(keys.CPU_TOPOLOGY) or "")
@@ -93,9 +91,7 @@ class ListedTopologies:
     def topology(self, written: ListedTopology) -> Told:
         """Return the NodeResourceTopology, as `topology` does.
 
-        Raises:
-            QuantityError: when an amount is no quantity.
-            msgspec.ValidationError: when the CPUs are no text.
+        Raises QuantityError when an amount is no quantity. Raises msgspec.ValidationError when the CPUs are no text.
         """
         one = written.metadata.annotations or _NO_ANNOTATIONS
         told = (one.kubelet or "", one.pod_cpus or "", one.reservation or "", one.system or "", one.ratio or "")

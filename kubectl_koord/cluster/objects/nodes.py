@@ -122,9 +122,7 @@ class Node(Struct, gc=False):
 def node(written: Node, pool: SharedValues) -> objects.Node:
     """Return the node as the scheduler sees it, its own reservation taken off.
 
-    Raises:
-        QuantityError: when an amount is no quantity.
-
+    Raises QuantityError when an amount is no quantity.
     """
     meta, allocatable = written.metadata, written.status.allocatable
     reserved = meta.annotations.get(keys.NODE_RESERVATION) if meta.annotations else None

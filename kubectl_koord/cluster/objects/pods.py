@@ -180,10 +180,7 @@ _OF_PODS = {"cpu", "memory"}
 def requests(spec: PodSpec) -> Resources:
     """Return what the pod takes up on a node, init and sidecar containers and overhead included.
 
-    Raises:
-        QuantityError: when an amount is none.
-
-    Mirrors `PodRequests` in k8s.io/component-helpers/resource/helpers.go.
+    Raises QuantityError when an amount is none. Mirrors `PodRequests` in k8s.io/component-helpers/resource/helpers.go.
     """
     return requests_and_limits(spec)[0]
 
@@ -983,9 +980,7 @@ def _history(conditions: list[Condition] | None) -> tuple[str, Condition | None]
 def pending(written: Pod, pool: PodPool, shape: bytes = b"") -> pods.PendingPod:
     """Return a pod that waits for a node; `shape` is as `PodPool` has it.
 
-    Raises:
-        QuantityError: when a request is no quantity.
-
+    Raises QuantityError when a request is no quantity.
     """
     meta, spec = written.metadata, written.spec
     annotations = strings(meta.annotations)

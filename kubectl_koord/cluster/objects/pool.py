@@ -67,11 +67,7 @@ def amounts(written: Amounts | None, parse: Callable[[str | float], int] = value
 
 
 def decoded(written: msgspec.Raw) -> Amounts | None:
-    """Return a list that was left as bytes.
-
-    Raises:
-        msgspec.ValidationError: when it is something else.
-    """
+    """Return a list that was left as bytes. Raises msgspec.ValidationError when it is something else."""
     found: Amounts | None = _list.decode(written)
     return found
 
@@ -226,9 +222,7 @@ class SharedValues:
     def allocatable(self, written: Amounts | None) -> Allocatable:
         """Return a node's amounts, and of what it has nothing, one object for all equal lists.
 
-        Raises:
-            QuantityError: when an amount is no quantity.
-
+        Raises QuantityError when an amount is no quantity.
         """
         try:
             every = limits(written)
@@ -241,9 +235,7 @@ class SharedValues:
     def lost(self, allocatable: Amounts | None, capacity: Amounts | None) -> Resources:
         """Return by resource how many cards of a node's capacity are not allocatable, none without a capacity.
 
-        Raises:
-            QuantityError: when an amount is no quantity.
-
+        Raises QuantityError when an amount is no quantity.
         """
         if not capacity or capacity == allocatable:
             return ()

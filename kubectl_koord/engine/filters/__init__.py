@@ -158,16 +158,16 @@ class Prepared(Struct, frozen=True):
         return [other for other in self.nominated.get(node, ()) if other.priority >= pod.priority]
 
     def alone(self, trigger: PendingPod) -> "Prepared":
-        """Return the same for a changed trigger, as if nobody else were nominated."""
+        """Return the state for a changed trigger, as if nobody else were nominated."""
         return structs.replace(self, trigger=trigger, nominated={})
 
     @property
     def by_room(self) -> "Prepared":
-        """The same as far as nodes and their room decide, which is found soon: with it they take as many, or more."""
+        """The state with the cheap filters alone, those of nodes and room: with it nodes take as many pods, or more."""
         return structs.replace(self, checks=tuple([one for one in self.checks if one.depends_on in {"node", "room"}]))
 
     def without_pods(self, trigger: PendingPod) -> "Prepared":
-        """Return the same for a changed trigger without the checks that depend on who is on a node or on claims."""
+        """Return the state for a changed trigger without the filters that depend on who is on a node or on claims."""
         kept = tuple(check for check in self.checks if check.depends_on not in {"claims", "pods"})
         return structs.replace(self.alone(trigger), checks=kept)
 
@@ -295,7 +295,7 @@ def rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason |
 
 
 def rejection_as_is(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
-    """Return the same as if nobody were nominated to the node."""
+    """Return the first reason why the node refuses the pod, as if nobody were nominated there."""
     trigger = prepared.trigger.requirements
     for check in prepared.checks:
         reason = check.reject(pod, state, trigger)

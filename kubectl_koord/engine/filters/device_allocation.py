@@ -743,12 +743,12 @@ class AllocationScope(Struct, frozen=True):
     held: Mapping[tuple[str, int], Amounts] = {}
 
     def giving_back_again(self) -> "AllocationScope":
-        """Return the same where what the Reservations hold does not count once more, whoever has it."""
+        """Return the scope in which what Reservations hold counts once, whoever has it."""
         drawing = tuple((uid, books.giving_back(self.held)) for uid, books in self.drawing)
         return structs.replace(self, books=self.books.giving_back(self.held), drawing=drawing)
 
     def reserving(self, reservation: str, scoring: Scoring) -> "AllocationScope":
-        """Return the same at Reserve, where it is known which reservation the pod takes, empty for none.
+        """Return the scope at Reserve, where it is known which reservation the pod takes, empty for none.
 
         Devices that it lacks are then given without it, even to a pod that must use one (`allocateWithNominated`).
         """
@@ -950,7 +950,7 @@ def _function(device: Device, hint: DeviceHint, in_use: Collection[str]) -> tupl
 
 
 def _filled(one: DeviceAllocation, books: DeviceBooks) -> DeviceAllocation:
-    """Return the same with a GPU's memory both in bytes and in percent (`fillGPUTotalMem`)."""
+    """Return the allocation with a GPU's memory both in bytes and in percent (`fillGPUTotalMem`)."""
     amounts = dict(one.resources)
     if one.type != GPU:
         return one

@@ -91,7 +91,7 @@ class _Seen(Struct, frozen=True):
         return state.node.name if alone else "", _settings_of(state.node), _booked_ids(state.occupants)
 
     def everywhere(self, view: View) -> Iterable[tuple[object, ...]]:
-        """Return the same of all nodes."""
+        """Return what is seen of each node, in name order."""
         apart = _with_others(self.snapshot.value) | set(members(view, reserved_nodes(view)))
         names = [name if name in apart else "" for name in names_of(view)]
         return zip(names, seen_of_nodes(view, _settings_of), booked_devices(view), strict=True)
@@ -139,7 +139,6 @@ def _booked_by_running(snapshot: Snapshot) -> Mapping[str, Sequence[_Devices]]:
 
 @memoised
 def _booked_by_reservations(snapshot: Snapshot) -> Mapping[str, Sequence[_Devices]]:
-    """Return the same for Reservations."""
     found: dict[str, list[_Devices]] = {}
     for room in snapshot.reserved:
         if room.allocations.devices:
@@ -163,7 +162,6 @@ def booked_devices(view: View) -> Sequence[tuple[int, ...]]:
 
 
 def _left_on(view: View, before: View, removed: Mapping[str, Collection[Occupant]]) -> Sequence[tuple[int, ...]]:
-    """Return the same once some are taken away on trial."""
     found = list(booked_devices(before))
     known = position_of(view)
     for name, pods in removed.items():
@@ -398,7 +396,7 @@ class DeviceShare(Filter, Struct, frozen=True):
         return structs.replace(booked, devices=found) if isinstance(found, tuple) else found
 
     def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Return the same where it may fail; no filter after this one reads which devices it is."""
+        """Return what is booked, computed only where it may fail: no later filter reads which devices it is."""
         return self.reserve(pod, state, booked) if self.may_fail_to_reserve() else booked
 
 

@@ -99,7 +99,7 @@ def _above(_view: View, _settings: LoadSettings, _measure: Measure) -> _Above:
 def expected_above(
     view: View, nodes: NodeSet, settings: LoadSettings, measure: Measure
 ) -> Mapping[str, Mapping[str, int]]:
-    """Return the same by name, of all nodes of a set, and maybe others, of which it is not just what was measured.
+    """Return the expected use by name of those nodes of a set, and maybe others, where it is not just the measured one.
 
     Nodes without a metric are left out.
     """
@@ -166,7 +166,7 @@ def _of_prod(
     reported: Mapping[tuple[str, str], PodUsage],
     new: "_New",
 ) -> Mapping[str, int]:
-    """Return the same for prod pods alone: usage counts of those that were reported as such, too."""
+    """Return the expected use of prod pods alone, with the usage of those that were reported as such."""
     used = dict(metric.system) if settings.prod_includes_system else {}
     for pod in pods:
         if not pod.requirements.is_prod:
@@ -388,7 +388,6 @@ def _most_incoming(state: NodeState, limits: Limits, resource: str) -> int:
 
 
 def _most_among(view: View, nodes: NodeSet, limits: Limits, resource: str) -> Sequence[int]:
-    """Return the same of each node of a set, in name order."""
     trial, placed = view.trial(), placed_members(view)
     if trial is not None:  # who is taken away stays in the cache
         found = list(numbers_of(trial[0], nodes, MOST_INCOMING, limits, resource))

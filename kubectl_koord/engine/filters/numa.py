@@ -142,7 +142,7 @@ class PlainZones(Struct, frozen=True):
         return self.zones(state) is not None
 
     def everywhere(self, view: View) -> Iterator[bool]:
-        """Yield the same of all nodes."""
+        """Yield for each node whether it is one of them."""
         return (zones is not None for zones in _zones_of(view, self))
 
     def zones(self, state: NodeState) -> _Zones | None:
@@ -370,7 +370,7 @@ def _one_of(cpus: Identity[CPUTopology | None], rest: NodeNUMA) -> Identity[Node
 
 @lru_cache(_MOST_ANSWERS)
 def zones_alone(node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms) -> ZoneAffinity | Reason:
-    """Return the same where no other plugin has a say; nodes that are alike share it."""
+    """Return the zones that a policy chooses, or why none, where no other plugin has a say: cached by node and pod."""
     zones = [zone.number for zone in node.value.zones]
     every = zone_hints(node, found_by, wants, terms)
     found = chosen(terms.policy, zones, (every,), found_by.node, exclusive=terms.exclusive)
@@ -401,7 +401,7 @@ def portion_of(
 
 
 def _portion(space: ZoneRoom, booked: Booked, zones: ZoneSet | None) -> Portion | Lack:
-    """Return the same as `portion`, if the CPUs that a reservation holds for the pod, which go first, make whole cores.
+    """Return the portion, if the CPUs that a reservation holds for the pod, which go first, make whole cores.
 
     Mirrors `satisfiedRequiredCPUBindPolicy`; without such CPUs they always do.
     """
@@ -474,7 +474,7 @@ class Alike(Struct, frozen=True):
         return self._seen(state.node, books(state), [other(state) for other in self.others])
 
     def everywhere(self, view: View) -> Iterator[Hashable]:
-        """Yield the same of all nodes."""
+        """Yield what is seen of each node, in name order."""
         others: Iterable[Iterable[Hashable]] = repeat(())
         if self.others:
             others = zip(*(other.everywhere(view) for other in self.others), strict=True)
@@ -666,7 +666,7 @@ def _answers(_snapshot: Snapshot, _request: PodDeviceRequest) -> dict[Hashable, 
 
 @recently(_CARDS_MOST_REQUESTS)
 def _zones_with(view: View, hints: CardHints, among: NodeSet) -> ZonesWith:
-    """Return the same, asking one node of each class; of a what-if only nodes that differ are asked."""
+    """Return the nodes by the zones with the devices, asking one of each class; in a what-if those that differ."""
     base = base_with_most(view)
     if base is None:
         parts = [part for nodes in device_classes(view).values() if (part := nodes & among)]
@@ -794,7 +794,7 @@ class Placing(Filter, Struct, frozen=True):
         return self._booking(pod, state, booked, cpus_of)
 
     def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Return the same without the numbers of the CPUs."""
+        """Return what is taken, without the numbers of the CPUs."""
         return self._booking(pod, state, booked, lambda *_: ())
 
     def _booking(

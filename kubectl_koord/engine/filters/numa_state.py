@@ -839,7 +839,7 @@ class ZoneWays(Struct, frozen=True, gc=False):
         return self.node if self.every is None else self.every
 
     def with_one(self, uid: str) -> "ZoneWays":
-        """Return the same at Reserve, where it is known which reservation the pod takes, empty for none."""
+        """Return the ways at Reserve, where it is known which reservation the pod takes, empty for none."""
         return structs.replace(self, drawing=tuple(way for way in self.drawing if way[0] == uid))
 
 

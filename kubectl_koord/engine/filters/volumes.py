@@ -210,7 +210,7 @@ class Limits(Struct, frozen=True):
         return self._left(driver, own, state.node, state.held)
 
     def left_everywhere(self, view: View, driver: str) -> Sequence[int]:
-        """Return the same of all nodes."""
+        """Return how many volumes of a driver each node can still attach."""
         claimants = _claimants(view)
 
         def of_node(name: str, node: Node) -> int:

@@ -166,7 +166,7 @@ def is_fixed(pod: Pod) -> bool:
 
 
 def says_fixed(labels: QuotaLabels) -> bool:
-    """Tell the same by what its labels say to quotas."""
+    """Tell whether these labels of a pod forbid to preempt it."""
     return labels[1] == "false"
 
 
