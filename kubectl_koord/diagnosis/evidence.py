@@ -607,8 +607,8 @@ def _refused(simulation: Simulation, first: Attempt) -> Iterable[Refused]:
     if first.plan is None:
         return asked(simulation, first.trigger).reasons
     slots = first.plan.nodes
-    if first.node_answers is slots and slots.refused is not None:
-        return slots.refused()
+    if first.node_answers is slots:
+        return slots.refused
     return (Refused(reason, 1) for name, reason in first.rejections.items() if not slots.counts[name])
 
 

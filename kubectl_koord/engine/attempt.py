@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.filters import Prepared, of_other_jobs, prepare, rejection_as_is, reserve
-from kubectl_koord.engine.filters.base import Check, how_many
+from kubectl_koord.engine.filters.base import Filter, how_many
 from kubectl_koord.engine.filters.interpod_affinity import keys_looked_at
 from kubectl_koord.engine.filters.resources import FREE
 from kubectl_koord.engine.gangs import Gang, GangGroup
@@ -560,6 +560,6 @@ def fillings(view: View, prepared: Prepared) -> Callable[[str], Filling | None]:
 
 
 @recently(_MOST_KINDS)
-def kind_prepared(_: Snapshot, requirements: PodRequirements, checks: tuple[Check, ...]) -> Identity[Prepared]:
+def kind_prepared(_: Snapshot, requirements: PodRequirements, checks: tuple[Filter, ...]) -> Identity[Prepared]:
     """Return what pods of a kind are prepared with: the one object for all of them."""
     return Identity(Prepared(any_pod_of(requirements), checks))

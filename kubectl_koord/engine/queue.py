@@ -15,7 +15,7 @@ from kubectl_koord.engine.attempt import Attempt, needed
 from kubectl_koord.engine.budget import Budget
 from kubectl_koord.engine.filters import Prepared
 from kubectl_koord.engine.gangs import PodSubject, Subject
-from kubectl_koord.engine.slots import in_index_order, offer_slots, total
+from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.state import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
@@ -438,7 +438,7 @@ def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples:
     if plan is None:
         offer = offer_slots(ahead.fixed.view, ahead.fixed.view.names(), in_index_order(pods), first.prepared)
         largest = nlargest(len(taken), offer.counts.by_name.values())
-        return total(offer) - _wanted_at_once(subject) >= min(sum(taken), sum(largest))
+        return offer.counts.total() - _wanted_at_once(subject) >= min(sum(taken), sum(largest))
     most = max(taken)
     top = plan.tree.domains[plan.start[0]].layer
     below = takewhile(lambda layer: layer != top, reversed(plan.tree.layers))

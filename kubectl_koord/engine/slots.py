@@ -4,14 +4,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from functools import cache, cached_property, partial
-from itertools import compress, count, groupby, islice, repeat, takewhile
+from itertools import chain, compress, count, groupby, islice, repeat, takewhile
 from operator import itemgetter
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.filters import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
-from kubectl_koord.engine.filters.base import Check
+from kubectl_koord.engine.filters.base import Filter
 from kubectl_koord.engine.filters.resources import short_of, with_room
 from kubectl_koord.engine.reasons import Reason, Refused
 from kubectl_koord.engine.state import NodeState, View
@@ -29,6 +29,7 @@ from kubectl_koord.engine.table import (
     position_of,
     set_of,
     singles,
+    split,
     union,
     with_names,
 )
@@ -40,165 +41,7 @@ _MOST_KINDS = 16
 """Of so many kinds of pods a view keeps which nodes pass."""
 
 
-def counted_singly(view: View, checks: Iterable[Check]) -> NodeSet:
-    """Return the nodes on which more than what is free for strangers tells how many pods there is room for."""
-    found = 0
-    for check in checks:
-        found |= check.counted_singly(view)
-    return found
-
-
-@recently(_MOST_KINDS)
-def lost(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> tuple[NodeSet, ...]:
-    """Return by filter the nodes that it refuses of those that pass the filters before it.
-
-    Of a what-if only nodes that differ are asked anew.
-    """
-    pod, base = any_pod_of(requirements), base_with_most(view)
-    if base is None:
-        return _lost(view, pod, checks)
-    changed = differing(view)
-    found = [nodes & ~changed for nodes in lost(base, requirements, checks)]
-    for name, position in places_touched(view).items():
-        state = view.state(name)
-        refusing = (check.reject(pod, state, requirements) is not None for check in checks)
-        for at in islice(compress(count(), refusing), 1):
-            found[at] |= set_of(view, (position,))
-    return tuple(found)
-
-
-def _lost(view: View, pod: PendingPod, checks: Iterable[Check]) -> tuple[NodeSet, ...]:
-    left, found = every_node(view), []
-    for check in checks:
-        found.append(_refused_of(left, view, pod, check))
-        left &= ~found[-1]
-    return tuple(found)
-
-
-def taking(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> NodeSet:
-    """Return the nodes that take a pod of these requirements."""
-    left = every_node(view)
-    for refusing in lost(view, requirements, checks):
-        left &= ~refusing
-    return left
-
-
-def passing(view: View, pod: PendingPod, checks: Iterable[Check], among: NodeSet) -> NodeSet:
-    """Return the nodes of a set that take a pod which asks for the same as the trigger."""
-    for check in checks:
-        among &= ~_refused_of(among, view, pod, check)
-    return among
-
-
-def _refused_of(nodes: NodeSet, view: View, pod: PendingPod, check: Check) -> NodeSet:
-    """Return those of the nodes that a filter refuses: of none it need not look at any."""
-    return check.refused(view, pod, nodes) if nodes else 0
-
-
-def refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[Refused]:
-    """Yield why nodes take not even this pod, which asks for the same as the trigger."""
-    lasting = tuple(check for check in checks if check.depends_on != "pods")
-    known = dict(zip(map(id, lasting), lost(view, pod.requirements, lasting), strict=True))
-    left = every_node(view)
-    for check in checks:
-        if id(check) in known:
-            refusing = known[id(check)] & left
-            yield from _reasons_alike(view, pod.requirements, check, refusing) if refusing else ()
-        else:
-            refusing = _refused_of(left, view, pod, check)
-            yield from _reasons(view, pod, check, refusing) if refusing else ()
-        left &= ~refusing
-
-
-@recently(_MOST_KINDS)
-def _reasons_alike(view: View, requirements: PodRequirements, check: Check, refusing: NodeSet) -> tuple[Refused, ...]:
-    return tuple(_reasons(view, any_pod_of(requirements), check, refusing))
-
-
-def _reasons(view: View, pod: PendingPod, check: Check, refusing: NodeSet) -> Iterator[Refused]:
-    """Return why a filter refuses a pod on each of these nodes, each reason once."""
-    parts = ((view.state(first_of(view, one)), one.bit_count()) for one in check.parts(view, (pod,), refusing))
-    asked = ((check.reject(pod, state, pod.requirements), nodes) for state, nodes in parts)
-    found: Counter[Reason] = Counter()
-    for reason, nodes in ((reason, nodes) for reason, nodes in asked if reason is not None):
-        found[reason] += nodes
-    return (Refused(reason, nodes) for reason, nodes in found.items())
-
-
-_Parts: TypeAlias = Sequence[tuple[Reason, NodeSet]]
-
-
-class RefusingNodes:
-    """Nodes in parts: within each the reasons are worded the same, and removing pods could help all or none."""
-
-    def __init__(self, view: View, parts: Iterable[tuple[Reason, NodeSet]]) -> None:
-        self._view = view
-        self._parts = tuple(parts)
-
-    def of_sort(self, is_of_sort: Callable[[Reason], bool]) -> NodeNames:
-        """Return the nodes with reasons of some sort, in their order."""
-        found = 0
-        for reason, nodes in self._parts:
-            found |= nodes if is_of_sort(reason) else 0
-        return NodeNames(self._view, found)
-
-    def by_name(self) -> Mapping[str, Reason]:
-        """Return the reasons by node."""
-        return {name: reason for reason, nodes in self._parts for name in members(self._view, nodes)}
-
-    def but(self, nodes: Mapping[str, Reason | None]) -> "RefusingNodes":
-        """Return the parts with other reasons of some nodes, or none."""
-        others = ~named(self._view, nodes)
-        parts = [(reason, left) for reason, every in self._parts if (left := every & others)]
-        anew = [(reason, named(self._view, (name,))) for name, reason in nodes.items() if reason is not None]
-        return RefusingNodes(self._view, (*parts, *anew))
-
-    def of_none(self, taking: Iterable[str]) -> Iterator[Refused]:
-        """Yield the reasons of nodes that are not among those `taking` any pod, and how many nodes."""
-        return self._counted(~named(self._view, taking))
-
-    def of_some(self, taking: Iterable[str]) -> Iterator[Refused]:
-        """Yield those of the nodes that are among them."""
-        return self._counted(named(self._view, taking))
-
-    def _counted(self, among: NodeSet) -> Iterator[Refused]:
-        parts = ((reason, (nodes & among).bit_count()) for reason, nodes in self._parts)
-        return (Refused(reason, number) for reason, number in parts if number)
-
-
-@recently(_MOST_KINDS)
-def refusing(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> _Parts:
-    """Return in such parts the nodes that take not one pod of these requirements.
-
-    Of a what-if only nodes that differ are asked anew.
-    """
-    pod, base = any_pod_of(requirements), base_with_most(view)
-    one = Prepared(pod, checks)
-    if base is None:
-        every = zip(checks, lost(view, requirements, checks), strict=True)
-        asked: Iterable[NodeSet] = (
-            part for check, nodes in every if nodes for part in check.parts(view, (pod,), nodes)
-        )
-        found: _Parts = ()
-    else:
-        asked, others = singles(differing(view)), ~differing(view)
-        before = ((reason, nodes & others) for reason, nodes in refusing(base, requirements, checks))
-        found = [part for part in before if part[1]]
-    reasons = ((rejection_as_is(pod, view.state(first_of(view, part)), one), part) for part in asked)
-    return (*found, *((reason, part) for reason, part in reasons if reason is not None))
-
-
-def refusing_beside(view: View, pod: PendingPod, checks: tuple[Check, ...]) -> Iterator[tuple[Reason, NodeSet]]:
-    """Yield the parts that refuse a pod where some filters look at who is there; what the others refuse is cached."""
-    lasting = tuple(check for check in checks if check.depends_on != "pods")
-    known = dict(zip(map(id, lasting), lost(view, pod.requirements, lasting), strict=True))
-    left = every_node(view)
-    for check in checks:
-        lost_here = known[id(check)] & left if id(check) in known else check.refused(view, pod, left) if left else 0
-        parts = check.parts(view, (pod,), lost_here) if lost_here else ()
-        asked = ((check.reject(pod, view.state(first_of(view, part)), pod.requirements), part) for part in parts)
-        yield from ((reason, part) for reason, part in asked if reason is not None)
-        left &= ~lost_here
+_Part: TypeAlias = tuple[Reason, NodeSet]
 
 
 class NodeSlots(Struct, frozen=True, gc=False):
@@ -255,138 +98,6 @@ class Counts(Mapping[str, int]):
         """Return the counts with other numbers of some nodes; `names` are all nodes, in their order."""
         every = ((name, numbers[name] if name in numbers else self[name]) for name in names)
         return Counts((name, number) for name, number in every if number)
-
-
-class LazyNames(Collection[str]):
-    """Names of nodes that are found out where anybody asks: of nodes that take all pods nobody does."""
-
-    def __init__(self, find: Callable[[], Iterable[str]]) -> None:
-        self._find = find
-
-    @cached_property
-    def _names(self) -> Collection[str]:
-        return dict.fromkeys(self._find()).keys()
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-class Offer(Memo, Mapping[str, NodeSlots]):
-    """The slots of nodes by name: jobs that are alike share it, and what follows from it.
-
-    Why a node takes no more is found out where it is asked for: most of it never is.
-    """
-
-    def __init__(
-        self,
-        names: Collection[str],
-        counts: Counts,
-        on_node: Callable[[str], NodeSlots],
-        refused: Callable[[], Iterable[Refused]] | None = None,
-        partly: Callable[[], Iterable[Refused]] | None = None,
-        refusing: Callable[[], RefusingNodes] | None = None,
-    ) -> None:
-        """Take what is known.
-
-        Args:
-            names: the nodes, in their order.
-            counts: how many pods each of them takes.
-            on_node: tells also why it takes no more.
-            refused: tells why nodes take none, of all these at once; None where they are asked one by one.
-            partly: tells the same of nodes that take some, where `refused` is there.
-            refusing: tells the same by node, of nodes alike at once; None where they are asked one by one.
-
-        """
-        self.names = names
-        self.counts = counts
-        self.refused = None if refused is None else cache(lambda: tuple(refused()))
-        self._on_node = on_node
-        self._refusing = None if refusing is None else cache(refusing)
-        self._partly = partly
-        self._known: dict[str, NodeSlots] = {}
-
-    @classmethod
-    def of(cls, nodes: Mapping[str, NodeSlots]) -> "Offer":
-        """Return the offer in which all is known."""
-        counts = Counts((name, node.slots) for name, node in nodes.items() if node.slots)
-        return cls(nodes.keys(), counts, nodes.__getitem__)
-
-    def __getitem__(self, name: str) -> NodeSlots:
-        found = self._known.get(name)
-        if found is None:
-            if name not in self.names:
-                raise KeyError(name)
-            found = self._known[name] = self._on_node(name)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def among(self, names: Collection[str]) -> "Offer":
-        """Return the offer of some of the nodes."""
-        if len(names) == len(self.names):
-            return self
-        chosen = names if isinstance(names, NodeNames) else dict.fromkeys(names).keys()
-        return Offer(chosen, self.counts.among(chosen), self.__getitem__)
-
-    def but(self, nodes: Mapping[str, NodeSlots]) -> "Offer":
-        """Return the offer with other slots of some nodes."""
-        if not nodes:
-            return self
-        counts = self.counts.but({name: node.slots for name, node in nodes.items()}, self.names)
-
-        def on_node(name: str) -> NodeSlots:
-            return nodes[name] if name in nodes else self[name]
-
-        refusing = self.refusing_but({name: node.rejection for name, node in nodes.items()})
-        if refusing is None:
-            return Offer(self.names, counts, on_node)
-        none, some = (lambda: refusing().of_none(counts)), (lambda: refusing().of_some(counts))
-        return Offer(self.names, counts, on_node, none, some, refusing)
-
-    def refusing_but(self, nodes: Mapping[str, Reason | None]) -> Callable[[], RefusingNodes] | None:
-        """Return what tells why nodes take no more, with other reasons of some, or none; None where all are asked."""
-        known = self._refusing
-        return None if known is None else cache(lambda: known().but(nodes))
-
-    @cached_property
-    def reasons(self) -> tuple[Refused, ...]:
-        """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
-        if self.refused is None:
-            return tuple(Refused(reason, 1) for reason in self.refusals.values())
-        return (*self.refused(), *(self._one_by_one() if self._partly is None else self._partly()))
-
-    def _one_by_one(self) -> Iterable[Refused]:
-        partly = (self[name].rejection for name in self.counts)
-        return (Refused(reason, 1) for reason in partly if reason is not None)
-
-    def refusing(self, is_of_sort: Callable[[Reason], bool]) -> Iterable[str]:
-        """Return the nodes that take no more for a reason of some sort, in their order.
-
-        Reasons that are worded the same, and that removing pods could help all or none of, must be of the same sorts.
-        """
-        if self._refusing is not None:
-            return self._refusing().of_sort(is_of_sort)
-        return [name for name, reason in self.refusals.items() if is_of_sort(reason)]
-
-    @cached_property
-    def worded(self) -> Mapping[str, Reason]:
-        """Why nodes take no more, by node: a reason that is worded the same, which another may share."""
-        return self._refusing().by_name() if self._refusing is not None else self.refusals
-
-    @cached_property
-    def refusals(self) -> Mapping[str, Reason]:
-        """Why nodes take no more, of those that do not take all."""
-        return {name: node.rejection for name, node in self.items() if node.rejection is not None}
 
 
 class Levels(Counts):
@@ -449,9 +160,317 @@ class Levels(Counts):
         return Levels(self.view, takewhile(bool, every))
 
 
+class LazyNames(Collection[str]):
+    """Names of nodes that are found out where anybody asks: of nodes that take all pods nobody does."""
+
+    def __init__(self, find: Callable[[], Iterable[str]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _names(self) -> Collection[str]:
+        return dict.fromkeys(self._find()).keys()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 def taking_any(view: View, counts: Counts) -> NodeSet:
     """Return the nodes that take any."""
     return counts.at_least(1) if isinstance(counts, Levels) else with_names(view, counts)
+
+
+class RefusingNodes:
+    """Nodes that take no more, in parts: within each, reasons are worded the same, and removing pods helps all or none.
+
+    `none` finds the parts of nodes that take no pod, `some` those of nodes that take some, where anybody asks for them;
+    each has the reason of one of its nodes.
+    """
+
+    def __init__(self, view: View, none: Callable[[], Iterable[_Part]], some: Callable[[], Iterable[_Part]]) -> None:
+        self._view = view
+        self._none = cache(lambda: tuple(none()))
+        self._some = cache(lambda: tuple(some()))
+
+    def of_sort(self, is_of_sort: Callable[[Reason], bool]) -> NodeNames:
+        """Return the nodes with reasons of some sort, in their order."""
+        return NodeNames(self._view, union(nodes for reason, nodes in self._every() if is_of_sort(reason)))
+
+    def by_name(self) -> Mapping[str, Reason]:
+        """Return the reasons by node."""
+        return {name: reason for reason, nodes in self._every() for name in members(self._view, nodes)}
+
+    def but(self, nodes: Mapping[str, Reason | None], counts: "Counts") -> "RefusingNodes":
+        """Return the parts with other reasons of some nodes, or none, where so many pods are taken now."""
+
+        @cache
+        def every() -> Sequence[_Part]:
+            others = ~named(self._view, nodes)
+            anew = [(reason, named(self._view, (name,))) for name, reason in nodes.items() if reason is not None]
+            return *((reason, held & others) for reason, held in self._every()), *anew
+
+        def among(chosen: NodeSet) -> Iterator[_Part]:
+            return ((reason, left) for reason, held in every() if (left := held & chosen))
+
+        taking = partial(taking_any, self._view, counts)
+        return RefusingNodes(self._view, lambda: among(~taking()), lambda: among(taking()))
+
+    def of_none(self) -> Iterator[Refused]:
+        """Return the reasons of nodes that take no pod, and how many nodes have each."""
+        return _counted(self._none())
+
+    def of_some(self) -> Iterator[Refused]:
+        """Return the reasons of nodes that take some pods, and how many nodes have each."""
+        return _counted(self._some())
+
+    def _every(self) -> Iterator[_Part]:
+        return chain(self._none(), self._some())
+
+
+def _counted(parts: Iterable[_Part]) -> Iterator[Refused]:
+    found: Counter[Reason] = Counter()
+    for reason, nodes in parts:
+        found[reason] += nodes.bit_count()
+    return (Refused(reason, nodes) for reason, nodes in found.items())
+
+
+class Offer(Memo, Mapping[str, NodeSlots]):
+    """The slots of nodes by name, in their order: jobs that are alike share it, and what follows from it.
+
+    Why a node takes no more is found out where it is asked for: `on_node` tells it of one node, `refusing_nodes` of
+    nodes alike at once, None where they are asked one by one.
+    """
+
+    def __init__(
+        self,
+        names: Collection[str],
+        counts: Counts,
+        on_node: Callable[[str], NodeSlots],
+        refusing_nodes: RefusingNodes | None = None,
+    ) -> None:
+        self.names = names
+        self.counts = counts
+        self.refusing_nodes = refusing_nodes
+        self._on_node = on_node
+        self._known: dict[str, NodeSlots] = {}
+
+    @classmethod
+    def of(cls, nodes: Mapping[str, NodeSlots]) -> "Offer":
+        """Return the offer in which all is known."""
+        counts = Counts((name, node.slots) for name, node in nodes.items() if node.slots)
+        return cls(nodes.keys(), counts, nodes.__getitem__)
+
+    def __getitem__(self, name: str) -> NodeSlots:
+        found = self._known.get(name)
+        if found is None:
+            if name not in self.names:
+                raise KeyError(name)
+            found = self._known[name] = self._on_node(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def among(self, names: Collection[str]) -> "Offer":
+        """Return the offer of some of the nodes."""
+        if len(names) == len(self.names):
+            return self
+        chosen = names if isinstance(names, NodeNames) else dict.fromkeys(names).keys()
+        return Offer(chosen, self.counts.among(chosen), self.__getitem__)
+
+    def but(self, nodes: Mapping[str, NodeSlots]) -> "Offer":
+        """Return the offer with other slots of some nodes."""
+        if not nodes:
+            return self
+        counts = self.counts.but({name: node.slots for name, node in nodes.items()}, self.names)
+        rejections = {name: node.rejection for name, node in nodes.items()}
+        refusing = self.refusing_nodes and self.refusing_nodes.but(rejections, counts)
+        return Offer(self.names, counts, lambda name: nodes[name] if name in nodes else self[name], refusing)
+
+    @cached_property
+    def refused(self) -> tuple[Refused, ...]:
+        """Why nodes take no pod, and how many."""
+        if self.refusing_nodes is not None:
+            return tuple(self.refusing_nodes.of_none())
+        return tuple(Refused(reason, 1) for name, reason in self.refusals.items() if name not in self.counts)
+
+    @cached_property
+    def reasons(self) -> tuple[Refused, ...]:
+        """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
+        if self.refusing_nodes is not None:
+            return *self.refused, *self.refusing_nodes.of_some()
+        return tuple(Refused(reason, 1) for reason in self.refusals.values())
+
+    def refusing(self, is_of_sort: Callable[[Reason], bool]) -> Iterable[str]:
+        """Return the nodes that take no more for a reason of some sort, in their order.
+
+        Reasons that are worded the same, and that removing pods could help all or none of, must be of the same sorts.
+        """
+        if self.refusing_nodes is not None:
+            return self.refusing_nodes.of_sort(is_of_sort)
+        return [name for name, reason in self.refusals.items() if is_of_sort(reason)]
+
+    @cached_property
+    def worded(self) -> Mapping[str, Reason]:
+        """Why nodes take no more, by node: a reason that is worded the same, which another may share."""
+        return self.refusing_nodes.by_name() if self.refusing_nodes is not None else self.refusals
+
+    @cached_property
+    def refusals(self) -> Mapping[str, Reason]:
+        """Why nodes take no more, of those that do not take all."""
+        return {name: node.rejection for name, node in self.items() if node.rejection is not None}
+
+
+_Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
+"""Pods in index order: how many with equal requirements follow each other."""
+
+
+def in_index_order(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
+    """Return the pods in the order in which slots are counted: by index, then name.
+
+    Mirrors `SortPodsByIndex` in apis/extension/network_topology.go.
+    """
+    return tuple(sorted(pods, key=lambda pod: (pod.index is None, pod.index or 0, pod.name, pod.namespace)))
+
+
+def runs_of(pods: Sequence[PendingPod]) -> tuple[tuple[PendingPod, ...], ...]:
+    """Group neighbours that are alike to every filter, so that they can be counted at once."""
+    return tuple(tuple(run) for _, run in groupby(pods, key=lambda pod: pod.requirements))
+
+
+def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
+    """Return the offer slots of the named nodes for the pods, which must be in index order.
+
+    Mirrors `calculateNodeOfferSlot` in coscheduling/core/network_topology_solver.go.
+    """
+    runs, asked = runs_of(pods), prepared.trigger.requirements
+    starts_alike = bool(runs) and pods[0].requirements == asked
+    if prepared.counts_only_room and starts_alike and len(runs) == 1:
+        every = _offer_alike(view, len(pods), asked, prepared.checks)
+    elif prepared.counts_only_room:
+        kinds = tuple((run[0].requirements, len(run)) for run in runs)
+        every = _offer_unequal(view, kinds, asked, prepared.checks)
+    elif starts_alike:
+        every = _beside_others(view, runs, prepared)
+    else:
+        return offer_of_each(view, names, pods, prepared)
+    nominated = (name for name in prepared.nominated if name in names)
+    return every.among(names).but({name: _on_node(view.state(name), runs, prepared) for name in nominated})
+
+
+def offer_of_each(view: View, names: Collection[str], pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
+    """Return the offer slots of few nodes, asking each by itself: the cost does not grow with the cluster."""
+    runs = runs_of(pods)
+    return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
+
+
+@recently(_MOST_KINDS)
+def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: tuple[Filter, ...]) -> Offer:
+    """Return the slots of all nodes for so many equal pods like the trigger."""
+    pod = any_pod_of(requirements)
+    taking = room_of(view, requirements, checks).levels(most)
+    all_in = NodeSlots(most, None)
+
+    def on_node(name: str) -> NodeSlots:
+        is_all_in = has(view, taking.at_least(most), name)
+        return all_in if is_all_in else _without_limit(view.state(name), Prepared(pod, checks))
+
+    parts = _running_out(view, [held for held in taking.exactly() if held[0] < most], pod, checks)
+    none, some = partial(refusing, view, requirements, checks), partial(_rejecting, view, on_node, parts)
+    return Offer(view.names(), taking, on_node, RefusingNodes(view, none, some))
+
+
+@recently(_MOST_KINDS)
+def _offer_unequal(view: View, kinds: _Kinds, requirements: PodRequirements, checks: tuple[Filter, ...]) -> Offer:
+    return Offer.of(view.per_node(_in_runs, kinds, requirements, checks))
+
+
+def _in_runs(
+    view: View, kinds: _Kinds, requirements: PodRequirements, checks: tuple[Filter, ...]
+) -> Callable[[str], NodeSlots]:
+    one = Prepared(any_pod_of(requirements), checks)
+    runs = tuple((any_pod_of(each),) * number for each, number in kinds)
+    return lambda name: _on_node(view.state(name), runs, one)
+
+
+def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
+    """Return the slots of all nodes for pods of which each counts for the next, as if no pod were nominated.
+
+    Nodes that refuse even the first pod, which asks for the same as the trigger, are not asked one by one.
+    What the filters leave that look at nobody else what-ifs share, too.
+    """
+    first, alone = runs[0][0], prepared.alone(prepared.trigger)
+    lasting = tuple(check for check in prepared.checks if check.depends_on != "pods")
+    others = tuple(check for check in prepared.checks if check.depends_on == "pods")
+    room = room_of(view, first.requirements, lasting).levels(sum(map(len, runs)))
+    left = passing(view, first, others, room.at_least(1))
+    pods = [pod for run in runs for pod in run]
+
+    def on_node(name: str) -> NodeSlots:
+        return _one_by_one(view.state(name), pods, alone)
+
+    none = partial(refusing_beside, view, first, prepared.checks)
+    if len(pods) == 1:
+        return Offer(view.names(), Levels(view, (left,) if left else ()), on_node, RefusingNodes(view, none, tuple))
+    if len(runs) > 1:
+        counts = Counts((name, on_node(name).slots) for name in members(view, left))
+        one_by_one = partial(_rejecting, view, on_node, singles(left))
+        return Offer(view.names(), counts, on_node, RefusingNodes(view, none, one_by_one))
+    parts = _most_beside(view, pods, structs.replace(alone, checks=others), room, left)
+    sets = [nodes & union(part for part, most in parts if most >= number) for number, nodes in room.by_number()]
+
+    def alike() -> Iterator[NodeSet]:
+        for part, most in parts:
+            short = [(number, nodes & part) for number, nodes in room.exactly() if number < len(pods)]
+            yield from _running_out(view, [held for held in short if held[0] < most], first, lasting)
+            yield from _running_out(view, [held for held in short if held[0] == most], first, lasting)
+            yield from split(part & room.at_least(most + 1))
+
+    some = partial(_rejecting, view, on_node, alike())
+    return Offer(view.names(), Levels(view, filter(None, sets)), on_node, RefusingNodes(view, none, some))
+
+
+def _most_beside(
+    view: View, pods: Sequence[PendingPod], others: Prepared, room: Levels, nodes: NodeSet
+) -> Sequence[tuple[NodeSet, int]]:
+    """Return how many of these pods, which are alike, nodes take by the filters that look at who is there.
+
+    Of nodes that are alike in that one is asked, about as many as there is room for on the roomiest.
+    """
+    parts = [nodes] if nodes else []
+    for check in others.checks:
+        parts = [part for whole in parts for part in check.parts(view, pods, whole)]
+    found = []
+    for part in parts:
+        roomy = sum(1 for nodes in room.sets if nodes & part)
+        state = view.state(first_of(view, part))
+        found.append((part, _one_by_one(state, pods[:roomy], others).slots if roomy > 1 else 1))
+    return found
+
+
+def _running_out(
+    view: View, taking: Collection[tuple[int, NodeSet]], pod: PendingPod, checks: Iterable[Filter]
+) -> Iterator[NodeSet]:
+    """Yield nodes in parts by what is short there for one pod more than they take; it is told how many these are."""
+    singly = counted_singly(view, checks)
+    one_more = ((number + 1, nodes & ~singly) for number, nodes in taking)
+    yield from short_of(view, one_more, pod.requirements.requests)
+    for _, nodes in taking:
+        yield from singles(nodes & singly)
+
+
+def _rejecting(view: View, on_node: Callable[[str], NodeSlots], parts: Iterable[NodeSet]) -> Iterator[_Part]:
+    """Yield the parts of nodes that do not take all pods, each with the reason of its first node."""
+    asked = ((on_node(first_of(view, part)).rejection, part) for part in parts)
+    return ((reason, part) for reason, part in asked if reason is not None)
 
 
 class Room:
@@ -502,210 +521,101 @@ class Room:
 
 
 @recently(_MOST_KINDS)
-def room_of(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> Room:
+def room_of(view: View, requirements: PodRequirements, checks: tuple[Filter, ...]) -> Room:
     """Return how many pods of these requirements nodes take: gangs of any size share it, and what-ifs."""
     base = base_with_most(view)
     below = room_of(base, requirements, checks) if base is not None else None
     return below if below and not view.touched() else Room(view, Prepared(any_pod_of(requirements), checks), below)
 
 
-_Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
-"""Pods in index order: how many with equal requirements follow each other."""
+def taking(view: View, requirements: PodRequirements, checks: tuple[Filter, ...]) -> NodeSet:
+    """Return the nodes that take a pod of these requirements."""
+    left = every_node(view)
+    for refusing in lost(view, requirements, checks):
+        left &= ~refusing
+    return left
 
 
-def in_index_order(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
-    """Return the pods in the order in which slots are counted: by index, then name.
+@recently(_MOST_KINDS)
+def lost(view: View, requirements: PodRequirements, checks: tuple[Filter, ...]) -> tuple[NodeSet, ...]:
+    """Return by filter the nodes that it refuses of those that pass the filters before it.
 
-    Mirrors `SortPodsByIndex` in apis/extension/network_topology.go.
+    Of a what-if only nodes that differ are asked anew.
     """
-    return tuple(sorted(pods, key=lambda pod: (pod.index is None, pod.index or 0, pod.name, pod.namespace)))
+    pod, base = any_pod_of(requirements), base_with_most(view)
+    if base is None:
+        return _lost(view, pod, checks)
+    changed = differing(view)
+    found = [nodes & ~changed for nodes in lost(base, requirements, checks)]
+    for name, position in places_touched(view).items():
+        state = view.state(name)
+        refusing = (check.reject(pod, state, requirements) is not None for check in checks)
+        for at in islice(compress(count(), refusing), 1):
+            found[at] |= set_of(view, (position,))
+    return tuple(found)
 
 
-def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
-    """Return the offer slots of the named nodes for the pods, which must be in index order.
-
-    Mirrors `calculateNodeOfferSlot` in coscheduling/core/network_topology_solver.go.
-    """
-    runs = runs_of(pods)
-    first_alike = bool(runs) and pods[0].requirements == prepared.trigger.requirements
-    if not prepared.counts_only_room and not first_alike:
-        return offer_of_each(view, names, pods, prepared)
-    if not prepared.counts_only_room:
-        every = _beside_others(view, runs, prepared)
-        return every.among(names).but(_with_nominated(view, names, runs, prepared))
-    alike = len(runs) == 1 and first_alike
-    every = _alike(view, len(pods), prepared) if alike else _unequal(view, runs, prepared)
-    return every.among(names).but(_with_nominated(view, names, runs, prepared))
+def _lost(view: View, pod: PendingPod, checks: Iterable[Filter]) -> tuple[NodeSet, ...]:
+    left, found = every_node(view), []
+    for check in checks:
+        found.append(check.refused(view, pod, left) if left else 0)
+        left &= ~found[-1]
+    return tuple(found)
 
 
-def offer_of_each(view: View, names: Collection[str], pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
-    """Return the offer slots of few nodes, asking each by itself: the cost does not grow with the cluster."""
-    runs = runs_of(pods)
-    return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
+def passing(view: View, pod: PendingPod, checks: Iterable[Filter], among: NodeSet) -> NodeSet:
+    """Return the nodes of a set that take a pod which asks for the same as the trigger."""
+    for check in checks:
+        among &= ~check.refused(view, pod, among) if among else 0
+    return among
 
 
-def _with_nominated(
-    view: View, names: Collection[str], runs: Sequence[Sequence[PendingPod]], prepared: Prepared
-) -> Mapping[str, NodeSlots]:
-    nominated = [name for name in prepared.nominated if name in names]
-    return {name: _on_node(view.state(name), runs, prepared) for name in nominated}
-
-
-def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
-    """Return the slots of all nodes for pods of which each counts for the next, as if no pod were nominated.
-
-    Nodes that refuse even the first pod, which asks for the same as the trigger, are not asked one by one.
-    What the filters leave that look at nobody else what-ifs share, too.
-    """
-    first, alone = runs[0][0], prepared.alone(prepared.trigger)
-    lasting = tuple(check for check in prepared.checks if check.depends_on != "pods")
-    others = tuple(check for check in prepared.checks if check.depends_on == "pods")
-    room = room_of(view, first.requirements, lasting).levels(sum(map(len, runs)))
-    left = passing(view, first, others, room.at_least(1))
-    pods = [pod for run in runs for pod in run]
-
-    def on_node(name: str) -> NodeSlots:
-        return _one_by_one(view.state(name), pods, alone)
-
-    none = partial(refused, view, first, prepared.checks)
-    if len(pods) == 1:
-
-        def asked_once() -> RefusingNodes:
-            return RefusingNodes(view, refusing_beside(view, first, prepared.checks))
-
-        return Offer(view.names(), Levels(view, (left,) if left else ()), on_node, none, tuple, asked_once)
-    if len(runs) > 1:
-        counts = Counts((name, on_node(name).slots) for name in members(view, left))
-        return Offer(view.names(), counts, on_node, none)
-    parts = _most_beside(view, pods, structs.replace(alone, checks=others), room, left)
-    sets = [nodes & union(part for part, most in parts if most >= number) for number, nodes in room.by_number()]
-
-    def partly() -> Iterator[Refused]:
-        for part, most in parts:
-            short = [(number, nodes & part) for number, nodes in room.exactly() if number < len(pods)]
-            scarce = _running_out(view, [held for held in short if held[0] < most], first, lasting)
-            both = _running_out(view, [held for held in short if held[0] == most], first, lasting)
-            by_others = part & room.at_least(most + 1)
-            asked = (*scarce, *both, by_others) if by_others else (*scarce, *both)
-            yield from _refusing((on_node(first_of(view, some)), some.bit_count()) for some in asked)
-
-    return Offer(view.names(), Levels(view, filter(None, sets)), on_node, none, partly)
-
-
-def _most_beside(
-    view: View, pods: Sequence[PendingPod], others: Prepared, room: Levels, nodes: NodeSet
-) -> Sequence[tuple[NodeSet, int]]:
-    """Return how many of these pods, which are alike, nodes take by the filters that look at who is there.
-
-    Of nodes that are alike in that one is asked, about as many as there is room for on the roomiest.
-    """
-    parts = [nodes] if nodes else []
-    for check in others.checks:
-        parts = [part for whole in parts for part in check.parts(view, pods, whole)]
-    found = []
-    for part in parts:
-        roomy = sum(1 for nodes in room.sets if nodes & part)
-        state = view.state(first_of(view, part))
-        found.append((part, _one_by_one(state, pods[:roomy], others).slots if roomy > 1 else 1))
+def counted_singly(view: View, checks: Iterable[Filter]) -> NodeSet:
+    """Return the nodes on which more than what is free for strangers tells how many pods there is room for."""
+    found = 0
+    for check in checks:
+        found |= check.counted_singly(view)
     return found
 
 
-def _running_out(
-    view: View, taking: Collection[tuple[int, NodeSet]], pod: PendingPod, checks: Iterable[Check]
-) -> Iterator[NodeSet]:
-    """Yield nodes in parts by what is short there for one pod more than they take; it is told how many these are."""
-    singly = counted_singly(view, checks)
-    one_more = ((number + 1, nodes & ~singly) for number, nodes in taking)
-    yield from short_of(view, one_more, pod.requirements.requests)
-    for _, nodes in taking:
-        yield from singles(nodes & singly)
-
-
-def _refusing(found: Iterable[tuple[NodeSlots, int]]) -> Iterator[Refused]:
-    return (Refused(node.rejection, nodes) for node, nodes in found if node.rejection is not None)
-
-
-def _alike(view: View, most: int, prepared: Prepared) -> Offer:
-    """Return the slots of all nodes for so many pods like the trigger, the one object for all jobs of that kind."""
-    return _offer_alike(view, most, prepared.trigger.requirements, prepared.checks)
-
-
 @recently(_MOST_KINDS)
-def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: tuple[Check, ...]) -> Offer:
-    pod = any_pod_of(requirements)
-    taking = room_of(view, requirements, checks).levels(most)
-    all_in = NodeSlots(most, None)
+def refusing(view: View, requirements: PodRequirements, checks: tuple[Filter, ...]) -> Sequence[_Part]:
+    """Return in such parts the nodes that take not one pod of these requirements.
 
-    def on_node(name: str) -> NodeSlots:
-        is_all_in = has(view, taking.at_least(most), name)
-        return all_in if is_all_in else _without_limit(view.state(name), Prepared(pod, checks))
-
-    def running_out_in_parts() -> Iterator[NodeSet]:
-        return _running_out(view, [held for held in taking.exactly() if held[0] < most], pod, checks)
-
-    def partly() -> Iterator[Refused]:
-        return _refusing((on_node(first_of(view, part)), part.bit_count()) for part in running_out_in_parts())
-
-    def none_or_partly() -> RefusingNodes:
-        some = ((on_node(first_of(view, part)).rejection, part) for part in running_out_in_parts())
-        taken = ((reason, part) for reason, part in some if reason is not None)
-        return RefusingNodes(view, (*refusing(view, requirements, checks), *taken))
-
-    none = partial(_refused_alike, view, requirements, checks)
-    return Offer(view.names(), taking, on_node, none, partly, none_or_partly)
+    Of a what-if only nodes that differ are asked anew.
+    """
+    pod, base = any_pod_of(requirements), base_with_most(view)
+    one = Prepared(pod, checks)
+    if base is None:
+        every = zip(checks, lost(view, requirements, checks), strict=True)
+        asked: Iterable[NodeSet] = (
+            part for check, nodes in every if nodes for part in check.parts(view, (pod,), nodes)
+        )
+        found: Sequence[_Part] = ()
+    else:
+        asked, others = singles(differing(view)), ~differing(view)
+        before = ((reason, nodes & others) for reason, nodes in refusing(base, requirements, checks))
+        found = [part for part in before if part[1]]
+    reasons = ((rejection_as_is(pod, view.state(first_of(view, part)), one), part) for part in asked)
+    return (*found, *((reason, part) for reason, part in reasons if reason is not None))
 
 
-@recently(_MOST_KINDS)
-def _refused_alike(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> tuple[Refused, ...]:
-    """Return why nodes take not even one pod of these requirements, which gangs of any size share."""
-    return tuple(refused(view, any_pod_of(requirements), checks))
-
-
-def _without_limit(state: NodeState, prepared: Prepared) -> NodeSlots:
-    """Return how many pods like the trigger a node takes, were there any number of them."""
-    reason = rejection_as_is(prepared.trigger, state, prepared)
-    if reason is not None:
-        return NodeSlots(0, reason)
-    each = prepared.trigger.requirements.requests
-    count = room_for(state, each, prepared)
-    return NodeSlots(count, room_rejection(prepared.trigger, _with_many(state, each, count), prepared))
-
-
-def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
-    """Return the slots of all nodes for these runs, as if no pod were nominated; shared by what-ifs."""
-    kinds = tuple((run[0].requirements, len(run)) for run in runs)
-    return _offer_unequal(view, kinds, prepared.trigger.requirements, prepared.checks)
-
-
-@recently(_MOST_KINDS)
-def _offer_unequal(view: View, kinds: _Kinds, requirements: PodRequirements, checks: tuple[Check, ...]) -> Offer:
-    return Offer.of(view.per_node(_in_runs, kinds, requirements, checks))
-
-
-def _in_runs(
-    view: View, kinds: _Kinds, requirements: PodRequirements, checks: tuple[Check, ...]
-) -> Callable[[str], NodeSlots]:
-    one = Prepared(any_pod_of(requirements), checks)
-    runs = tuple((any_pod_of(each),) * number for each, number in kinds)
-    return lambda name: _on_node(view.state(name), runs, one)
+def refusing_beside(view: View, pod: PendingPod, checks: tuple[Filter, ...]) -> Iterator[tuple[Reason, NodeSet]]:
+    """Yield the parts that refuse a pod where some filters look at who is there; what the others refuse is cached."""
+    lasting = tuple(check for check in checks if check.depends_on != "pods")
+    known = dict(zip(map(id, lasting), lost(view, pod.requirements, lasting), strict=True))
+    left = every_node(view)
+    for check in checks:
+        lost_here = known[id(check)] & left if id(check) in known else check.refused(view, pod, left) if left else 0
+        parts = check.parts(view, (pod,), lost_here) if lost_here else ()
+        asked = ((check.reject(pod, view.state(first_of(view, part)), pod.requirements), part) for part in parts)
+        yield from ((reason, part) for reason, part in asked if reason is not None)
+        left &= ~lost_here
 
 
 def slots_on(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> int:
     """Return the offer slots of one node in whatever state, for the runs of pods in index order."""
     return _on_node(state, runs, prepared).slots
-
-
-def crowded(state: NodeState, pods: Sequence[PendingPod], slots: int) -> NodeState:
-    """Return the node as counting leaves it: with the pods that went in, save the very last member."""
-    left = state.copy()
-    for pod in pods[: min(slots, len(pods) - 1)]:
-        left.add(pod)
-    return left
-
-
-def runs_of(pods: Sequence[PendingPod]) -> tuple[tuple[PendingPod, ...], ...]:
-    """Group neighbours that are alike to every filter, so that they can be counted at once."""
-    return tuple(tuple(run) for _, run in groupby(pods, key=lambda pod: pod.requirements))
 
 
 def _on_node(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
@@ -724,6 +634,49 @@ def _one_by_one(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared
             left = state.copy()
         left.add(pod)
     return NodeSlots(len(pods), None)
+
+
+def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
+    """Count like `_one_by_one`, by division: only room can run out."""
+    total = 0
+    left = state
+    for run in runs:
+        reason = rejection_as_is(run[0], left, prepared)
+        if reason is not None:
+            return NodeSlots(total, reason)
+        each = run[0].requirements.requests
+        count = min(len(run), room_for(left, each, prepared))
+        left = _with_many(left, each, count)
+        total += count
+        if count < len(run):
+            return NodeSlots(total, room_rejection(run[0], left, prepared))
+    return NodeSlots(total, None)
+
+
+def _without_limit(state: NodeState, prepared: Prepared) -> NodeSlots:
+    """Return how many pods like the trigger a node takes, were there any number of them."""
+    reason = rejection_as_is(prepared.trigger, state, prepared)
+    if reason is not None:
+        return NodeSlots(0, reason)
+    each = prepared.trigger.requirements.requests
+    count = room_for(state, each, prepared)
+    return NodeSlots(count, room_rejection(prepared.trigger, _with_many(state, each, count), prepared))
+
+
+def _with_many(state: NodeState, each: Iterable[tuple[str, int]], count: int) -> NodeState:
+    left = state.copy()
+    for resource, amount in each:
+        left.free[resource] = left.free.get(resource, 0) - amount * count
+    left.places -= count
+    return left
+
+
+def crowded(state: NodeState, pods: Sequence[PendingPod], slots: int) -> NodeState:
+    """Return the node as counting leaves it: with the pods that went in, save the very last member."""
+    left = state.copy()
+    for pod in pods[: min(slots, len(pods) - 1)]:
+        left.add(pod)
+    return left
 
 
 def places(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> NodeSlots:
@@ -758,33 +711,3 @@ def _places_unbooked(
         return NodeSlots(before + len(pods), None)
     first = bisect_left(range(len(pods) - 1), x=True, key=lambda number: refusal(number) is not None)
     return NodeSlots(before + first, refusal(first))
-
-
-def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
-    """Count like `_one_by_one`, by division: only room can run out."""
-    total = 0
-    left = state
-    for run in runs:
-        reason = rejection_as_is(run[0], left, prepared)
-        if reason is not None:
-            return NodeSlots(total, reason)
-        each = run[0].requirements.requests
-        count = min(len(run), room_for(left, each, prepared))
-        left = _with_many(left, each, count)
-        total += count
-        if count < len(run):
-            return NodeSlots(total, room_rejection(run[0], left, prepared))
-    return NodeSlots(total, None)
-
-
-def _with_many(state: NodeState, each: Iterable[tuple[str, int]], count: int) -> NodeState:
-    left = state.copy()
-    for resource, amount in each:
-        left.free[resource] = left.free.get(resource, 0) - amount * count
-    left.places -= count
-    return left
-
-
-def total(slots: Offer) -> int:
-    """Return the sum over the nodes."""
-    return slots.counts.total()

@@ -40,7 +40,7 @@ from kubectl_koord.engine.filters import (
 )
 from kubectl_koord.engine.placement import gather, start_set
 from kubectl_koord.engine.quota.state import counted_as, runs
-from kubectl_koord.engine.reasons import PreFilterRefusal, Reason, Refused
+from kubectl_koord.engine.reasons import PreFilterRefusal, Reason
 from kubectl_koord.engine.slots import (
     Counts,
     LazyNames,
@@ -150,17 +150,9 @@ def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prep
     names = LazyNames(lambda: (*(name for name in offer if name not in offer.counts), *numbers))
     counts = Counts((name, number) for name, number in numbers.items() if number)
     unasked = dict.fromkeys(name for name in offer.counts if name not in numbers)
-    refusing = offer.refusing_but({name: node.rejection for name, node in fewer.items()} | unasked)
-    return Offer(names, counts, lambda name: fewer.get(name) or offer[name], _refused(offer, fewer), refusing=refusing)
-
-
-def _refused(offer: Offer, placed: Mapping[str, NodeSlots]) -> Callable[[], Iterable[Refused]]:
-    """Return what tells why nodes take none of the pods that are placed one by one, as the filters or Reserve say."""
-    unbooked = [node.rejection for node in placed.values() if not node.slots and node.rejection is not None]
-    return lambda: (
-        *(offer.refused() if offer.refused else (Refused(reason, 1) for reason in offer.refusals.values())),
-        *(Refused(reason, 1) for reason in unbooked),
-    )
+    rejections = {name: node.rejection for name, node in fewer.items()} | unasked
+    refusing = offer.refusing_nodes and offer.refusing_nodes.but(rejections, counts)
+    return Offer(names, counts, lambda name: fewer.get(name) or offer[name], refusing)
 
 
 def _never(job: Job) -> tuple[PendingPod, ...]:

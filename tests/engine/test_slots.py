@@ -3,7 +3,7 @@
 from kubectl_koord.engine.filters import of_other_jobs, prepare
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, PortTaken, Untolerated
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import NodeSlots, Offer, crowded, in_index_order, offer_slots, runs_of, slots_on, total
+from kubectl_koord.engine.slots import NodeSlots, Offer, crowded, in_index_order, offer_slots, runs_of, slots_on
 from kubectl_koord.engine.state import of
 from kubectl_koord.model.pods import HostPort, PendingPod
 from kubectl_koord.model.values import Taint, Toleration
@@ -30,7 +30,7 @@ def test_each_node_takes_as_many_as_fit_one_after_the_other() -> None:
         "n2": NodeSlots(2, Insufficient((("cpu", 2000, 0),))),
         "n3": NodeSlots(0, Insufficient((("cpu", 2000, 1000),))),
     }
-    assert total(slots) == 5
+    assert slots.counts.total() == 5
 
 
 def test_a_request_above_the_whole_node_is_beyond_preemption() -> None:

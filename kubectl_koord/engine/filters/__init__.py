@@ -23,7 +23,7 @@ from kubectl_koord.engine.filters import (
     topology_spread,
     volumes,
 )
-from kubectl_koord.engine.filters.base import Check, Cluster
+from kubectl_koord.engine.filters.base import Cluster, Filter
 from kubectl_koord.engine.reasons import PreFilterRefusal, Reason
 from kubectl_koord.engine.reservations import drawable, nodes_with
 from kubectl_koord.engine.rules import Rules
@@ -36,7 +36,7 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import Resources, memoised
 
-Prepare: TypeAlias = Callable[[PendingPod, Cluster], Check | PreFilterRefusal | None]
+Prepare: TypeAlias = Callable[[PendingPod, Cluster], Filter | PreFilterRefusal | None]
 _Kind: TypeAlias = tuple[Rules, PodRequirements, tuple[ExpectedUse, ...], bool]
 
 FILTERS: tuple[Prepare, ...] = (
@@ -119,7 +119,7 @@ class Prepared(Struct, frozen=True):
     """
 
     trigger: PendingPod
-    checks: tuple[Check, ...]
+    checks: tuple[Filter, ...]
     nominated: Mapping[str, tuple[PendingPod, ...]] = {}
     refusal: PreFilterRefusal | None = None
     reservations: frozenset[str] = frozenset()
@@ -214,7 +214,7 @@ def _enabled(snapshot: Snapshot) -> tuple[Prepare, ...]:
     return tuple([one for one in FILTERS if one not in _PLUGINS or plugins.filters(_PLUGINS[one])])
 
 
-def _by_requirements(trigger: PendingPod, cluster: Cluster) -> Mapping[Prepare, Check | PreFilterRefusal | None]:
+def _by_requirements(trigger: PendingPod, cluster: Cluster) -> Mapping[Prepare, Filter | PreFilterRefusal | None]:
     """Return what is prepared by the requirements of a trigger that no reservation matches: pods alike share it."""
     first = cluster.first or trigger
     key = (cluster.rules, trigger.requirements, first.requirements.expected, trigger.reserves is not None)
@@ -227,12 +227,12 @@ def _by_requirements(trigger: PendingPod, cluster: Cluster) -> Mapping[Prepare, 
 
 
 @memoised
-def _known(_snapshot: Snapshot) -> dict[_Kind, dict[Prepare, Check | PreFilterRefusal | None]]:
+def _known(_snapshot: Snapshot) -> dict[_Kind, dict[Prepare, Filter | PreFilterRefusal | None]]:
     """Return where it is kept what is prepared of kinds of pods: none at first."""
     return {}
 
 
-def _is_check(found: Check | PreFilterRefusal) -> TypeGuard[Check]:
+def _is_check(found: Filter | PreFilterRefusal) -> TypeGuard[Filter]:
     """Tell whether nothing is refused yet: `isinstance` would go through all classes of refusals."""
     return type(found) not in _REFUSALS
 
@@ -328,7 +328,7 @@ def unbookable(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason 
     return None if isinstance(booked, Allocations) else booked
 
 
-def _booked(prepared: Prepared, book: Callable[[Check, Allocations], Allocations | Reason]) -> Allocations | Reason:
+def _booked(prepared: Prepared, book: Callable[[Filter, Allocations], Allocations | Reason]) -> Allocations | Reason:
     """Return what all filters book, each with what those before it have booked, or the first reason against it."""
     booked = NOTHING
     for check in prepared.checks:

@@ -1,7 +1,8 @@
 """What a filter is: prepared once for the trigger of a round, then asked about each pod and node."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -43,120 +44,76 @@ class Cluster(Struct, frozen=True):
         return for_one_owner(self.view.snapshot) if self.rules.spends_reservations else frozenset()
 
 
-class Check(Protocol):
-    """One filter, prepared for the trigger of a round."""
+class Filter:
+    """One filter, prepared for the trigger of a round: by default room does not limit it, and it books nothing."""
 
+    __slots__ = ()
     depends_on: ClassVar[DependsOn]
 
-    def reject(self, pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
+    @abstractmethod
+    def reject(self, pod: PendingPod, state: NodeState, trigger: PodRequirements, /) -> Reason | None:
         """Return why the node refuses the pod, None when this filter lets it pass.
 
         A filter says itself which of the pod and the trigger it reads: upstream filters every member of
         a round with the state that was prepared for the trigger.
         """
 
-    def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
+    def parts(self, _view: View, _pods: Sequence[PendingPod], among: NodeSet, /) -> Iterable[NodeSet]:
         """Return a set of nodes in parts, within each of which the filter sees the same of the nodes.
 
         They all take as many of these pods one by one, of which the first asks for the same as the trigger and the
         others as the first, though labels and names may differ; where they refuse the first, all reasons are worded the
         same, and removing pods could help all or none. Everything that is said of all nodes at once is derived of it.
         """
+        return singles(among)
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
         """Return the nodes of a set that refuse the pod, which asks for the same as the trigger."""
-
-    def counted_singly(self, view: View) -> NodeSet:
-        """Return the nodes on which more than what is free for strangers tells how many pods there is room for."""
-
-    def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
-        """Return how many pods that take up `each` a node takes by this filter, None where room does not limit it."""
-
-    def follows_members(self, trigger: PodRequirements) -> bool:
-        """Tell whether members that were placed on any node change what is prepared for the next one."""
-
-    def follows_members_elsewhere(self, trigger: PodRequirements) -> bool:
-        """Tell whether they change it for other nodes than their own."""
-
-    def may_fail_to_reserve(self) -> bool:
-        """Tell whether a node that this filter lets pass may have nothing to book."""
-
-    def uncertain(self, view: View, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set, which all filters let pass the trigger, that may have nothing to book for it."""
-
-    def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Return what is booked for a pod that takes its place on the node, or why it cannot be.
-
-        Args:
-            self: the filter, prepared for this pod.
-            pod: the pod, which all filters let pass.
-            state: the node, before the pod.
-            booked: what the filters before this one have booked for it.
-
-        """
-
-    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Return as `reserve`, as far as those after this one read what it books: which CPUs it is, none does."""
-
-    def unscored(self, pod: PendingPod, state: NodeState) -> Reason | None:
-        """Return why a node that all filters let pass cannot be ranked, which ends the attempt, None where it can."""
-
-    def preference(self, state: NodeState) -> tuple[int, int]:
-        """Return how much a node is preferred to others that take the pod, the lowest most."""
-
-
-class Filter:
-    """What holds of most filters: room does not limit them, members change nothing of them, and they book nothing."""
-
-    __slots__ = ()
-
-    def parts(self, _view: View, _pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
-        """Return each node of the set by itself."""
-        return singles(among)
-
-    def refused(self: Check, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod, asking one of each part."""
         asked = ((part, view.state(first_of(view, part))) for part in self.parts(view, (pod,), among))
         return union(part for part, state in asked if self.reject(pod, state, pod.requirements) is not None)
 
-    def counted_singly(self, _view: View) -> NodeSet:
-        """Return none."""
+    def counted_singly(self, _view: View, /) -> NodeSet:
+        """Return the nodes on which more than what is free for strangers tells how many pods there is room for."""
         return 0
 
-    def most(self, _state: NodeState, _trigger: PodRequirements, _each: Resources) -> int | None:
-        """Tell that room does not limit it."""
+    def most(self, _state: NodeState, _trigger: PodRequirements, _each: Resources, /) -> int | None:
+        """Return how many pods that take up `each` a node takes by this filter, None where room does not limit it."""
         return None
 
-    def follows_members(self, _trigger: PodRequirements) -> bool:
-        """Tell that they do not."""
+    def follows_members(self, _trigger: PodRequirements, /) -> bool:
+        """Tell whether members that were placed on any node change what is prepared for the next one."""
         return False
 
     def follows_members_elsewhere(self, trigger: PodRequirements) -> bool:
-        """Tell that they do wherever they do at all."""
+        """Tell whether they change it for other nodes than their own."""
         return self.follows_members(trigger)
 
     def may_fail_to_reserve(self) -> bool:
-        """Tell that it has all that it let pass."""
+        """Tell whether a node that this filter lets pass may have nothing to book."""
         return False
 
-    def uncertain(self: Check, _view: View, among: NodeSet) -> NodeSet:
-        """Return all of them, or none."""
+    def uncertain(self, _view: View, among: NodeSet, /) -> NodeSet:
+        """Return the nodes of a set, which all filters let pass the trigger, that may have nothing to book for it."""
         return among if self.may_fail_to_reserve() else 0
 
-    def reserve(self, _pod: PendingPod, _state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Book nothing more."""
+    def reserve(self, _pod: PendingPod, _state: NodeState, booked: Allocations, /) -> Allocations | Reason:
+        """Return what is booked for a pod that takes its place on the node, or why it cannot be.
+
+        The filter is prepared for this pod, which all filters let pass; `state` is the node before the pod, `booked`
+        what the filters before this one have booked for it.
+        """
         return booked
 
-    def bookable(self: Check, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Return all that is booked."""
+    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return what `reserve` does, as far as filters after this one read it: none reads which CPUs it is."""
         return self.reserve(pod, state, booked)
 
-    def unscored(self, _pod: PendingPod, _state: NodeState) -> Reason | None:
-        """Tell that it can."""
+    def unscored(self, _pod: PendingPod, _state: NodeState, /) -> Reason | None:
+        """Return why a node that all filters let pass cannot be ranked, which ends the attempt, None where it can."""
         return None
 
-    def preference(self, _state: NodeState) -> tuple[int, int]:
-        """Prefer none."""
+    def preference(self, _state: NodeState, /) -> tuple[int, int]:
+        """Return how much a node is preferred to others that take the pod, the lowest most."""
         return 0, 0
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.filters import prepare, rejection_as_is, unbookable
-from kubectl_koord.engine.filters.base import Check
+from kubectl_koord.engine.filters.base import Filter
 from kubectl_koord.engine.filters.device_share import device_classes, seen_devices
 from kubectl_koord.engine.preemption import without_victims
 from kubectl_koord.engine.rules import rules
@@ -171,7 +171,7 @@ def named(view: View, nodes: NodeSet) -> list[str]:
     return list(members(view, nodes))
 
 
-def parts_of(view: View, check: Check, pod: PendingPod, refused: NodeSet) -> list[list[str]]:
+def parts_of(view: View, check: Filter, pod: PendingPod, refused: NodeSet) -> list[list[str]]:
     return [named(view, part) for part in check.parts(view, (pod,), refused)]
 
 
