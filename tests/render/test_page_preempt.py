@@ -195,6 +195,23 @@ def told(*alternatives: PreemptAlternative) -> list[str]:
     return [line for line in page if line.startswith("  ") and ". If " in line]
 
 
+def test_what_may_come_besides_is_one_table_and_no_outcome_of_its_own() -> None:
+    (like,) = PREEMPT.alternatives
+    besides = tuple(
+        Round((replace(like.victims[0], pod=f"default/x-{number}"),), {"default/job-0": "n9"}, "while-terminating")
+        for number in (1, 2, 1)
+    )
+    page = text(replace(PREEMPT, may_follow=besides, alternatives=()), style=PIPE)
+    assert page.count("Perhaps, while these terminate: preempts 2 more pods in 3 attempts\n") == 1
+    assert [page.count(f"default/x-{number} ") for number in (1, 2)] == [1, 1]
+    alike = (like, replace(like, may_follow=besides))
+    assert "Possible outcomes" not in (page := text(replace(PREEMPT, alternatives=alike), style=PIPE))
+    assert "is open" not in page
+    other = replace(like, when="node-3 is tried first", victims=(), rounds=())
+    (first, _) = told(*alike, other)
+    assert "; perhaps, while these terminate, preempts default/x-1 and default/x-2; breaks" in first
+
+
 def test_outcomes_that_differ_in_the_nodes_that_pods_take_alone_are_one() -> None:
     assert outcomes("default/x", "default/x") == []
     (like,) = PREEMPT.alternatives

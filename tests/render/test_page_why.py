@@ -262,6 +262,14 @@ def test_outcomes_are_told_once_each_and_once_per_case() -> None:
     assert "  1. If a is first: too little. Or: it would be placed.\n" in both
 
 
+def test_outcomes_that_differ_in_the_nodes_alone_are_one_and_none_where_there_is_no_other() -> None:
+    on = [WhyAlternative(f"{name} is first", "yes", placement={"default/a-0": name}) for name in ("n1", "n2")]
+    no = WhyAlternative("c is first", "no", cause=Cause("insufficient-slots", "too little."))
+    page = text(replace(WHY, alternatives=(*on, no)), style=PIPE)
+    assert "  1. If n1 is first, or n2 is first: it would be placed; on which nodes is open.\n" in page
+    assert "Possible outcomes" not in text(replace(WHY, alternatives=tuple(on)), style=PIPE)
+
+
 def test_below_the_verdict_stands_what_is_asked_for_by_whom_and_since_when() -> None:
     asked = replace(WHY, priority=9, owners=("Job/a", "Job/b"), shapes=WHY.shapes[:1], waiting_since="")
     assert "\nPriority 9, Job/a and Job/b; each pod requests 8 CPU.\n" in text(asked, style=PIPE)

@@ -79,9 +79,10 @@ def preempt_attempt(index: int, victims: int, when: RoundTime, *, repeated: bool
     return f"{title} {count(victims, 'pod') if victims else 'no pods'}"
 
 
-def may_follow(victims: int) -> str:
-    """Return the title of an attempt that may come besides, while the victims of the first terminate."""
-    return f"Perhaps{_WHEN['while-terminating']}: preempts {count(victims, 'more pod')}"
+def may_follow(victims: int, attempts: int) -> str:
+    """Return the title of attempts that may come besides, while the victims of the first terminate."""
+    besides = f" in {count(attempts, 'attempt')}" if attempts > 1 else ""
+    return f"Perhaps{_WHEN['while-terminating']}: preempts {count(victims, 'more pod')}{besides}"
 
 
 def eviction(pods: Sequence[str], answer: str) -> str:
@@ -111,15 +112,13 @@ def places_open(report: PreemptReport) -> str:
 
 def _acted_on(each: PreemptAlternative) -> object:
     """Return all of an outcome that somebody acts on: not where its pods go."""
-    rounds = tuple(
-        (one.when, frozenset(victim.pod for victim in one.victims)) for one in (*each.rounds, *each.may_follow)
-    )
+    rounds = tuple((one.when, frozenset(victim.pod for victim in one.victims)) for one in each.rounds)
     victims = frozenset(victim.pod for victim in each.victims)
     return each.verdict, each.helps, each.reason, victims, rounds, each.broken_gangs, bool(each.nominations)
 
 
 def _outcome(alike: Sequence[PreemptAlternative], report: PreemptReport) -> str:
-    each = alike[0]
+    each = max(alike, key=lambda one: len(one.may_follow))  # what comes besides in any of them is told
     then = _THEN[each.helps].format(it=the_subject(lone_pod=report.lone_pod))
     then = _IN_PART if each.helps is False and _runs_in_part(each) else then
     broken = f"; breaks {', '.join(hit.gang for hit in each.broken_gangs)}" if each.broken_gangs else ""
@@ -157,8 +156,9 @@ def _later(each: PreemptAlternative) -> Iterator[str]:
         if attempt.victims:
             when = f" ({_WHEN[attempt.when].removeprefix(', ')})" if _WHEN[attempt.when] else ""
             yield f"; attempt {index}{when} preempts {few([victim.pod for victim in attempt.victims], _MOST_NAMED)}"
-    for attempt in each.may_follow:
-        yield f"; perhaps{_WHEN[attempt.when]}, preempts {few([victim.pod for victim in attempt.victims], _MOST_NAMED)}"
+    if each.may_follow:
+        besides = _together(each.may_follow)
+        yield f"; perhaps{_WHEN[besides.when]}, preempts {few([victim.pod for victim in besides.victims], _MOST_NAMED)}"
 
 
 def _nominated(each: PreemptAlternative, report: PreemptReport) -> str:
@@ -208,14 +208,17 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
         page.append(Line(f"It breaks {count(len(report.broken_gangs), 'running gang')}: below.", "bad"))
     for index, attempt in enumerate(_attempts(report), 1):
         page += [EmptyLine(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
-    for attempt in report.may_follow:
-        page += [EmptyLine(), *_attempt(attempt, may_follow(len(attempt.victims)), report.gang, shown)]
+    if report.may_follow:
+        besides = _together(report.may_follow)
+        title = may_follow(len(besides.victims), len(report.may_follow))
+        page += [EmptyLine(), *_attempt(besides, title, report.gang, shown)]
     if report.broken_gangs:
         page += [EmptyLine(), *broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (EmptyLine(), line)]
     outcomes = preempt_outcomes(report)
     page += outcome_lines(outcomes, shown)
-    page += [EmptyLine(), Line(places_open(report))] if report.alternatives and not outcomes else []
+    differ = any(one.nominations != report.alternatives[0].nominations for one in report.alternatives)
+    page += [EmptyLine(), Line(places_open(report))] if differ and not outcomes else []
     page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
     facts = preempt_facts(report)
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]
@@ -224,6 +227,13 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
 def _title(index: int, attempt: Round) -> str:
     is_repeated = bool(attempt.victims and not attempt.nominations)  # those change with each attempt
     return preempt_attempt(index, len(attempt.victims), attempt.when, repeated=is_repeated)
+
+
+def _together(attempts: Sequence[Round]) -> Round:
+    """Return attempts as one: all victims, each once, and where pods are nominated in the end."""
+    victims = {victim.pod: victim for attempt in attempts for victim in attempt.victims}
+    nominations = {pod: node for attempt in attempts for pod, node in attempt.nominations.items()}
+    return Round(tuple(victims.values()), nominations, attempts[0].when)
 
 
 def _attempts(report: PreemptReport) -> Sequence[Round]:

@@ -322,11 +322,21 @@ def what_is_in_the_way(domain: SlotRow, *, everything: bool) -> str:
 
 
 def outcomes(every: Sequence[WhyAlternative]) -> list[str]:
-    """Return the outcomes that differ, each with the cases in which it comes."""
-    cases: dict[str, list[str]] = {}
+    """Return the outcomes in which one would act differently, each with the cases in which it comes.
+
+    Where a gang is placed makes no difference to that; where there is but one, there is nothing to tell.
+    """
+    alike: dict[str, list[WhyAlternative]] = {}
     for each in every:
-        cases.setdefault(_outcome(each), []).append(each.when)
-    return told((whens, outcome) for outcome, whens in cases.items())
+        alike.setdefault("yes" if each.verdict == "yes" else _outcome(each), []).append(each)
+    if len(alike) == 1:
+        return []
+    return told(([one.when for one in some], _of_alike(some)) for some in alike.values())
+
+
+def _of_alike(some: Sequence[WhyAlternative]) -> str:
+    first, *others = map(_outcome, some)
+    return first if all(one == first for one in others) else "it would be placed; on which nodes is open."
 
 
 def _outcome(each: WhyAlternative) -> str:
