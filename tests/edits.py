@@ -142,6 +142,18 @@ def _select_nodes(items: list[Json], edit: Json) -> None:
                 one.update(key=edit["toKey"], values=[edit["toValue"]])
 
 
+def _relax_rule(items: list[Json], edit: Json) -> None:
+    for name in edit["pods"]:
+        spec = _named(items, "Pod", name)["spec"]
+        for container in (*spec["containers"], *spec.get("initContainers", ())) if edit["rule"] == "host-ports" else ():
+            for port in container.get("ports") or ():
+                port.pop("hostPort", None)
+        if edit["rule"] == "pod-anti-affinity":
+            del spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        for one in spec["topologySpreadConstraints"] if edit["rule"] == "topology-spread" else ():
+            one["whenUnsatisfiable"] = "ScheduleAnyway"
+
+
 def _set_request(items: list[Json], edit: Json) -> None:
     """Take what is too much off the containers, one after the other; init containers ask no more either."""
     for name in edit["pods"]:
@@ -288,6 +300,7 @@ _MAKERS = {
     "set-layers": _set_layers,
     "tolerate": _tolerate,
     "select-nodes": _select_nodes,
+    "relax-rule": _relax_rule,
     "set-request": _set_request,
     "set-topology": _set_topology,
     "set-minimum": _set_minimum,

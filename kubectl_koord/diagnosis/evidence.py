@@ -24,7 +24,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import Identity, Resources, memoised, recently
 from kubectl_koord.reports.jobs import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.simulation.what_if import CORDON, opened, room_alone
+from kubectl_koord.simulation.what_if import CORDON, as_new, opened, room_alone
 from kubectl_koord.wording.facts import lost_nodes, multiples
 from kubectl_koord.wording.refusals import obstacle, refusal_counts, stage
 from kubectl_koord.wording.words import amounts, count, few, listed
@@ -217,9 +217,9 @@ def empty_view(view: View, kept: frozenset[str] = frozenset()) -> View:
 
 @memoised
 def fresh_view(view: View) -> View:
-    """Return the empty cluster in which nothing is measured, as of nodes that are new."""
-    measured = (node for node in map(empty_view(view).node, view.names()) if node.metric is not None)
-    return empty_view(view).with_nodes(structs.replace(node, metric=None) for node in measured)
+    """Return the empty cluster in which nothing is measured, and no node is to go, as of nodes that are new."""
+    nodes = ((node, as_new(node)) for node in map(empty_view(view).node, view.names()))
+    return empty_view(view).with_nodes(new for node, new in nodes if new is not node)
 
 
 @memoised

@@ -815,15 +815,25 @@ class Meant(Struct, frozen=True):
     nodes: int
 
 
+def missing_labels(view: View, pod: PendingPod) -> tuple[tuple[str, str], ...]:
+    """Return the labels without which no node is selected for a pod, and which no node has: no more than a few."""
+    every = _labels_of(view)
+    of_terms = [
+        [(one.key, one.values[0]) for one in term.labels if one.operator == "In" and len(one.values) == 1]
+        for term in pod.requirements.affinity or ()
+    ]
+    missing = [[label for label in labels if label[1] not in every.get(label[0], ())] for labels in of_terms]
+    wanted = (*pod.requirements.selector, *(chain.from_iterable(missing) if all(missing) else ()))
+    found = dict.fromkeys(label for label in wanted if label[1] not in every.get(label[0], ()))
+    return tuple(islice(found, _MOST_LABELS))
+
+
+_MOST_LABELS = 3
+
+
 def meant_labels(view: View, pod: PendingPod) -> tuple[Meant, ...]:
     """Return the labels that a pod selects nodes by and no node has, where nodes have one that is nearly it."""
-    every = _labels_of(view)
-    wanted = dict.fromkeys(pod.requirements.selector)
-    for term in pod.requirements.affinity or ():
-        wanted |= {
-            (one.key, one.values[0]): None for one in term.labels if one.operator == "In" and len(one.values) == 1
-        }
-    found = (_meant(every, key, value) for key, value in wanted if value not in every.get(key, ()))
+    found = (_meant(_labels_of(view), key, value) for key, value in missing_labels(view, pod))
     return tuple(one for one in found if one is not None)
 
 

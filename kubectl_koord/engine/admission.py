@@ -1,6 +1,7 @@
 """What comes before an attempt: blockers in the scheduler's order, and settings that do not do what was meant."""
 
 from collections.abc import Collection, Iterable, Iterator
+from difflib import get_close_matches
 from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
@@ -199,10 +200,21 @@ def _of_rounds_of_others(group: GangGroup, snapshot: Snapshot) -> Iterator[Block
             yield from _of_size(member, snapshot, own=member.key == group.own.key)
 
 
+_NEARLY, _FEW = 0.85, 3
+
+
+def _meant(key: str, snapshot: Snapshot) -> Keys:
+    """Return the PodGroups of this name in other namespaces, and those of nearly this name in its own."""
+    namespace, _, name = key.partition("/")
+    beside = [one for one in snapshot.pod_groups if one.startswith(f"{namespace}/")]
+    elsewhere = [one for one in snapshot.pod_groups if one.partition("/")[2] == name]
+    return (*get_close_matches(key, beside, _FEW, _NEARLY), *elsewhere[:_FEW])
+
+
 def _of_definition(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Blocker]:
     """Yield why the gang is not initialised ("gang has not init")."""
     if gang.defined_by == "" and snapshot.sees("PodGroup", gang.key.partition("/")[0]):
-        yield NoPodGroup(gang.key, keys(gang.pending), own)
+        yield NoPodGroup(gang.key, keys(gang.pending), own, _meant(gang.key, snapshot))
     elif gang.defined_by == "pods" and gang.minimum is None:
         yield NotInitialised(gang.key, keys(gang.pending), own, gang.minimum_written)
 

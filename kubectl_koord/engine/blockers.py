@@ -193,11 +193,15 @@ class ClaimsUnready(Struct, frozen=True):
 
 
 class NoPodGroup(Struct, frozen=True):
-    """The pods name a PodGroup that does not exist; `own` is whether it is that of the gang which was asked for."""
+    """The pods name a PodGroup that does not exist; `own` is whether it is that of the gang which was asked for.
+
+    `others` may be meant: those of the name in other namespaces, or of nearly the name in this one.
+    """
 
     gang: str
     pods: Keys
     own: bool
+    others: Keys = ()
 
     @property
     def code(self) -> Literal["no-podgroup", "group-member-missing"]:

@@ -417,12 +417,14 @@ def _no_node_fits(simulation: Simulation, first: Attempt, refused: PendingPod) -
 
 
 def _meant(simulation: Simulation, pod: PendingPod) -> str:
-    """Return which labels nodes have that are nearly those which the pod asks for, to follow a sentence."""
-    return "".join(
-        f" No node has the label {one.key}={one.value}; {count(one.nodes, 'node')}"
-        f" {'has' if one.nodes == 1 else 'have'} {one.to_key}={one.to_value}."
-        for one in obstacles.meant_labels(simulation.view, pod)
-    )
+    """Return which labels that the pod asks for no node has, and which nearly that, to follow a sentence."""
+    meant = {(one.key, one.value): one for one in obstacles.meant_labels(simulation.view, pod)}
+    told = []
+    for label in obstacles.missing_labels(simulation.view, pod):
+        one = meant.get(label)
+        has = "" if one is None else f"; {count(one.nodes, 'node')} {'has' if one.nodes == 1 else 'have'}"
+        told.append(f" No node has the label {'='.join(label)}{has}{f' {one.to_key}={one.to_value}' if one else ''}.")
+    return "".join(told)
 
 
 def _no_node_takes(pod: str, each: Resources, refused: Iterable[Refused], scattered: str = "") -> str:
@@ -1077,7 +1079,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
     steps = next_steps.for_cause(simulation, cause) if cause is not None and is_stuck and not brief else ()
     ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief and not steps else ways_out.Found(())
     if is_stuck and not brief and not steps:
-        steps = next_steps.plan_moves(simulation, cause)
+        steps = next_steps.plan_moves(simulation, cause, likeliest.first.refused)
+        steps = steps if ways.ways else (*next_steps.correct_selector(simulation, likeliest.first), *steps)
     if verdict == "yes" and cause is not None and not brief:
         ways = ways_out.Found(next_steps.steps(simulation))
     return report_of(

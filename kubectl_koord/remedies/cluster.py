@@ -52,7 +52,7 @@ from kubectl_koord.reports.common import (
     WayOut,
 )
 from kubectl_koord.simulation.simulation import every_outcome, largest
-from kubectl_koord.simulation.what_if import changed, deleted, is_dead, terminating_on
+from kubectl_koord.simulation.what_if import GOING, changed, deleted, is_dead, terminating_on
 from kubectl_koord.wording.facts import (
     DEVICE_PLUGIN,
     FINALIZERS,
@@ -189,6 +189,7 @@ _MOST_TRIED = 16
 _MOST_GROWN = 6
 _MORE_NODES = 2
 _NOT_FOR_JOBS = (
+    *GOING,
     "node.kubernetes.io/",
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",

@@ -1,7 +1,7 @@
 """Remedies on the side of the gang: another layer, smaller multiples, fewer pods, smaller requests."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 
@@ -11,7 +11,15 @@ from kubectl_koord.diagnosis import evidence, obstacles
 from kubectl_koord.diagnosis.obstacles import Meant
 from kubectl_koord.engine.filters.resources import FREE, with_room
 from kubectl_koord.engine.gangs import Gang, PodSubject
-from kubectl_koord.engine.reasons import Insufficient, Overloaded
+from kubectl_koord.engine.reasons import (
+    AntiAffinityViolated,
+    Insufficient,
+    Overloaded,
+    PortTaken,
+    Reason,
+    SpreadLabelMissing,
+    SpreadTooSkewed,
+)
 from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.rules import GatherRule
 from kubectl_koord.engine.slots import in_index_order
@@ -25,6 +33,8 @@ from kubectl_koord.reports.common import (
     ActionCode,
     DeletePod,
     Edit,
+    OwnRule,
+    RelaxRule,
     SelectNodes,
     SetMinimum,
     SetRequest,
@@ -32,7 +42,7 @@ from kubectl_koord.reports.common import (
     WayOut,
 )
 from kubectl_koord.simulation.simulation import Simulation, largest, largest_from_above
-from kubectl_koord.simulation.what_if import asked, asking
+from kubectl_koord.simulation.what_if import RULES, asked, asking
 from kubectl_koord.wording.facts import (
     and_recreate,
     annotate_pod_group,
@@ -182,6 +192,34 @@ def _ask_for(found: Sequence[Meant], owners: Sequence[str], pods: int) -> str:
     """Return which labels to select nodes by, and where to write them."""
     named = listed([f"{one.to_key}={one.to_value} instead of {one.key}={one.value}" for one in found])
     return f"Ask for nodes with {named} in {template_of(owners)}{and_recreate(pods)}"
+
+
+_RULES: Mapping[type[Reason], OwnRule] = {
+    PortTaken: "host-ports",
+    AntiAffinityViolated: "pod-anti-affinity",
+    SpreadTooSkewed: "topology-spread",
+    SpreadLabelMissing: "topology-spread",
+}
+
+
+def relax_rules(search: Search) -> Iterator[WayOut]:
+    """Yield to do without each rule of the pods that keeps them from nodes, or from each other."""
+    wanted = {rule for rule, field in RULES.items() if any(getattr(pod.requirements, field) for pod in search.members)}
+    if not wanted:
+        return
+    refused = (*search.first.refused, *obstacles.exclusions(search.simulation, search.first))
+    for rule in dict.fromkeys(_RULES[type(one.reason)] for one in refused if type(one.reason) in _RULES):
+        edits = (RelaxRule(search.pods, rule),)
+        if rule in wanted and search.works(edits):
+            where = f"{template_of(next_steps.owners_of(search.members))}{and_recreate(len(search.pods))}"
+            yield WayOut("relax-rule", f"{_WITHOUT[rule]} in {where}", edits=edits)
+
+
+_WITHOUT: Mapping[OwnRule, str] = {
+    "host-ports": "Take no host ports",
+    "pod-anti-affinity": "Prefer to be apart instead of requiring it (podAntiAffinity)",
+    "topology-spread": "Use whenUnsatisfiable ScheduleAnyway for topologySpreadConstraints",
+}
 
 
 def fewer_pods(search: Search) -> Iterator[WayOut]:

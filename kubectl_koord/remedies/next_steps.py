@@ -13,15 +13,24 @@ from kubectl_koord.diagnosis import coverage, obstacles
 from kubectl_koord.diagnosis.contention import jobs_ahead
 from kubectl_koord.diagnosis.scheduler_says import members_bring_it_back
 from kubectl_koord.engine.admission import knows_profiles
-from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.attempt import Attempt, needed
 from kubectl_koord.engine.blockers import has_bound
 from kubectl_koord.engine.filters.device_allocation import SHARED
 from kubectl_koord.engine.filters.node import untolerated
 from kubectl_koord.engine.filters.resource_claims import UnreadyClaim, unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup, GangSubject, PodSubject, Subject, never_tried
+from kubectl_koord.engine.reasons import (
+    AntiAffinityViolated,
+    Cordoned,
+    NotSelected,
+    PodAffinityUnmet,
+    Refused,
+    SpreadLabelMissing,
+    Untolerated,
+)
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.messages import admission
-from kubectl_koord.messages.admission import Insecure, Missing, Refused, Webhook, refused
+from kubectl_koord.messages.admission import Insecure, Missing, Webhook, refused
 from kubectl_koord.model import values
 from kubectl_koord.model.installation import TREE_MANAGER, Home
 from kubectl_koord.model.pods import SCHEDULER_LABEL, PendingPod
@@ -82,10 +91,28 @@ _SCATTERED = (
 )
 
 
-def plan_moves(simulation: Simulation, cause: Cause | None) -> tuple[WayOut, ...]:
-    """Return where to find moves that make room, where nodes together have enough free and no place has; none else."""
+def correct_selector(simulation: Simulation, first: Attempt) -> tuple[WayOut, ...]:
+    """Return to correct the labels that the pods select nodes by and no node has; nothing where there are none."""
+    missing = obstacles.missing_labels(simulation.view, first.trigger)
+    if not missing:
+        return ()
+    named, where = listed(["=".join(label) for label in missing]), template_of(owners_of(simulation.subject.pending))
+    message = f"Correct {named} in the node selector or affinity of {where}, or give nodes that label"
+    return (WayOut("select-nodes", message),)
+
+
+_WHOEVER_RUNS = (AntiAffinityViolated, Cordoned, NotSelected, PodAffinityUnmet, SpreadLabelMissing, Untolerated)
+
+
+def plan_moves(simulation: Simulation, cause: Cause | None, refused: Collection[Refused] = ()) -> tuple[WayOut, ...]:
+    """Return where to find moves that make room, where nodes together have enough free and no place has; none else.
+
+    Nor where what the pods ask for beside room keeps them from all nodes.
+    """
     subject = simulation.subject
     if cause is None or cause.code not in OF_ROOM or not any(simulation.snapshot.running.values()):
+        return ()
+    if refused and all(isinstance(one.reason, _WHOEVER_RUNS) for one in refused):
         return ()
     view = jobs_ahead(simulation).view
     wanted = Counter[str]()
@@ -309,7 +336,7 @@ def admitted(namespace: str, said: str, owner: str, missing: int) -> WayOut:
             return WayOut("admit-pods", _let_be_made(why, of, namespace) + after, command)
 
 
-def _let_be_made(why: Refused | None, owners: Sequence[str], namespace: str) -> str:
+def _let_be_made(why: admission.Refused | None, owners: Sequence[str], namespace: str) -> str:
     """Return what else lets the API server make pods that it refused."""
     match why:
         case Insecure(level):
@@ -557,7 +584,7 @@ def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
         )
         return
     owners = owners_of(simulation.subject.pending)
-    for name in found.similar[:_MOST_NAMES]:
+    for name in () if found.resource.startswith(tuple(_SET_UP)) else found.similar[:_MOST_NAMES]:
         yield WayOut(
             "other-resource", f"Request {name} in place of {found.resource} in {template_of(owners)}, if that was meant"
         )
@@ -568,6 +595,8 @@ def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
         yield WayOut("start-publisher", _see_publisher(what, idle[0]), _pods_on(idle[0]))
     elif found.resource.startswith(_OF_COLOCATION):
         yield WayOut("start-publisher", _turn_on_colocation(found.resource))
+    elif told := next((how for begins, how in _SET_UP.items() if found.resource.startswith(begins)), ""):
+        yield WayOut("start-publisher", told)
     elif not found.similar:
         yield WayOut(
             "other-resource", f"Check the name {found.resource} in {template_of(owners)}, or run what offers it"
@@ -578,6 +607,17 @@ _SHARE_GPUS = (
     f"Start koord-manager with feature gate EnableSyncGPUSharedResource=true: it then publishes {SHARED}, which its"
     " webhook adds to pods that ask for parts of GPUs"
 )
+_SET_UP: Mapping[str, str] = {
+    "nvidia.com/mig-": (
+        "Divide GPUs by MIG: label a node nvidia.com/mig.config with the profile, and let the device plugin use MIG"
+        " strategy mixed; whole GPUs of that node are no longer offered"
+    ),
+    "nvidia.com/gpu.shared": (
+        "Share GPUs in the configuration of NVIDIA's device plugin (sharing.timeSlicing, renameByDefault: true)"
+    ),
+    "hugepages-": "Reserve huge pages of this size on nodes (kernel parameters hugepagesz, hugepages), restart kubelet",
+}
+"""What is offered only by nodes that are set up for it, by how its name begins, and how they are."""
 _OF_COLOCATION = ("kubernetes.io/batch-", "kubernetes.io/mid-")
 
 

@@ -27,6 +27,7 @@ from kubectl_koord.reports.common import (
     LabelNode,
     MendNode,
     MovePod,
+    RelaxRule,
     ReleaseReservation,
     SelectNodes,
     SetLayers,
@@ -63,6 +64,7 @@ Change: TypeAlias = Literal[
     "raise-threshold",
     "tolerate",
     "select-nodes",
+    "relax-rule",
     "topology",
     "fewer-pods",
     "smaller-request",
@@ -92,6 +94,7 @@ _PODS_A_STEP: Mapping[Change, int] = {
     "supply-claims": 6,
     "tolerate": 6,
     "select-nodes": 6,
+    "relax-rule": 6,
     "topology": 3,
 }
 _MORE_NODES_A_STEP: Mapping[Change, int] = {"add-nodes": 2, "release-reservation": 32}
@@ -380,6 +383,7 @@ _CHANGES: dict[type[Edit], Change] = {
     LabelNode: "label-nodes",
     MendNode: "mend-node",
     MovePod: "move-pod",
+    RelaxRule: "relax-rule",
     ReleaseReservation: "release-reservation",
     SelectNodes: "select-nodes",
     SetLayers: "other-layers",

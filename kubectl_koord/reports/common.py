@@ -183,6 +183,7 @@ ActionCode: TypeAlias = Literal[
     "raise-threshold",
     "tolerate",
     "select-nodes",
+    "relax-rule",
     "gather-wider",
     "prefer-gather",
     "smaller-multiple",
@@ -489,6 +490,16 @@ class SelectNodes(_Edit, frozen=True, tag="select-nodes", rename="camel"):
     to_value: str
 
 
+OwnRule: TypeAlias = Literal["host-ports", "pod-anti-affinity", "topology-spread"]
+
+
+class RelaxRule(_Edit, frozen=True, tag="relax-rule"):
+    """The pods take no host ports, or only prefer what they required of where others are."""
+
+    pods: tuple[str, ...]
+    rule: OwnRule
+
+
 class SetRequest(_Edit, frozen=True, tag="set-request"):
     """The pods request no more than this of a resource, summed over their containers; if `limits`, they use no more."""
 
@@ -586,6 +597,7 @@ Edit: TypeAlias = (
     | AddNode
     | Tolerate
     | SelectNodes
+    | RelaxRule
     | SetRequest
     | SetThresholds
     | SetTopology

@@ -36,6 +36,8 @@ from kubectl_koord.reports.common import (
     LabelNode,
     MendNode,
     MovePod,
+    OwnRule,
+    RelaxRule,
     ReleaseReservation,
     SelectNodes,
     SetLayers,
@@ -59,6 +61,12 @@ from kubectl_koord.simulation.simulation import (
     see_no_difference,
 )
 
+RULES: Mapping[OwnRule, str] = {
+    "host-ports": "ports",
+    "pod-anti-affinity": "pod_anti_affinity",
+    "topology-spread": "spread",
+}
+"""The fields of requirements that hold what pods may do without."""
 MOST_COPIES = 256
 """How many copies are tried; a job that fits as often as that is not followed further."""
 _MOST_AT_ONCE, _MOST_IN_TURN = 1 << 12, 1 << 10
@@ -249,6 +257,8 @@ def _after(simulation: Simulation, subject: Subject, view: View, waiting: tuple[
     return view.with_pods(seats(found, outcome)) if outcome.placed_at_once else None
 
 
+GOING = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler", "karpenter.sh/disrupt")
+"""How the taints begin of nodes that an autoscaler is about to take away: a new node has none of them."""
 NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 CORDON = "node.kubernetes.io/unschedulable"
 _HOSTNAME = "kubernetes.io/hostname"
@@ -344,7 +354,7 @@ def _one(simulation: Simulation, edit: Edit) -> Simulation:
             booked = there.allocations if isinstance(there, PendingPod) else None
             moved = structs.replace(pod, node=to, allocations=booked or NOTHING)
             return structs.replace(simulation, view=view.with_pods({to: [moved]}))
-        case Tolerate() | SelectNodes() | SetRequest() | UseQuota():
+        case Tolerate() | SelectNodes() | RelaxRule() | SetRequest() | UseQuota():
             return _with_pods(simulation, set(edit.pods), partial(_altered, edit=edit))
         case SupplyClaims():
             return _supplied(simulation, edit)
@@ -380,12 +390,14 @@ def counting_in(pod: PendingPod, quota: str) -> PendingPod:
     return structs.replace(pod, labels=tuple(sorted((dict(pod.labels) | {NAME_LABEL: quota}).items())))
 
 
-def _altered(pod: PendingPod, edit: Tolerate | SelectNodes | SetRequest | UseQuota) -> PendingPod:
+def _altered(pod: PendingPod, edit: Tolerate | SelectNodes | RelaxRule | SetRequest | UseQuota) -> PendingPod:
     if isinstance(edit, UseQuota):
         return counting_in(pod, edit.quota)
     if isinstance(edit, SetRequest):
         most = values.amount(edit.resource, values.parse(edit.amount))
         return asking(pod, edit.resource, most, limits=edit.limits)
+    if isinstance(edit, RelaxRule):
+        return structs.replace(pod, requirements=structs.replace(pod.requirements, **{RULES[edit.rule]: ()}))
     if isinstance(edit, SelectNodes):
         return structs.replace(pod, requirements=_selecting(pod.requirements, edit))
     more = Toleration(edit.key, "Equal", edit.value, edit.effect)
@@ -437,7 +449,16 @@ def _occupant(view: View, node: str, key: str) -> RunningPod:
 def like_but_empty(node: Node, name: str) -> Node:
     """Return another node of the same size, labels and taints, schedulable and without a measured load."""
     labels = tuple((key, name if key == _HOSTNAME else value) for key, value in node.labels)
-    return structs.replace(opened(node), name=name, labels=labels, metric=None)
+    return structs.replace(as_new(opened(node)), name=name, labels=labels)
+
+
+def as_new(node: Node) -> Node:
+    """Return a node on which nothing is measured yet, and which no autoscaler is about to take away."""
+    is_going = any(taint.key.startswith(GOING) for taint in node.taints)
+    if node.metric is None and not is_going:
+        return node
+    kept = tuple(taint for taint in node.taints if not taint.key.startswith(GOING))
+    return structs.replace(node, metric=None, taints=kept)
 
 
 def _labelled(node: Node, edit: LabelNode) -> Node:

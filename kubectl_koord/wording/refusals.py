@@ -560,6 +560,16 @@ def _scaled(amounts: Sequence[str] | None) -> str:
 _MAY_HANDLE = "may handle that or not: its configuration was not read."
 
 
+def _other_groups(gang: str, others: Sequence[str]) -> str:
+    """Return which PodGroups may be meant in place of one that does not exist, to follow a sentence."""
+    home, _, _ = gang.partition("/")
+    near = [one.partition("/")[2] for one in others if one.startswith(f"{home}/")]
+    elsewhere = [one.partition("/")[0] for one in others if not one.startswith(f"{home}/")]
+    meant = f" There is {listed(near)}: was that meant?" if near else ""
+    there = f" There is one in namespace {listed(elsewhere)}; it counts for the pods of that alone."
+    return f"{meant}{there if elsewhere else ''}"
+
+
 def blocker_sentence(blocker: Blocker) -> str:
     """Return why a gang or a pod is not tried."""
     match blocker:
@@ -594,8 +604,10 @@ def blocker_sentence(blocker: Blocker) -> str:
             return f"{held}: the scheduler tries {them} with the others all the same, but cannot bind {them}."
         case blockers.ClaimsUnready(claims=claims):
             return f"{_gated(blocker)} not tried before all resource claims can be used: {unready_clause(claims)}."
-        case blockers.NoPodGroup(gang):
-            return f"its pods name PodGroup {gang.partition('/')[2]}, which does not exist."
+        case blockers.NoPodGroup(gang, others=others):
+            return (
+                f"its pods name PodGroup {gang.partition('/')[2]}, which does not exist.{_other_groups(gang, others)}"
+            )
         case blockers.NotInitialised(written=""):
             return "the gang is not initialised: its pods do not set min-available."
         case blockers.NotInitialised(written=written):

@@ -308,11 +308,21 @@ def test_a_label_that_is_nearly_the_one_that_pods_select_by_is_named_with_how_ma
 def test_a_label_of_another_meaning_is_not_taken_for_a_misspelt_one(
     labels: dict[str, str], asked: dict[str, str]
 ) -> None:
-    assert near_miss(cluster("s: b[n1 n2 n3]").label("n1", **labels), **asked) == ""
+    ((key, value),) = asked.items()
+    assert (
+        near_miss(cluster("s: b[n1 n2 n3]").label("n1", **labels), **asked) == f"No node has the label {key}={value}."
+    )
     asks = Requirement("pool", "NotIn", ("Training",))
     drawing = cluster("s: b[n1]").label("n1", pool="training").cordon("n1")
     term = (NodeTerm((asks,)),)
     assert "No node has" not in told(drawing.with_pod("p", affinity=term), "pod/p")[1]
+
+
+def test_of_terms_any_of_which_is_enough_no_label_is_missing_while_one_holds() -> None:
+    near, there = (NodeTerm((Requirement("gpu", "In", (value,)),)) for value in ("H100", "l40s"))
+    crowded = ALIKE.cordon("n3")
+    assert "No node has" not in told(crowded.with_pod("p", affinity=(near, there)), "pod/p")[1]
+    assert "gpu=H100; 2 nodes" in told(crowded.with_pod("p", affinity=(near,)), "pod/p")[1]
 
 
 def test_the_pods_of_a_gang_with_a_topology_are_told_of_the_label_that_may_be_meant_and_what_it_helps() -> None:

@@ -4,9 +4,9 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.model.load import ExpectedUse, LoadSettings, NodeMetric
-from kubectl_koord.model.pods import GangAnnotations
-from kubectl_koord.reports.common import DeletePod, SetMinimum, SetRequest, SetTopology, WayOut
-from tests.build import BLOCK, ROOT, SPINE, Drawing, cluster, cpus, rules, why_of
+from kubectl_koord.model.pods import GangAnnotations, HostPort, PodTerm
+from kubectl_koord.reports.common import DeletePod, RelaxRule, SetMinimum, SetRequest, SetTopology, WayOut
+from tests.build import BLOCK, ROOT, SPINE, Drawing, cluster, cpus, having, rules, why_of
 
 ANNOTATE = "kubectl koord annotate podgroup job -n default"
 JOB = ("default/job-0", "default/job-1", "default/job-2")
@@ -151,6 +151,22 @@ def test_pods_of_several_namespaces_are_dropped_in_each() -> None:
 
 THIRD = "; that is 33 % of it: only for a program that can do with so little"
 BIG = cluster("s0: b0[n1]").change("n1", allocatable=(*cpus(8, memory=8 << 30, nvidia_gpu=8), ("pods", 110)))
+
+
+def test_a_rule_is_not_done_without_where_that_is_not_enough_or_not_what_is_in_the_way() -> None:
+    full = cluster("s0: b0[n1]").with_running("r", "n1", 8)
+    assert ways(full.with_gang("job", 1, 4, ports=(HostPort(80),)), "relax-rule") == ()
+    taken = full.with_running("web", "n1", 0, ports=(HostPort(80),))
+    assert ways(taken.with_gang("job", 1, 4, ports=(HostPort(80),)), "relax-rule") == ()
+    free = cluster("s0: b0[n1]").with_running("web", "n1", 0, ports=(HostPort(80),))
+    (way,) = ways(free.with_gang("job", 1, 4, ports=(HostPort(80),), owner="Job/j"), "relax-rule")
+    assert way.message == "Take no host ports in the pod template of Job/j and recreate the pod"
+    assert way.edits == (RelaxRule(("default/job-0",), "host-ports"),)
+    other = free.with_running("apart", "n1", 0, labels=(("a", "b"),))
+    asks = {"ports": (HostPort(81),), "pod_anti_affinity": (PodTerm("h", having(a="b")),)}
+    assert [one.edits[0] for one in ways(other.label("n1", h="x").with_gang("job", 1, 4, **asks), "relax-rule")] == [
+        RelaxRule(("default/job-0",), "pod-anti-affinity")
+    ]
 
 
 @pytest.mark.parametrize(
