@@ -12,7 +12,7 @@ from msgspec import structs
 from kubectl_koord.diagnosis import coverage, disruption, obstacles, quotas
 from kubectl_koord.diagnosis.coverage import stale_status
 from kubectl_koord.diagnosis.labels import NO_VALUES, makers
-from kubectl_koord.engine.admission import before_trying, oddities
+from kubectl_koord.engine.admission import ForeignGangMarker, before_trying, oddities
 from kubectl_koord.engine.blockers import NoLeader, no_leader
 from kubectl_koord.engine.filters.load_aware import estimate
 from kubectl_koord.engine.gangs import GangSubject, PodSubject, Subject, all_gangs, group_of
@@ -46,7 +46,7 @@ from kubectl_koord.reports.common import DoctorCode, GangFault, members
 from kubectl_koord.reports.operation import Finding, Severity
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.facts import several_parents
-from kubectl_koord.wording.refusals import blocker_sentence, fault_clause, oddity_sentence
+from kubectl_koord.wording.refusals import blocker_sentence, fault_clause, ignored_markers, oddity_sentence
 from kubectl_koord.wording.words import amounts, command, count, lease_missing, listed, paste, resource_name, verb
 
 _FEW = 4
@@ -776,13 +776,18 @@ def of_gangs(snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Finding]:
             if _is_fault(code):
                 yield found(code, "error", _kind(subject), [subject.key], blocker_sentence(blocker))
     seen = set()
+    marked: dict[str, list[str]] = {}
     for subject in (*waiting, *_others(snapshot)):
         for oddity in oddities(subject, snapshot, tree):
             code, sentence = oddity.code, oddity_sentence(oddity)
             known = (frozenset(subject.gangs), sentence)  # of a group each gang has what is odd about any of them
-            if _is_fault(code) and known not in seen:
+            if isinstance(oddity, ForeignGangMarker):
+                marked.setdefault(oddity.marker, []).append(oddity.pod)
+            elif _is_fault(code) and known not in seen:
                 seen.add(known)
                 yield found(code, "warning", _kind(subject), [subject.key], sentence)
+    for marker, pods in sorted(marked.items()):
+        yield found("foreign-gang-marker", "warning", "Pod", pods, ignored_markers(marker, len(pods)))
 
 
 def _others(snapshot: Snapshot) -> Iterator[Subject]:

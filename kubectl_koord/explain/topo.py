@@ -11,6 +11,7 @@ from kubectl_koord.diagnosis.coverage import stale_status
 from kubectl_koord.diagnosis.obstacles import cause
 from kubectl_koord.diagnosis.quotas import headroom_of, limits_any
 from kubectl_koord.engine.admission import before_trying
+from kubectl_koord.engine.blockers import UnknownLayer
 from kubectl_koord.engine.gangs import GangSubject, PodSubject, Subject
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.reasons import Refused
@@ -157,6 +158,8 @@ def _outcome(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
     if subject is None or not subject.pending or coverage.unread_for(subject, snapshot):
         return None
     simulation = simulate(snapshot, subject)
+    if any(isinstance(one, UnknownLayer) for one in before_trying(subject, snapshot, simulation.tree)):
+        return None  # what is counted without the layer is not what was asked for
     left = contention.left_by_jobs_ahead(simulation)
     found = open_outcomes(left.seen[0] if left is not None else simulation, preemption=False)
     return found[0] if found and found[0].first.plan is not None else None
@@ -171,7 +174,8 @@ def _why_uncounted(snapshot: Snapshot, subject: Subject, unread: tuple[Gap, ...]
     simulation = simulate(snapshot, subject)
     blockers = before_trying(subject, snapshot, simulation.tree)
     if blockers:
-        return cause(blockers[0]).message
+        unknown = (one for one in blockers if isinstance(one, UnknownLayer))
+        return cause(next(unknown, blockers[0])).message
     found = open_outcomes(simulation, preemption=False)
     refusal = next((one.first.prefilter for one in found if one.first.prefilter is not None), None)
     if refusal is not None:

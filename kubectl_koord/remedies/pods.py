@@ -305,8 +305,15 @@ def _not_below(priorities: Sequence[int], own: int) -> str:
 
 def _evict(pods: Sequence[RemovedPod], kind: str, domain: Domain | None) -> str:
     """Return which pods to evict, and where; None for the whole cluster."""
-    names = listed([f"{pod.key} on {pod.node} ({pod.has}, priority {pod.priority})" for pod in pods])
-    return f"Evict {count(len(pods), kind)}{place_clause(domain)}: {names}"
+    alike: dict[tuple[str, str, int], list[str]] = {}
+    for pod in pods:
+        alike.setdefault((pod.node, pod.has, pod.priority), []).append(pod.key)
+    names = [
+        f"{listed(keys)} on {node} ({has}{' each' if len(keys) > 1 else ''}, priority {rank})"
+        for (node, has, rank), keys in alike.items()
+    ]
+    named = listed(names) if len(names) == len(pods) else "; ".join(names)
+    return f"Evict {count(len(pods), kind)}{place_clause(domain)}: {named}"
 
 
 def _recreated(search: Search, pods: Sequence[RunningPod]) -> str:

@@ -641,6 +641,15 @@ def test_koordlets_that_are_not_ready_are_told_with_their_nodes_and_where_to_loo
     assert only(none).message.startswith("0 of 2 pods of koordlet are ready: Device")
 
 
+def test_pods_with_a_marker_of_another_gang_scheduler_are_one_finding() -> None:
+    drawn = sound()
+    for name in ("a", "b"):
+        drawn = drawn.with_pod(name, foreign_gang="scheduling.x-k8s.io/pod-group")
+    one = only(drawn)
+    assert (one.object, one.objects) == ("Pod/default/a and 1 more", ("default/a", "default/b"))
+    assert one.message.startswith("Koordinator ignores scheduling.x-k8s.io/pod-group of 2 pods: ")
+
+
 def test_a_scheduler_without_pods_and_without_a_lease_is_told_once() -> None:
     drawn = scheduler(available=0)(sound())
     own = Deployment("koord-scheduler", wanted=2, available=0)

@@ -30,6 +30,13 @@ def warned(drawing: Drawing) -> tuple[Notice, ...]:
     return topo(drawing).warnings
 
 
+def test_no_slots_are_counted_for_a_gang_that_gathers_on_a_layer_that_there_is_not() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 3, 1, minimum=4, must_gather="RackLayer")
+    report = topo(drawing, drawing.subject("job"))
+    assert report.no_slots.startswith("it must gather in layer RackLayer, which is not in the topology (")
+    assert [row.offer_slots for row in report.domains] == [None, None, None]
+
+
 def test_the_tree_shows_what_is_free_and_who_is_out_of_use() -> None:
     report = topo(DRAWN.cordon("n2").change("n3", ready=False))
     assert (report.verdict, report.layers, report.resource) == ("yes", (SPINE, BLOCK, NODE), "cpu")

@@ -122,7 +122,7 @@ def test_what_nobody_would_paste_has_no_command() -> None:
         drawing = drawing.with_running(f"p{number:02}", on="n1", cpu=1)
     (way,) = ways(drawing)
     assert (len(way.edits), way.command) == (21, "")
-    assert way.message.endswith(", default/p19 on n1 (1 CPU, priority 0) and default/p20 on n1 (1 CPU, priority 0)")
+    assert way.message.endswith(", default/p19 and default/p20 on n1 (1 CPU each, priority 0)")
 
 
 def test_more_pods_of_any_priority_than_twenty_are_not_offered() -> None:
