@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
@@ -68,7 +69,11 @@ def _return_cards(items: list[Json], name: str, status: Json) -> None:
 def _mend_node(items: list[Json], edit: Json) -> None:
     node = _named(items, "Node", edit["node"])
     away = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-    before = node["spec"].get("taints") or []
+    unfit = re.compile(
+        "pressure$|network-unavailable$|out-of-service$|not-ready$|/uninitialized$|shutdown$|unregistered$"
+    )
+    taints = node["spec"].get("taints") or []
+    before = [taint for taint in taints if taint["key"] in away or not unfit.search(taint["key"])]
     node["spec"]["taints"] = [taint for taint in before if taint["key"] not in away]
     node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
     _return_cards(items, node["metadata"]["name"], node["status"])

@@ -52,7 +52,7 @@ from kubectl_koord.reports.common import (
     WayOut,
 )
 from kubectl_koord.simulation.simulation import every_outcome, largest
-from kubectl_koord.simulation.what_if import GOING, changed, deleted, is_dead, terminating_on
+from kubectl_koord.simulation.what_if import GOING, changed, deleted, is_dead, is_unfit, terminating_on
 from kubectl_koord.wording.facts import (
     DEVICE_PLUGIN,
     FINALIZERS,
@@ -346,10 +346,11 @@ def _uncordon(nodes: Sequence[str], others: Sequence[str]) -> str:
 
 
 def mend_nodes(search: Search) -> Iterator[WayOut]:
-    """Yield of the first few nodes that are not ready, or have lost cards, one that is enough, or else all of them."""
+    """Yield of the first few nodes that are not ready, not fit, or have lost cards, one that is enough, or else all."""
     view = search.view
     wanted = {resource for pod in search.members for resource, _ in pod.requirements.requests}
-    for is_broken, says in ((is_dead, _mend_nodes), (partial(_has_lost, wanted), _return_cards)):
+    kinds = ((is_dead, _mend_nodes), (_is_unfit, _make_fit), (partial(_has_lost, wanted), _return_cards))
+    for is_broken, says in kinds:
         broken = [name for name in view.names() if is_broken(view.node(name))]
         if not broken or not search.may_help("mend-node"):
             continue
@@ -372,6 +373,17 @@ def _mend_nodes(view: View, nodes: Sequence[str], others: Sequence[str]) -> str:
 
 def _or(others: Sequence[str]) -> str:
     return f" (or {listed(others)})" if others else ""
+
+
+def _is_unfit(node: Node) -> bool:
+    return any(is_unfit(taint.key) for taint in node.taints)
+
+
+def _make_fit(view: View, nodes: Sequence[str], others: Sequence[str]) -> str:
+    """Return which nodes have a taint of theirs to lose, which others would do, and who takes it away."""
+    taints = {taint.key: None for name in nodes for taint in view.node(name).taints if is_unfit(taint.key)}
+    has = "has" if len(nodes) == 1 else "have"
+    return f"Find out why {listed(nodes)}{_or(others)} {has} taint {listed(list(taints))}: who set it takes it away"
 
 
 def _has_lost(wanted: Collection[str], node: Node) -> bool:
@@ -545,7 +557,8 @@ def _taints(search: Search) -> list[tuple[Taint, int]]:
         if isinstance(one.reason, Untolerated):
             taints[one.reason.taint] += one.nodes
     ranked = sorted(taints.items(), key=lambda item: (-item[1], item[0].key, item[0].value, item[0].effect))
-    return [(taint, nodes) for taint, nodes in ranked if not taint.key.startswith(_NOT_FOR_JOBS)][:_MOST_TAINTS]
+    for_jobs = ((one, nodes) for one, nodes in ranked if not (one.key.startswith(_NOT_FOR_JOBS) or is_unfit(one.key)))
+    return list(islice(for_jobs, _MOST_TAINTS))
 
 
 def _toleration(search: Search, taint: Taint) -> str:

@@ -445,7 +445,7 @@ class Uncordon(_Edit, frozen=True, tag="uncordon"):
 
 
 class MendNode(_Edit, frozen=True, tag="mend-node"):
-    """A node is ready and reachable again, with all its cards; pods that could not end there have ended."""
+    """A node is ready, reachable and fit again, with all its cards; pods that could not end there have ended."""
 
     node: str
 

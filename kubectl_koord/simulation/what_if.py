@@ -307,9 +307,23 @@ def is_dead(node: Node) -> bool:
     return any(taint.key in NOT_READY for taint in node.taints)
 
 
+_UNFIT = {
+    "karpenter.sh/unregistered",
+    "node.cloudprovider.kubernetes.io/shutdown",
+    "node.cloudprovider.kubernetes.io/uninitialized",
+    *(f"node.kubernetes.io/{what}" for what in ("disk-pressure", "memory-pressure", "network-unavailable")),
+    *(f"node.kubernetes.io/{what}" for what in ("out-of-service", "pid-pressure")),
+}
+
+
+def is_unfit(key: str) -> bool:
+    """Tell whether the taints of a key say that a node lacks something for now, which its agents see to."""
+    return key in _UNFIT or (key not in NOT_READY and key.endswith("not-ready"))
+
+
 def mended(node: Node) -> Node:
     """Return a node that is ready, without the taints of one that is not, and offers all cards that it has."""
-    taints = tuple(taint for taint in node.taints if taint.key not in NOT_READY)
+    taints = tuple(taint for taint in node.taints if taint.key not in NOT_READY and not is_unfit(taint.key))
     offered = Counter(dict(node.allocatable))
     offered.update(dict(node.lost))
     if node.devices is None:
@@ -453,11 +467,10 @@ def like_but_empty(node: Node, name: str) -> Node:
 
 
 def as_new(node: Node) -> Node:
-    """Return a node on which nothing is measured yet, and which no autoscaler is about to take away."""
-    is_going = any(taint.key.startswith(GOING) for taint in node.taints)
-    if node.metric is None and not is_going:
+    """Return a node on which nothing is measured yet, that is fit, and that no autoscaler is about to take away."""
+    kept = tuple(taint for taint in node.taints if not (taint.key.startswith(GOING) or is_unfit(taint.key)))
+    if node.metric is None and kept == node.taints:
         return node
-    kept = tuple(taint for taint in node.taints if not taint.key.startswith(GOING))
     return structs.replace(node, metric=None, taints=kept)
 
 

@@ -122,6 +122,7 @@ def _room() -> dict[str, Situation]:
     dead = GPUS.change("a1", taints=(gone,), ready=False)
     dead = dead.with_running("st", "a1", terminating=True, owner="StatefulSet/st", **ALL)
     dead = dead.with_running("hi", "a2", priority=100, owner="Job/hi", **ALL)
+    pressed = GPUS.taint("a1", "node.kubernetes.io/disk-pressure").taint("a2", "node.kubernetes.io/memory-pressure")
     going = GPUS.taint("a1", "ToBeDeletedByClusterAutoscaler", "17600").taint("a2", "karpenter.sh/disrupted")
     return {
         "memory is above the threshold of load": Situation(
@@ -150,6 +151,18 @@ def _room() -> dict[str, Situation]:
             "m",
             "taint ToBeDeletedByClusterAutoscaler=17600:NoSchedule (1 node)",
             "Add 2 nodes like a1",
+        ),
+        "nodes are under pressure": Situation(
+            pressed.with_gang("m", 2, **ALL),
+            "m",
+            "taint node.kubernetes.io/disk-pressure:NoSchedule (1 node)",
+            "Find out why a1 and a2 have taint node.kubernetes.io/disk-pressure and node.kubernetes.io/memory-pressure",
+        ),
+        "the agent of the network is not ready": Situation(
+            offering(cluster("s0: b0[a1:32]")).taint("a1", "node.cilium.io/agent-not-ready").with_pod("p", **ALL),
+            "pod/p",
+            "taint node.cilium.io/agent-not-ready:NoSchedule (1 node)",
+            "Find out why a1 has taint node.cilium.io/agent-not-ready: who set it takes it away",
         ),
         "a job is larger than any spine": Situation(
             SPINES.with_gang("xl", 6, must_gather=SPINE, **ALL),
