@@ -66,15 +66,18 @@ def _return_cards(items: list[Json], name: str, status: Json) -> None:
             allocatable[resource] = str(amount)
 
 
+_UNFIT = re.compile(
+    r"pressure$|network-unavailable$|out-of-service$|not-ready$|/uninitialized$|shutdown$|unregistered$"
+)
+_GOING = re.compile(r"^ToBeDeletedBy|^DeletionCandidateOf|^karpenter.sh/disrupt")
+_AWAY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
 def _mend_node(items: list[Json], edit: Json) -> None:
     node = _named(items, "Node", edit["node"])
-    away = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-    unfit = re.compile(
-        "pressure$|network-unavailable$|out-of-service$|not-ready$|/uninitialized$|shutdown$|unregistered$"
-    )
     taints = node["spec"].get("taints") or []
-    before = [taint for taint in taints if taint["key"] in away or not unfit.search(taint["key"])]
-    node["spec"]["taints"] = [taint for taint in before if taint["key"] not in away]
+    before = [taint for taint in taints if taint["key"] in _AWAY or not _UNFIT.search(taint["key"])]
+    node["spec"]["taints"] = [taint for taint in before if taint["key"] not in _AWAY]
     node["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
     _return_cards(items, node["metadata"]["name"], node["status"])
     items[:] = [
@@ -111,6 +114,9 @@ def _add_node(items: list[Json], edit: Json) -> None:
         if item["metadata"]["name"] == edit["like"]
     )
     _uncordon(items, {"node": edit["node"]})
+    gone = re.compile(f"{_UNFIT.pattern}|{_GOING.pattern}")
+    taints = node["spec"]["taints"]
+    node["spec"]["taints"] = [one for one in taints if one["key"] in _AWAY or not gone.search(one["key"])]
 
 
 def _label_node(items: list[Json], edit: Json) -> None:
