@@ -1,5 +1,7 @@
 """Remedies on the side of the gang: each whole, as it is offered."""
 
+from typing import Any
+
 import pytest
 from msgspec import structs
 
@@ -163,7 +165,7 @@ def test_a_rule_is_not_done_without_where_that_is_not_enough_or_not_what_is_in_t
     assert way.message == "Take no host ports in the pod template of Job/j and recreate the pod"
     assert way.edits == (RelaxRule(("default/job-0",), "host-ports"),)
     other = free.with_running("apart", "n1", 0, labels=(("a", "b"),))
-    asks = {"ports": (HostPort(81),), "pod_anti_affinity": (PodTerm("h", having(a="b")),)}
+    asks: dict[str, Any] = {"ports": (HostPort(81),), "pod_anti_affinity": (PodTerm("h", having(a="b")),)}
     assert [one.edits[0] for one in ways(other.label("n1", h="x").with_gang("job", 1, 4, **asks), "relax-rule")] == [
         RelaxRule(("default/job-0",), "pod-anti-affinity")
     ]

@@ -5,6 +5,7 @@ from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.reports.capacity import Share
 from kubectl_koord.reports.common import Notice, WayOut
 from kubectl_koord.reports.jobs import Cause, Funnel, PodShape, SchedulerSays, SlotRow, WhatIf, WhyAlternative
+from tests.build import MOMENT
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 
@@ -111,17 +112,26 @@ default/job would be placed now: 3 pods on node-4, node-5.
 The scheduler has not tried again yet.
 Details: kubectl koord explain waiting-for-retry
 
-  NODE     PODS
-  node-4   job-0, job-2
-  node-5   job-1
-
 What to do next
   1. Wait until it is scheduled; after some minutes look whether koord-scheduler runs (doctor)
      kubectl koord why-pending default/job --until scheduled
 
+  NODE     PODS
+  node-4   job-0, job-2
+  node-5   job-1
+
 MustGather SpineLayer (all pods in one spine). Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(PLACED, style=PIPE) == expected
+
+
+def test_who_would_be_placed_and_waits_for_long_untried_is_told_to_look_whether_the_scheduler_runs() -> None:
+    late = replace(PLACED, waiting_since="2026-11-01T09:00:00Z", basis=replace(PLACED.basis, moment=MOMENT))
+    page = text(late, style=PIPE)
+    assert "  1. It has waited for 19d, and the scheduler said nothing: look whether koord-scheduler runs\n" in page
+    assert "     kubectl koord doctor\n" in page
+    assert "Wait until it is scheduled" in text(replace(late, waiting_since="2026-11-20T09:30:00Z"), style=PIPE)
+    assert "Wait until it is scheduled" in text(replace(late, scheduler_says=WHY.scheduler_says), style=PIPE)
 
 
 def test_a_lone_pod_of_which_nothing_can_be_told() -> None:

@@ -1,10 +1,12 @@
 """The page of `why-pending GANG`, for Koordinator's gangs and Volcano's, and its sentences."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from itertools import compress
 
 from msgspec import structs
 
+from kubectl_koord.model.values import between
 from kubectl_koord.render.document import (
     Block,
     Bullet,
@@ -61,6 +63,7 @@ from kubectl_koord.wording.words import (
     name_within,
     resource_name,
     sentence,
+    spelled,
     told,
     warning,
 )
@@ -156,7 +159,18 @@ def sentence_of(row: LayerRow, moment: str) -> str:
 
 
 WAIT = "Wait until it is scheduled; after some minutes look whether koord-scheduler runs (doctor)"
+_LONG = timedelta(hours=1)
 _FEW_NODES = 3
+
+
+def _wait(report: WhyReport) -> Bullet:
+    """Return to wait for a job that would be placed; where it waits for long and nobody tried it, to look why."""
+    age = between(report.waiting_since, report.basis.moment)
+    if age is not None and age > _LONG and report.scheduler_says is None:
+        text = f"It has waited for {spelled(age)}, and the scheduler said nothing: look whether koord-scheduler runs"
+        return Bullet(text, command("doctor"))
+    asked = asked_for(report.gang, lone_pod=report.lone_pod)
+    return Bullet(WAIT, command("why-pending", asked, "--until", "scheduled"))
 
 
 def headline(report: WhyReport) -> str:
@@ -388,6 +402,8 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     if report.cause:
         page.append(Command(command("explain", report.cause.code), label=DETAILS))
     page += steps(report, shown)
+    if report.verdict == "yes" and report.pending_pods and not (report.unblock or report.next_steps):
+        page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets((_wait(report),))]
     page += way(report.layers, report.basis.moment)
     page += details(report.volcano) if report.volcano is not None else ()
     if report.domains:
@@ -396,10 +412,6 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
         page += [EmptyLine(), *by_node(report.placement, report.gang, shown)]
     if report.nodes:
         page += [EmptyLine(), *_nodes(report.nodes, report.desired_offer_slot)]
-    if report.verdict == "yes" and report.pending_pods and not (report.unblock or report.next_steps):
-        asked = asked_for(report.gang, lone_pod=report.lone_pod)
-        page += [EmptyLine(), Line(NEXT_STEPS, "bold")]
-        page.append(Bullets((Bullet(WAIT, command("why-pending", asked, "--until", "scheduled")),)))
     page += outcome_lines(outcomes(report.alternatives), shown)
     page += moves.migrations(report.migrations, shown, of_one_gang=True)
     page += moves.reservations(report.reservations, shown)
