@@ -195,6 +195,21 @@ def told(*alternatives: PreemptAlternative) -> list[str]:
     return [line for line in page if line.startswith("  ") and ". If " in line]
 
 
+def test_attempts_that_follow_each_other_while_victims_terminate_are_one_table() -> None:
+    (like,) = PREEMPT.alternatives
+    later = [
+        Round(
+            (replace(like.victims[0], pod=f"default/x-{number}"),), {"default/job-0": f"n{number}"}, "while-terminating"
+        )
+        for number in (1, 2)
+    ]
+    end = replace(later[0], when="after", victims=())
+    page = text(replace(PREEMPT, rounds=(like.rounds[0], *later, end), alternatives=()), style=PIPE)
+    assert "\nAttempts 2 to 3, while these terminate: preempt 2 pods\n" in page
+    assert "\nAttempt 4: preempts no pods\n" in page
+    assert [page.count(f"default/x-{number}  ") for number in (1, 2)] == [1, 1]
+
+
 def test_what_may_come_besides_is_one_table_and_no_outcome_of_its_own() -> None:
     (like,) = PREEMPT.alternatives
     besides = tuple(

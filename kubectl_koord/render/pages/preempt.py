@@ -1,6 +1,6 @@
 """The pages of `preempt` and `why-preempted`, and their sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
 
@@ -73,9 +73,11 @@ def headline(report: PreemptReport) -> str:
     return f"Preemption {can} {report.gang} run."
 
 
-def preempt_attempt(index: int, victims: int, when: RoundTime, *, repeated: bool) -> str:
-    """Return the title of an attempt, the first being 1, or of all that follow from it on."""
+def preempt_attempt(index: int, victims: int, when: RoundTime, *, repeated: bool, attempts: int = 1) -> str:
+    """Return the title of an attempt, the first being 1, of several at once, or of all that follow from it on."""
     title = f"Attempts from {index} on: preempt" if repeated else f"Attempt {index}{_WHEN[when]}: preempts"
+    if attempts > 1:
+        title = f"Attempts {index} to {index + attempts - 1}{_WHEN[when]}: preempt"
     return f"{title} {count(victims, 'pod') if victims else 'no pods'}"
 
 
@@ -206,8 +208,10 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     page: list[Block] = [Line(report.message or headline(report), style)]
     if breaks:
         page.append(Line(f"It breaks {count(len(report.broken_gangs), 'running gang')}: below.", "bad"))
-    for index, attempt in enumerate(_attempts(report), 1):
-        page += [EmptyLine(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
+    index = 1
+    for some in _at_once(_attempts(report)):
+        page += [EmptyLine(), *_attempt(_together(some), _title(index, some), report.gang, shown)]
+        index += len(some)
     if report.may_follow:
         besides = _together(report.may_follow)
         title = may_follow(len(besides.victims), len(report.may_follow))
@@ -224,9 +228,16 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]
 
 
-def _title(index: int, attempt: Round) -> str:
-    is_repeated = bool(attempt.victims and not attempt.nominations)  # those change with each attempt
-    return preempt_attempt(index, len(attempt.victims), attempt.when, repeated=is_repeated)
+def _at_once(attempts: Iterable[Round]) -> Iterator[list[Round]]:
+    """Yield attempts, those together that follow each other while the victims of the first terminate."""
+    for _, some in groupby(enumerate(attempts), lambda item: -1 if item[1].when == "while-terminating" else item[0]):
+        yield [attempt for _, attempt in some]
+
+
+def _title(index: int, some: Sequence[Round]) -> str:
+    together, first = _together(some), some[0]
+    is_repeated = bool(first.victims and not first.nominations)  # those change with each attempt
+    return preempt_attempt(index, len(together.victims), first.when, repeated=is_repeated, attempts=len(some))
 
 
 def _together(attempts: Sequence[Round]) -> Round:
