@@ -31,7 +31,7 @@ help:
 	@echo "make offline one archive that installs without a network on any Python from 3.11 on"
 	@echo "make release the Krew manifest of the archives and the list of parts, once packaging/release.toml is filled in"
 	@echo "make format  format and fix what can be fixed"
-	@echo "make lock    write constraints.txt anew: the newest versions that pyproject.toml allows"
+	@echo "make lock    write constraints.txt anew, the newest versions that pyproject.toml allows, and their hashes"
 
 # The package alone: enough for the demo.
 $(VENV)/package: pyproject.toml $(LOCK)
@@ -155,6 +155,8 @@ lock: $(VENV)/tools
 	@$(INSTALL) --group lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --group docs --group release --no-annotate \
 	  --custom-compile-command 'make lock' --output-file $(LOCK) pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --constraint $(LOCK) \
+	  --custom-compile-command 'make lock' --output-file packaging/requirements.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) dist build .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

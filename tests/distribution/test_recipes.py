@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,18 @@ def test_the_base_of_the_image_is_for_the_builder_to_name() -> None:
     assert set(re.findall(r"^FROM (\S+)", IMAGE, re.MULTILINE)) == {"${BASE}"}
     assert "constraints.txt" in IMAGE
     assert "USER 65532:65532" in IMAGE
+
+
+def test_what_is_installed_by_hash_is_what_the_constraints_name_and_all_that_is_needed() -> None:
+    pinned = {one.partition(" ;")[0] for one in (ROOT / "constraints.txt").read_text("utf-8").splitlines()}
+    hashed = (ROOT / "packaging" / "requirements.txt").read_text("utf-8")
+    one = r"^([a-z][^\\\n]*[^\\\n ]) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)"
+    parts = re.findall(one, hashed, re.MULTILINE)
+    assert len(parts) == len(re.findall(r"^[a-z]", hashed, re.MULTILINE))
+    assert {name.partition(" ;")[0] for name, _ in parts} <= pinned
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    names = {re.sub("[._]", "-", re.split("[=<>~! ;]", one)[0].lower()) for one in needed}
+    assert names <= {name.partition("==")[0] for name, _ in parts}
 
 
 @pytest.mark.parametrize("files", ["one", "one:another", ""])
