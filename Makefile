@@ -130,6 +130,7 @@ docs: $(VENV)/tools
 	@echo "build/site/index.html"
 
 soak: $(VENV)/tools
+	@$(INSTALL) --group soak
 	$(BIN)/pytest -n auto -m soak -o faulthandler_timeout=3600
 	$(BIN)/python -m tests.packaging --checks
 	$(MAKE) --no-print-directory bundle
@@ -153,7 +154,7 @@ format: $(VENV)/tools
 # One version of each package for Python 3.11 and newer; `make test` then runs with them.
 lock: $(VENV)/tools
 	@$(INSTALL) --group lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --group docs --group release --no-annotate \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --group docs --group release --group soak --no-annotate \
 	  --custom-compile-command 'make lock' --output-file $(LOCK) pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --constraint $(LOCK) \
 	  --custom-compile-command 'make lock' --output-file packaging/requirements.txt pyproject.toml
