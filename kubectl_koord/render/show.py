@@ -1,11 +1,10 @@
 """Which page and which writer a report gets."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from kubectl_koord.explain.every_pending import ProgressNote
 from kubectl_koord.render import shown as shown_module
 from kubectl_koord.render.document import USUAL, Block, Columns, Line, printed
 from kubectl_koord.render.lines import VERDICT_STYLE
@@ -45,6 +44,9 @@ from kubectl_koord.reports.manual import Explanation, Explanations, VersionRepor
 from kubectl_koord.reports.operation import DiffReport, DoctorReport, SchedulerLogReport, SchedulerReport
 from kubectl_koord.wording.version import version_lines
 from kubectl_koord.wording.words import HERE, Aim, read_at
+
+if TYPE_CHECKING:
+    from kubectl_koord.explain.every_pending import ProgressNote
 
 _OF_NO_CLUSTER = Explanation | Explanations | VersionReport | SchedulerLogReport
 _NO_TERMINAL_WIDTH = 80
@@ -132,7 +134,7 @@ def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
     return _written([Line(words, VERDICT_STYLE[verdict])], style)
 
 
-def progress_line(time: str, note: ProgressNote, *, style: OutputStyle) -> str:
+def progress_line(time: str, note: "ProgressNote", *, style: OutputStyle) -> str:
     """Return one change of an answer as a line: when (in local time), of which subject, and what."""
     return sentence(f"{time}  {note.subject}  {note.text}", note.verdict, style=style)
 
