@@ -7,6 +7,7 @@ from itertools import islice
 from typing import assert_never
 
 from kubectl_koord.render.document import Block, Bullets, Command, EmptyLine, Line, Table, TreeTable
+from kubectl_koord.render.shown import in_lines
 
 _WIDE = frozenset("WF")
 
@@ -121,7 +122,9 @@ def _lines(block: Block, *, ascii_only: bool) -> Iterable[str]:
 def _points(block: Bullets, *, ascii_only: bool) -> Iterator[str]:
     for number, item in enumerate(block.items, 1):
         lead = f"  {number}. "
-        yield lead + harmless(item.text, ascii_only=ascii_only)
+        first, *others = in_lines(item.text, None)
+        yield lead + harmless(first, ascii_only=ascii_only)
+        yield from (" " * len(lead) + harmless(line, ascii_only=ascii_only) for line in others)
         for command in item.commands:
             yield " " * len(lead) + harmless(command, ascii_only=ascii_only)
 

@@ -13,7 +13,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.reports.jobs import FitReport, PlanReport, WhyReport
 from kubectl_koord.reports.manual import Explanation
 from kubectl_koord.reports.operation import DoctorReport
-from kubectl_koord.wording.words import Aim, aimed, first_names, is_for_cluster
+from kubectl_koord.wording.words import Aim, aimed, first_names, is_for_cluster, more
 
 R = TypeVar("R", bound=Report)
 
@@ -127,6 +127,26 @@ def parted(items: Sequence[_T], most: int | None) -> tuple[Sequence[_T], Sequenc
 def folded(text: str, most: int | None) -> str:
     """Return the text with the first few names only of every long list of names in it."""
     return text if most is None or ", " not in text else _LIST.sub(lambda found: _fewer(found, most), text)
+
+
+_LONG = 4
+
+
+def in_lines(text: str, most: int | None) -> list[str]:
+    """Return a sentence with a long list of pods and their nodes as lines, the first few pods one below the other."""
+    found = next((one for one in _LIST.finditer(text) if _is_long(one)), None)
+    if found is None:
+        return [folded(text, most)]
+    names = [*_ITEMS.findall(found[1]), *filter(None, [found[2]])]
+    some, rest = parted(names, most)
+    lines = [text[: found.start()].rstrip(), *(f"- {name}" for name in some)]
+    lines += [f"- {more(len(rest), 'pods')}"] if rest else []
+    behind = text[found.end() :].lstrip(";:., ")
+    return [*lines, *([f"{behind[0].upper()}{behind[1:]}"] if behind else [])]
+
+
+def _is_long(found: re.Match[str]) -> bool:
+    return found[0].count(" on ") >= _LONG
 
 
 def _fewer(found: re.Match[str], most: int) -> str:

@@ -23,7 +23,7 @@ from kubectl_koord.render.document import (
 )
 from kubectl_koord.render.plain import clipped, harmless, head, short, width
 from kubectl_koord.render.plain import width as cells_of
-from kubectl_koord.render.shown import folded
+from kubectl_koord.render.shown import folded, in_lines
 from kubectl_koord.wording.words import columns_left_out, command_left_out
 
 
@@ -250,8 +250,8 @@ def _points(block: Bullets, screen: Screen) -> Iterator[tuple[Span, ...]]:
 def _point(lead: str, item: Bullet, screen: Screen) -> Iterator[tuple[Span, ...]]:
     margin = " " * len(lead)
     room = _room(screen, len(lead))
-    text = screen.shortened(item.text)
-    for index, part in enumerate(wrapped(text, room)):
+    told = in_lines(screen.clean(item.text), screen.names)
+    for index, part in enumerate(part for line in told for part in wrapped(line, room)):
         yield (Span(margin if index else lead), Span(part))
     for command in item.commands:
         yield from _command(Command(command, len(lead)), screen)

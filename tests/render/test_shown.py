@@ -5,7 +5,8 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.render.document import Bullet, Bullets, Column, Line, Row, Table, TreeTable
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Line, Row, Table, TreeTable
+from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.render.shown import EVERYTHING, folded, parted
 from kubectl_koord.render.terminal import Screen, laid_out
@@ -171,3 +172,24 @@ def test_a_terminal_shows_no_more_than_names_can_be_long_of_a_word() -> None:
     (drawn,) = {len("".join(line)) for line in [lines(Line("x" * 10_000), 80)]}
     assert drawn == 400
     assert TERMINAL.width == 80
+
+
+def test_a_way_out_that_names_four_pods_is_a_list() -> None:
+    pods = [f"default/{name} on n-{name} (8 CPU, priority 3)" for name in "abcd"]
+    beginning, end = "Evict 4 pods in spine s1: ", "; they have the same priority as this job (3): a last resort"
+    several = Bullets((Bullet(f"{beginning}{', '.join(pods[:3])} and {pods[3]}{end}", "kubectl koord evict"),))
+    fewer = Bullets((Bullet(f"{beginning}{pods[0]}, {pods[1]} and {pods[2]}"),))
+    told = "     They have the same priority as this job (3): a last resort"
+    expected = ["  1. Evict 4 pods in spine s1:", *(f"     - {pod}" for pod in pods), told, "     kubectl koord evict"]
+    assert to_plain([several]).splitlines() == expected
+    assert drawn([several], Screen(80, unicode=True)) == expected
+    assert drawn([several], Screen(80, unicode=True, names=2)) == [
+        *expected[:3],
+        "     - ... and 2 more pods (--all shows them)",
+        *expected[5:],
+    ]
+    assert to_plain([fewer]) == f"  1. {beginning}{pods[0]}, {pods[1]} and {pods[2]}\n"
+
+
+def drawn(blocks: list[Block], screen: Screen) -> list[str]:
+    return ["".join(span.text for span in line) for line in laid_out(blocks, screen)]
