@@ -242,7 +242,10 @@ def _fits_empty(simulation: Simulation) -> bool:
 
 
 def _fits_somewhere(alone: Simulation, view: View) -> bool:
-    """Tell whether the job is placed, be it without nodes on which plans fail: another domain may have room."""
+    """Tell whether the job is placed, be it without nodes on which plans fail: another domain may have room.
+
+    It is taken to be so where plans go on failing on other nodes: then no sentence says that it never fits.
+    """
     for _ in range(_MOST_PLANS):
         outcomes = alone.answered_alone(view)
         if any(outcome.placed_at_once for outcome in outcomes):
@@ -252,7 +255,7 @@ def _fits_somewhere(alone: Simulation, view: View) -> bool:
             return False
         nodes = {seat.node for seat in failing if seat is not None}
         view = view.with_nodes(structs.replace(view.node(name), unschedulable=True) for name in nodes)
-    return False
+    return True
 
 
 def _too_large(simulation: Simulation, first: Attempt) -> Cause:
@@ -632,9 +635,10 @@ def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verd
     ):
         most, budget = 1 if obstacles.may_surprise(simulation) else None, Budget(simulation.steps)
         every = every_outcome(simulation, most_rounds=most, budget=budget)
-        yield from obstacles.victim_notices(simulation, islice(every, _MOST_OUTCOMES))
+        first = tuple(islice(every, _MOST_OUTCOMES))
+        yield from obstacles.victim_notices(simulation, first)
         if most and (next(every, None) is not None or budget.is_cut) and not outcomes[0].followed:
-            yield Notice("not-followed", _victims_not_followed(_MOST_OUTCOMES))
+            yield Notice("not-followed", _victims_not_followed(len(first)))
     if verdict != "yes" and simulation.snapshot.config.preemption:
         yield from _policy_never(simulation)
     if verdict != "yes":
@@ -697,8 +701,10 @@ def _policy_never(simulation: Simulation) -> Iterator[Notice]:
         lambda kept: tuple(structs.replace(pod, never_preempts=False) for pod in kept)
     )
     lifted = structs.replace(simulation, subject=subject)
-    found = tuple(islice(every_outcome(lifted), _MOST_OUTCOMES))
-    if all(outcome.rounds and outcome.runs for outcome in found):
+    budget = Budget(lifted.steps)
+    every = every_outcome(lifted, budget=budget)
+    found = tuple(islice(every, _MOST_OUTCOMES))
+    if all(one.rounds and one.runs for one in found) and next(every, None) is None and not budget.is_cut:
         killed = sorted(victim.key for victim in found[0].killed)
         yield Notice("policy-never", _would_preempt(killed, template_of(next_steps.owners_of(pods))))
 

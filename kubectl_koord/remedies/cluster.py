@@ -172,6 +172,8 @@ def _lacking(search: Search) -> Mapping[str, _Lacking]:
             simulation = changed(search.simulation, (_supplied(found),))
         else:
             members.pop(0)
+    if members:
+        search.left_out.add("supply-claims")
     return found
 
 
@@ -319,7 +321,7 @@ def uncordon(search: Search) -> Iterator[WayOut]:
 
 def _tried(search: Search) -> list[str]:
     """Return the cordoned nodes of which one is enough where counting may miss them: the first few are tried."""
-    names = [node.name for node in evidence.cordoned(search.view)[:_MOST_TRIED]]
+    names = search.few((node.name for node in evidence.cordoned(search.view)), _MOST_TRIED, "uncordon")
     return list(islice((name for name in names if search.works((Uncordon(name),))), _MOST_NAMED + 1))
 
 
@@ -354,7 +356,7 @@ def mend_nodes(search: Search) -> Iterator[WayOut]:
         broken = [name for name in view.names() if is_broken(view.node(name))]
         if not broken or not search.may_help("mend-node"):
             continue
-        few = broken[:_MOST_TRIED]
+        few = search.few(broken, _MOST_TRIED, "mend-node")
         alone = list(islice((name for name in few if search.works((MendNode(name),))), _MOST_NAMED + 1))
         chosen = alone[:1] or (few if search.works([MendNode(name) for name in few]) else [])
         if chosen:
@@ -558,7 +560,7 @@ def _taints(search: Search) -> list[tuple[Taint, int]]:
             taints[one.reason.taint] += one.nodes
     ranked = sorted(taints.items(), key=lambda item: (-item[1], item[0].key, item[0].value, item[0].effect))
     for_jobs = ((one, nodes) for one, nodes in ranked if not (one.key.startswith(_NOT_FOR_JOBS) or is_unfit(one.key)))
-    return list(islice(for_jobs, _MOST_TAINTS))
+    return search.few(for_jobs, _MOST_TAINTS, "tolerate")
 
 
 def _toleration(search: Search, taint: Taint) -> str:
@@ -592,7 +594,8 @@ def add_nodes(search: Search) -> Iterator[WayOut]:
             _, more = places.get(where, (short, []))
             places[where] = short, sorted({*more, *_numbers(slot_count, short)}, key=lambda item: item[::-1])
     nearest = sorted(((short, more) for short, more in places.values() if more), key=lambda item: item[1][0][1])
-    grown = (way for short, more in nearest[:_MOST_GROWN] for way in islice(_grown(search, short, more), 1))
+    few = search.few(nearest, _MOST_GROWN, "add-nodes")
+    grown = (way for short, more in few for way in islice(_grown(search, short, more), 1))
     yield from islice(grown, _MOST_PLACES)
 
 
@@ -728,7 +731,7 @@ def _labelled(search: Search, *, guessed: bool) -> Iterator[WayOut]:
     nodes = _strays(plan) if plan is not None else []
     if plan is None or not nodes or not search.may_help("label-nodes"):
         return
-    labels = _Labels(search.simulation.snapshot, plan.tree)
+    labels, nodes = _Labels(search.simulation.snapshot, plan.tree), search.few(nodes, _MOST_NODES, "label-nodes")
     for slot_count in search.slot_counts:
         counts = slot_count.slots(search.view)
         for short in slot_count.shorts():
@@ -750,7 +753,7 @@ def _labelled(search: Search, *, guessed: bool) -> Iterator[WayOut]:
 def _strays(plan: PlacementPlan) -> list[str]:
     """Return the nodes outside the tree, and those that are domains of their own as they lack a label."""
     alone = node_labels.alone_in(plan.tree, plan.requirements.must_gather)
-    return [*(one.node for one in plan.tree.outside), *alone][:_MOST_NODES]
+    return [*(one.node for one in plan.tree.outside), *alone]
 
 
 def _values(tree: Tree, short: Shortage) -> Mapping[str, str]:
@@ -863,7 +866,7 @@ def release(search: Search) -> Iterator[WayOut]:
     found: list[tuple[Edit, ...]] = []
     for slot_count in search.slot_counts:
         gains = {one.name: gain for one in held.values() if (gain := _gain(slot_count, one)) > 0}
-        for short in islice(slot_count.shorts(), _MOST_PLACES) if gains else ():
+        for short in search.few(slot_count.shorts(), _MOST_PLACES, "release-reservation") if gains else ():
             names = [one.name for one in held.values() if one.node in short.nodes]
             ranked = in_domain(names, gains)
             alone += [held[name] for gain, name in ranked if gain >= short.missing and held[name] not in alone]
@@ -872,7 +875,8 @@ def release(search: Search) -> Iterator[WayOut]:
                 found.append(search.fewest(pieces, short.missing))
     if not search.counts_exactly:
         alone += [one for one in held.values() if one not in alone]
-    few = alone[: _MOST_TRIED_WHERE_TIGHT if search.budget.is_tight else _RESERVATIONS_MOST_TRIED]
+    most = _MOST_TRIED_WHERE_TIGHT if search.budget.is_tight else _RESERVATIONS_MOST_TRIED
+    few = search.few(alone, most, "release-reservation")
     waiting = _waiting(search, few)
     few.sort(key=lambda one: bool(waiting[one.name]))
     working = (one.name for one in few if search.works((ReleaseReservation(one.name),)))

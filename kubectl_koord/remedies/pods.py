@@ -108,6 +108,8 @@ def _blocking_one(search: Search, slot_count: SlotCount) -> Iterator[tuple[Runni
                 left -= len(pods)
                 gains = ((pod, slot_count.slots_without(name, [pod]) - now[name]) for pod in pods)
                 yield from ((pod, short) for pod, gain in gains if gain >= short.missing)
+    if left <= 0:
+        search.left_out.add("move-pod")
     search.budget.take_up_to((most - left) // _COUNTED_A_STEP)
 
 
@@ -189,8 +191,10 @@ def _freed(search: Search, choose: Callable[[str], tuple[RunningPod, ...]], most
     for slot_count in search.slot_counts:
         limit = CountLimit(most_counted := min(_MOST_COUNTED, search.budget.now * _COUNTED_A_STEP))
         plans = _plans(slot_count, pods_on, costs, limit)
-        plans = (plan for plan in plans if plan.number <= most)
-        cheapest = sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]
+        every = sorted((plan for plan in plans if plan.number <= most), key=lambda plan: plan.cost)
+        cheapest = search.few(every, _MOST_PLACES, "free-pods")
+        if limit.number <= 0:
+            search.left_out.add("free-pods")
         search.budget.take_up_to((most_counted - limit.number) // _COUNTED_A_STEP)
         for plan in cheapest:
             pods = _proven(search, plan, most)
@@ -214,7 +218,7 @@ def _single(search: Search, pods_on: _PodsOn, costs: PodCosts) -> Iterator[tuple
     holding = in_the_way(search, pods_on)
     every = chain.from_iterable(map(pods_on, search.view.names()))
     others = (pod for pod in every if pod.key not in holding) if holding else every
-    few = islice(chain(costs.ranked(holding.values()), costs.ranked(others)), _MOST_TRIED)
+    few = search.few(chain(costs.ranked(holding.values()), costs.ranked(others)), _MOST_TRIED, "free-pods")
     places: dict[str, Shortage] = {}
     for slot_count in search.slot_counts:
         for short in slot_count.shorts():

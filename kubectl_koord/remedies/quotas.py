@@ -447,7 +447,8 @@ def free_quota(search: Search) -> Iterator[WayOut]:
 def _in_use(refused: _Refused) -> Iterator[str]:
     """Yield the quotas whose pods use what the own quota may use, too: the own first."""
     yield from (name for name in refused.names if refused.using(name))
-    yield from islice((name for name in refused.lenders if refused.using(name)), _MOST_LENDERS)
+    lenders = (name for name in refused.lenders if refused.using(name))
+    yield from refused.search.few(lenders, _MOST_LENDERS, "free-pods")
 
 
 def _freed(refused: _Refused, name: str, costs: PodCosts) -> tuple[RunningPod, ...]:
@@ -467,7 +468,7 @@ def _freed(refused: _Refused, name: str, costs: PodCosts) -> tuple[RunningPod, .
 
 def _fewest(refused: _Refused, name: str, ranked: Sequence[RunningPod]) -> tuple[RunningPod, ...]:
     """Return the first so many of these pods that are enough, without those of them that are not needed."""
-    few = list(islice(_borrowing(refused, name, ranked), _MOST_FREED))
+    few = refused.search.few(_borrowing(refused, name, ranked), _MOST_FREED, "free-pods")
 
     def passes(pods: Iterable[RunningPod]) -> bool:
         return refused.passes(trials.without(refused.state, pods))
@@ -560,7 +561,7 @@ def _with_room(refused: _Refused) -> Iterator[str]:
         if not exceeding(plus(used, asked), most):
             left = sum(most.get(resource, 0) - used.get(resource, 0) for resource in over)
             found.append((other.parent != own.parent, -left, other.name))
-    yield from (name for *_, name in sorted(found)[:_MOST_TRIED])
+    yield from refused.search.few((name for *_, name in sorted(found)), _MOST_TRIED, "other-quota")
 
 
 def _takes_pods(state: QuotaState, other: Quota) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
@@ -86,7 +87,7 @@ MOST_STEPS = 1400
 _QUOTAS_IN_ALL = 80_000
 _TIGHT = 40
 """A search is tight in which the proof of a change takes more than one step in so many."""
-_KIND, _NODES_A_STEP = 2, 500
+_KIND, _NODES_A_STEP, _ONE_BY_ONE_A_STEP = 2, 500, 8
 _PODS_A_STEP: Mapping[Change, int] = {
     "fewer-pods": 6,
     "other-quota": 6,
@@ -160,8 +161,9 @@ def run_of(simulation: Simulation, changes: Collection[Change] = ()) -> int:
 
 
 def attempt_of(simulation: Simulation) -> int:
-    """Return how many steps a single attempt takes, or what PostFilter does after one."""
-    return 1 + len(simulation.view.names()) // _NODES_A_STEP
+    """Return how many steps a single attempt takes, or what PostFilter does after one: more without a plan."""
+    one_by_one = 0 if simulation.has_topology else len(simulation.subject.pending)
+    return 1 + len(simulation.view.names()) // _NODES_A_STEP + one_by_one // _ONE_BY_ONE_A_STEP
 
 
 def run_with_preemption(simulation: Simulation) -> int:
@@ -429,6 +431,8 @@ class Search:
         self.tried: set[Change] = set()
         self.counted: set[Change] = set()
         self.untried: set[Change] = set()
+        self.left_out: set[Change] = set()
+        self.counts_few = False
         self._works: dict[tuple[Edit, ...], bool] = {}
         self._found: dict[str, tuple[WayOut, ...]] = {}
         self._kept: dict[object, Any] = {}
@@ -471,6 +475,7 @@ class Search:
             kinds.setdefault(
                 (first.trigger.requirements, placed_members(first), start), SlotCount(self.simulation, self.view, first)
             )
+        self.counts_few = len(kinds) > _MOST_SLOT_COUNTS
         return tuple(kinds.values())[:_MOST_SLOT_COUNTS]
 
     def once(self, family: str, find: "Callable[[Search], tuple[WayOut, ...]]") -> tuple[WayOut, ...]:
@@ -510,6 +515,13 @@ class Search:
         is_own = is_other and simulation.view is self.simulation.view
         likely = self.jobs_ahead if is_own else None
         return is_placed(simulation, self.budget, changes, likely)
+
+    def few(self, candidates: Iterable[T], most: int, change: Change) -> list[T]:
+        """Return the first so many candidates for a change, and note where there are more: these are left out."""
+        found = [*islice(candidates, most + 1)]
+        if len(found) > most:
+            self.left_out.add(change)
+        return found[:most]
 
     def may_help(self, change: Change, steps: int = 0) -> bool:
         """Note that a change that makes room is looked at, and tell whether it may help, and could still be proven.

@@ -194,7 +194,11 @@ def _found(search: Search) -> tuple[WayOut, ...]:
 def _of_family(search: Search, family: _Family) -> tuple[WayOut, ...]:
     """Return the ways out of a family, which leaves most steps to those that come after it."""
     search.budget.keep(_SHARE_WHERE_TIGHT if search.budget.is_tight and family is not cluster.add_nodes else _SHARE)
-    return tuple(family(search))
+    search.left_out.clear()
+    ways = tuple(family(search))
+    if not ways:
+        search.untried |= search.left_out | (search.counted if search.counts_few else set())
+    return ways
 
 
 def _are_enough(search: Search, found: Mapping[_Family, tuple[WayOut, ...]]) -> bool:
@@ -240,7 +244,7 @@ def _pair(search: Search, halves: Iterable[_Half]) -> Iterator[WayOut]:
             found.append((lost, rank + at, rank, half, way))
             if lost < Loss.MUCH_LESS:
                 break
-        (search.untried if beyond.untried else search.tried).add("pairs")
+        (search.untried if beyond.untried or beyond.left_out else search.tried).add("pairs")
     search.budget.keep(1)
     for *_, half, way in sorted(found, key=lambda item: item[:3])[:1]:
         yield _joined(_trimmed(search, half, way), way)

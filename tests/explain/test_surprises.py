@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubectl_koord.explain import why
 from kubectl_koord.reports.common import Notice
 from tests.build import SPINE, Drawing, cluster, node, why_of
 
@@ -28,6 +29,13 @@ def test_pods_that_never_preempt_are_told_whom_they_could_and_how() -> None:
     )
     lone = full().with_pod("job", cpu=8, priority=5, never_preempts=True)
     assert len(notices(lone, "policy-never")) == 1
+
+
+def test_whom_they_could_preempt_is_not_told_where_not_every_outcome_is_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(why, "_MOST_OUTCOMES", 0)
+    assert notices(full().with_gang("job", 2, 8, priority=5, never_preempts=True), "policy-never") == []
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_what_would_fit_were_it_not_for_more_than_room_may_fit_yet(drawing: Draw
 
 
 @pytest.mark.parametrize(
-    ("spines", "ill", "code"), [(2, 1, "insufficient-slots"), (2, 2, "never-fits"), (9, 9, "never-fits")]
+    ("spines", "ill", "code"), [(2, 1, "insufficient-slots"), (7, 7, "never-fits"), (10, 9, "insufficient-slots")]
 )
 def test_a_plan_that_fails_in_one_empty_domain_does_not_hide_that_another_has_room(
     spines: int, ill: int, code: str

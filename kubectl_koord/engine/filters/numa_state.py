@@ -2,8 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
-from itertools import combinations, islice, product
+from functools import cache, lru_cache, reduce
+from itertools import combinations, islice
 from operator import or_
 from typing import Protocol, TypeAlias
 
@@ -666,7 +666,6 @@ def _share(room: ZoneRoom, resource: str, left: int, zones: int) -> int:
 
 
 _MOST_SETS = (1 << 8) - 1
-_MOST_COMBINATIONS = 1 << 15
 
 
 class Hint(Struct, frozen=True, gc=False):
@@ -768,28 +767,65 @@ def _aligned(
     return best.zones if best is not None else None
 
 
+class _Permutation(Struct, frozen=True, gc=False):
+    """What hints of some resources come to: the zones that they share, and how good these are.
+
+    `named` are the zones of the first hint that names any, `largest` is how many the widest has, `score` is that of the
+    hints which name just the zones that are shared.
+    """
+
+    zones: ZoneSet
+    named: ZoneSet | None = None
+    largest: int = 0
+    preferred: bool = True
+    unsatisfied: bool = False
+    score: int = 0
+
+    def plus(self, hint: Hint) -> "_Permutation":
+        """Return the same with one more hint."""
+        unsatisfied, preferred = self.unsatisfied or hint.unsatisfied, self.preferred and hint.preferred
+        if hint.zones is None:
+            return structs.replace(self, preferred=preferred, unsatisfied=unsatisfied)
+        zones, named = self.zones & hint.zones, hint.zones if self.named is None else self.named
+        score = self.score if zones == self.zones else 0
+        return _Permutation(
+            zones,
+            named,
+            max(self.largest, hint.zones.bit_count()),
+            preferred and hint.zones == named,
+            unsatisfied,
+            score + (hint.score if hint.zones == zones else 0),
+        )
+
+    def merged(self, apart: Booked | None) -> Hint:
+        """Return the hint that they come to (`mergePermutation`)."""
+        unsatisfied = self.unsatisfied or (self.named is not None and self.largest != self.zones.bit_count())
+        return Hint(self.zones, self.preferred and _is_allowed(self.zones, apart), self.score, unsatisfied)
+
+
 def _best_effort(everywhere: ZoneSet, hints: Sequence[Sequence[Hint]], apart: Booked | None) -> ZoneSet:
-    """Return the best set of zones, preferred or not; all zones where it does not satisfy every resource."""
+    """Return the best set of zones, preferred or not; all zones where it does not satisfy every resource.
+
+    Every permutation of hints is compared in turn, as which is best depends on their order; what follows hints that
+    come to the same is computed once for the same best before them (`mergeFilteredHints`).
+    """
     nothing = (Hint(None, False, unsatisfied=True),)  # noqa: FBT003
-    best: Hint = Hint(everywhere, False)  # noqa: FBT003
-    for together in islice(product(*(found or nothing for found in hints)), _MOST_COMBINATIONS):
-        merged = _merged(everywhere, together, apart)
-        if merged.zones and (merged.preferred or not best.preferred):
-            best = merged if merged.preferred and not best.preferred else _better(best, merged)
+
+    @cache
+    def best_of(at: int, so_far: _Permutation, best: Hint) -> Hint:
+        if not so_far.zones or (best.preferred and not so_far.preferred):
+            return best
+        if at < len(hints):
+            for hint in hints[at] or nothing:
+                best = best_of(at + 1, so_far.plus(hint), best)
+            return best
+        merged = so_far.merged(apart)
+        if best.preferred and not merged.preferred:
+            return best
+        return merged if merged.preferred and not best.preferred else _better(best, merged)
+
+    best = best_of(0, _Permutation(everywhere), Hint(everywhere, False))  # noqa: FBT003
     return everywhere if best.unsatisfied or best.zones is None else best.zones
-
-
-def _merged(everywhere: ZoneSet, together: Sequence[Hint], apart: Booked | None) -> Hint:
-    """Return what hints of all resources come to: the zones that they share (`mergePermutation`)."""
-    named = [hint.zones for hint in together if hint.zones is not None]
-    zones = everywhere
-    for one in named:
-        zones &= one
-    preferred = all(one == named[0] for one in named) and all(hint.preferred for hint in together)
-    largest = max((one.bit_count() for one in named), default=zones.bit_count())
-    unsatisfied = largest != zones.bit_count() or any(hint.unsatisfied for hint in together)
-    score = sum(hint.score for hint in together if hint.zones == zones)
-    return Hint(zones, preferred and _is_allowed(zones, apart), score, unsatisfied)
 
 
 def _better(best: Hint | None, other: Hint) -> Hint:

@@ -527,13 +527,35 @@ def open_claims(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
             yield from (OpenClaim(found.name, feature) for feature in found.open)
             for request in found.requests:
                 yield from _of_request(found, request, snapshot)
-            if prod(len(request.alternatives) or 1 for request in found.requests) >= MOST_WAYS:
-                yield OpenClaim(found.name, "prioritized-list")
             if len(found.constraints) > _MOST_CONSTRAINTS:
                 yield OpenClaim(found.name, "constraints")
             continue
         if snapshot.config.claims.releases and found.terms is not None and set(found.reserved) <= {pod.uid}:
             yield IdleClaim(found.name)
+    unallocated = [one for one in claims if not one.allocated]
+    requests = tuple(wanted(unallocated, snapshot.dynamic_resources, snapshot.config.claims))
+    if _most_ways(requests) >= MOST_WAYS:
+        has_alternatives = any(len(choices) > 1 for choices in requests)
+        yield OpenClaim(unallocated[0].name, "prioritized-list" if has_alternatives else "constraints")
+
+
+def _most_ways(requests: Iterable[Choices]) -> int:
+    """Return in how many ways the requests of a pod may be served on one node, at most."""
+    alternatives = 1
+    values: dict[tuple[str, SameAttribute], dict[str, set[AttributeValue]]] = {}
+    for choices in requests:
+        alternatives *= len(choices)
+        for one in choices:
+            for constraint in one.constraints:
+                by_node = values.setdefault((one.claim, constraint), {})
+                for name, devices in (*one.candidates.by_node.items(), ("", one.candidates.shared)):
+                    told = (dict(device.attributes).get(constraint.attribute) for device in devices)
+                    by_node.setdefault(name, set()).update(value for value in told if value is not None)
+    each = (
+        len(by_node[""]) + max((len(found) for name, found in by_node.items() if name), default=0)
+        for by_node in values.values()
+    )
+    return alternatives * prod(max(1, number) for number in each)
 
 
 def _of_request(claim: ResourceClaim, request: DeviceRequest, snapshot: Snapshot) -> Iterator[Unevaluated]:

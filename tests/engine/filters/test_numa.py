@@ -1,6 +1,10 @@
 """CPUs that are bound, NUMA zones, and amplified nodes: upstream's own cases, and those of the recordings."""
 
 from collections.abc import Mapping
+from functools import reduce
+from itertools import product
+from operator import and_
+from random import Random
 
 import pytest
 from msgspec import structs
@@ -782,3 +786,41 @@ def test_what_a_pod_asks_of_cpus_may_be_invalid() -> None:
     odd = why_of(cluster("s0: b0[n1]").with_pod("solo", cpu=1, numa=PodNUMA(unreadable="a/b")), "pod/solo")
     assert odd.cause is not None
     assert odd.cause.message == "no node is looked at for default/solo: its annotation a/b cannot be read."
+
+
+def test_of_all_permutations_of_hints_the_best_is_found_in_their_order_however_many_there_are() -> None:
+    rng = Random(1)  # noqa: S311
+    for _ in range(60):
+        hints = [_some_hints(rng) for _ in range(3)]
+        given = [{str(at): found} for at, found in enumerate(hints)]
+        expected = _best_of_all(0b111, hints)
+        assert chosen("BestEffort", (0, 1, 2), given, Booked(), exclusive=False) == ZoneAffinity(expected)
+    best_last = [Hint(zones, preferred=False) for zones in (*range(2, 1 << 8, 2), 1)]
+    many = [{"cpu": best_last}, {"memory": best_last}, {"gpu": best_last}]
+    assert chosen("BestEffort", range(8), many, Booked(), exclusive=False) == ZoneAffinity(1)
+
+
+def _some_hints(rng: Random) -> list[Hint]:
+    """Return hints for three zones, as few as none, of which some are preferred."""
+    named = rng.sample(range(1, 8), rng.randint(0, 7))
+    found = [Hint(zones, preferred=rng.random() < 0.4, score=rng.choice((0, 1, 50))) for zones in named]
+    return found or [Hint(None, preferred=True)] * rng.randint(0, 1)
+
+
+def _best_of_all(everywhere: int, hints: list[list[Hint]]) -> int:
+    """Return what the scheduler chooses, permutation after permutation (`mergeFilteredHints`)."""
+    best = (False, everywhere, 0, False)
+    for together in product(*(found or [Hint(None, preferred=False, unsatisfied=True)] for found in hints)):
+        named = [hint.zones for hint in together if hint.zones is not None]
+        zones = reduce(and_, named, everywhere)
+        preferred = all(hint.preferred for hint in together) and len({*named}) <= 1
+        widest = max((one.bit_count() for one in named), default=zones.bit_count())
+        lacks = widest != zones.bit_count() or any(hint.unsatisfied for hint in together)
+        found = (preferred, zones, sum(hint.score for hint in together if hint.zones == zones), lacks)
+        if not zones or best[0] > preferred:
+            continue
+        size, before = zones.bit_count(), best[1].bit_count()
+        is_narrower = (size, zones) < (before, best[1])
+        if preferred > best[0] or is_narrower or (size == before and found[2] > best[2]):
+            best = found
+    return everywhere if best[3] else best[1]

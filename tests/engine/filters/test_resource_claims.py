@@ -444,6 +444,11 @@ def knowing(drawing: Drawing) -> Drawing:
         (OPEN, claim(open=("constraints",)), "resource claim default/c (constraints between devices)"),
         (OPEN, claim("c", *[either(*[ANY] * 8)] * 4), "resource claim default/c (requests with alternatives)"),
         (
+            with_devices(TWO, *(device("n1", f"d{number}", f"m{number}") for number in range(32))),
+            claim("c", ANY, ANY, constraints=(SAME, structs.replace(SAME, requests=("r",)))),
+            "resource claim default/c (constraints between devices)",
+        ),
+        (
             with_devices(TWO, device("n1", model="a")),
             claim(constraints=(SAME,) * 3),
             "resource claim default/c (constraints between devices)",
@@ -527,3 +532,11 @@ def test_what_is_not_evaluated_of_claims_is_named_and_makes_a_yes_unknown(
 )
 def test_a_no_stays_a_no_unless_more_devices_may_be_there(drawing: Drawing, claim_: PodClaim, verdict: str) -> None:
     assert why_of(drawing.with_pods(claiming(claim_)), "p").verdict == verdict
+
+
+def test_ways_to_serve_several_claims_of_a_pod_count_together() -> None:
+    claims = tuple(claim(name, *[either(*[ANY] * 8)] * 2) for name in ("a", "b"))
+    said = "resource claim default/a (requests with alternatives)"
+    for asked, names in ((claims[:1], ""), (claims, said)):
+        drawn = OPEN.with_pods(claiming(*asked))
+        assert unevaluated_names(not_evaluated(drawn.subject("p"), drawn)) == names
