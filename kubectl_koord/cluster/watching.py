@@ -213,7 +213,8 @@ class Backoff(Struct, frozen=True):
 
     A watch has failed that brought no event and ended, however it did, before it was open for `healthy`
     seconds; after more than `failures` in a row the whole watch is given up, and at once where the first
-    request does not begin within the time limits.
+    request does not begin within the time limits. A kind that may not be watched counts as failed where it was
+    watched before: an API server that has just started may know no roles yet, and no CRDs.
     """
 
     first: float = 0.5
@@ -306,7 +307,7 @@ class Follower:
         """Tell whether the watch was open for long: the time that connecting took does not count."""
         return self._opened is not None and time.monotonic() - self._opened >= self._backoff.healthy
 
-    def _attempt(self) -> KoordError | None:
+    def _attempt(self) -> Exception | None:
         """List where no version is known, and watch to the end; return what went wrong, if anything did."""
         try:
             if not self._version:
@@ -314,8 +315,8 @@ class Follower:
             self._watch()
         except _Expired:
             self._version = ""
-        except KoordError as problem:
-            if isinstance(problem, TooLate) and not self._has_begun:
+        except (_Refused, KoordError) as problem:
+            if isinstance(problem, _Refused | TooLate) and not self._has_begun:
                 raise
             return problem
         return None

@@ -230,6 +230,14 @@ profiles:
 """
 
 
+def test_a_server_that_speaks_protobuf_is_recorded_as_any(koord: Run, server: ApiServer, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("json.json", "protobuf.json")]
+    for file, server.protobuf in zip(files, (False, True), strict=True):
+        assert koord("snapshot", "-o", str(file)).code == 0
+    first, second = (json.loads(file.read_bytes())["items"] for file in files)
+    assert first[1:] == second[1:]
+
+
 @pytest.mark.usefixtures("events", "installation")
 def test_every_command_answers_from_a_snapshot_as_it_does_live(koord: Run, server: ApiServer, tmp_path: Path) -> None:
     file, job = tmp_path / "c.json.gz", tmp_path / "job.yaml"

@@ -277,6 +277,36 @@ def test_a_kind_that_may_be_listed_and_not_watched_is_a_gap(api: ApiServer, watc
     assert len([one for one in api.requests(GROUPS) if one.is_watch]) == 1
 
 
+@pytest.mark.parametrize("path", [GROUPS, PODS])
+def test_what_was_watched_and_is_refused_for_a_while_is_taken_up_again(
+    api: ApiServer, watch: ClusterWatch, path: str
+) -> None:
+    """An API server that has just started may know no roles and no CRDs yet."""
+    until(watch, *WAITING)
+    api.wait_for(path, 1)
+    api.rules.append(Rule(path, 403, "Forbidden", "no roles yet", watch=True, times=2))
+    api.end_watches()
+    api.wait_for(path, 4)
+    api.put(pod_group("other", 7))
+    api.put(pod("new-0"))
+    snapshot = until(watch, *WAITING, "new-0")
+    while "default/other" not in snapshot.pod_groups:
+        assert changed(watch)
+        snapshot = watch.snapshot()
+    assert not snapshot.gap("PodGroup")
+
+
+def test_what_was_watched_and_stays_refused_is_a_gap(api: ApiServer, watch: ClusterWatch) -> None:
+    watch.snapshot()
+    api.wait_for(GROUPS, 1)
+    api.rules.append(Rule(GROUPS, 403, "Forbidden", "not any more", watch=True))
+    api.end_watches()
+    while not (gap := watch.snapshot().gap("PodGroup")):
+        assert changed(watch)
+    assert gap == Gap("PodGroup", "forbidden", "not any more")
+    assert len([one for one in api.requests(GROUPS) if one.is_watch]) == QUICK.failures + 1
+
+
 def test_pods_that_may_not_be_watched_are_a_failure(api: ApiServer, watch: ClusterWatch) -> None:
     api.rules.append(Rule(PODS, 403, "Forbidden", "you cannot watch pods", watch=True))
     assert failed(watch) == "Error from server (Forbidden): you cannot watch pods"

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 import yaml
@@ -27,7 +27,6 @@ FOLDER = os.environ.get("KUBEBUILDER_ASSETS", "")
 PROGRAMS = ("kube-apiserver", "etcd")
 ROLES = {"viewer": "kubectl-koord-view", "operator": "kubectl-koord-operate"}
 READY_SECONDS = 120
-NOT_FOUND = 404
 OF_CLUSTERS = ("Namespace", "Node", "Pod", "PriorityClass", "PodDisruptionBudget", "Deployment", "ConfigMap")
 
 
@@ -35,11 +34,49 @@ class Refused(Exception):  # noqa: N818
     """The status and the words with which the server refused a request."""
 
 
-class Real(NamedTuple):
+class Real:
     """A real API server: where it is, and a kubeconfig of each user."""
 
-    url: str
-    configs: dict[str, Path]
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._ports = tuple(_free() for _ in range(3))
+        self.url = f"https://127.0.0.1:{self._ports[2]}"
+        self._started: dict[str, subprocess.Popen[bytes]] = {}
+        users = [("admin", "system:masters"), *((name, name) for name in ROLES)]
+        (folder / "tokens").write_text("".join(f'{name},{name},{name},"{group}"\n' for name, group in users))
+        subprocess.run(["openssl", "genrsa", "-out", folder / "key", "2048"], check=True, capture_output=True)
+        self.configs = {name: _config(folder, self.url, name) for name, _ in users}
+
+    def start(self) -> None:
+        """Start what does not run, and return when it answers."""
+        store, peers, port = self._ports
+        etcd = [f"--data-dir={self._folder / 'data'}", "--unsafe-no-fsync"]
+        etcd += [f"--listen-peer-urls=http://127.0.0.1:{peers}"]
+        etcd += [f"--{what}-client-urls=http://127.0.0.1:{store}" for what in ("listen", "advertise")]
+        api = [f"--etcd-servers=http://127.0.0.1:{store}", f"--secure-port={port}", "--bind-address=127.0.0.1"]
+        api += [f"--cert-dir={self._folder / 'certs'}", f"--token-auth-file={self._folder / 'tokens'}"]
+        api += [f"--service-account-{what}={self._folder / 'key'}" for what in ("key-file", "signing-key-file")]
+        api += ["--authorization-mode=RBAC", "--service-account-issuer=https://tests"]
+        api += ["--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"]
+        api += ["--service-cluster-ip-range=10.0.0.0/24"]
+        with (self._folder / "log").open("ab") as log:
+            for name, words in zip(reversed(PROGRAMS), (etcd, api), strict=True):
+                if name not in self._started:
+                    argv: list[str | Path] = [Path(FOLDER) / name, *words]
+                    self._started[name] = subprocess.Popen(argv, stdout=log, stderr=log, cwd=self._folder)
+        wait_until(lambda: self.send("GET", "/version"))
+
+    def stop(self, *names: str) -> None:
+        """End programs at once, as a crash does, and return when they have ended."""
+        for name in names:
+            if process := self._started.pop(name, None):
+                process.kill()
+                process.wait()
+
+    def restart(self) -> None:
+        """Start the API server anew, and return when it answers: what it has read by then is its own affair."""
+        self.stop("kube-apiserver")
+        self.start()
 
     def send(self, method: str, path: str, body: object = None, form: str = "application/json") -> Any:  # noqa: ANN401
         """Send a request as an administrator, and return what is answered."""
@@ -48,9 +85,28 @@ class Real(NamedTuple):
         request = urllib.request.Request(self.url + path, data, headers, method=method)  # noqa: S310
         try:
             with urllib.request.urlopen(request, context=_unchecked(), timeout=30) as answer:  # noqa: S310
-                return json.loads(answer.read() or b"null")
+                content = answer.read()
+                return json.loads(content) if answer.headers.get_content_subtype() == "json" else content
         except urllib.error.HTTPError as refused:
             raise Refused(refused.code, f"{method} {path}: {refused.read().decode()}") from None
+
+    def merge(self, path: str, change: object, query: str = "") -> Any:  # noqa: ANN401
+        """Change an object as an administrator."""
+        return self.send("PATCH", path + query, change, "application/merge-patch+json")
+
+
+def wait_until(attempt: Callable[[], object]) -> None:
+    """Try something until it is not refused: of what it waits for no server tells."""
+    end = time.monotonic() + READY_SECONDS
+    while True:
+        try:
+            attempt()
+        except (OSError, Refused):
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+        else:
+            return
 
 
 @pytest.fixture(scope="session")
@@ -58,35 +114,15 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
     """Start the server, and load the demo cluster into it; without the programs the test is skipped."""
     if not all(shutil.which(name, path=FOLDER) for name in PROGRAMS):
         pytest.skip("KUBEBUILDER_ASSETS names no folder with kube-apiserver and etcd")
-    folder = tmp_path_factory.mktemp("real")
-    store, peers, port = (_free() for _ in range(3))
-    url = f"https://127.0.0.1:{port}"
-    subprocess.run(["openssl", "genrsa", "-out", folder / "key", "2048"], check=True, capture_output=True)
-    users = [("admin", "system:masters"), *((name, name) for name in ROLES)]
-    (folder / "tokens").write_text("".join(f'{name},{name},{name},"{group}"\n' for name, group in users))
-    etcd = [f"--data-dir={folder / 'data'}", "--unsafe-no-fsync", f"--listen-peer-urls=http://127.0.0.1:{peers}"]
-    etcd += [f"--{what}-client-urls=http://127.0.0.1:{store}" for what in ("listen", "advertise")]
-    api = [f"--etcd-servers=http://127.0.0.1:{store}", f"--secure-port={port}", "--bind-address=127.0.0.1"]
-    api += [f"--cert-dir={folder / 'certs'}", f"--token-auth-file={folder / 'tokens'}", "--authorization-mode=RBAC"]
-    api += [f"--service-account-{what}={folder / 'key'}" for what in ("key-file", "signing-key-file")]
-    api += ["--service-account-issuer=https://tests"]
-    api += [
-        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-        "--service-cluster-ip-range=10.0.0.0/24",
-    ]
-    started = []
-    with (folder / "log").open("wb") as log:
-        for name, words in zip(reversed(PROGRAMS), (etcd, api), strict=True):
-            started.append(subprocess.Popen([Path(FOLDER) / name, *words], stdout=log, stderr=log, cwd=folder))
-        try:
-            server = Real(url, {name: _config(folder, url, name) for name, _ in users})
-            _until_ready(server)
-            _load(server)
-            yield server
-        finally:
-            for process in reversed(started):
-                process.terminate()
-                process.wait(30)
+    server = Real(tmp_path_factory.mktemp("real"))
+    try:
+        server.start()
+        wait_until(lambda: server.send("GET", "/readyz"))
+        wait_until(lambda: server.send("GET", "/api/v1/namespaces/default"))
+        _load(server)
+        yield server
+    finally:
+        server.stop(*PROGRAMS)
 
 
 @pytest.fixture
@@ -119,21 +155,6 @@ def _config(folder: Path, url: str, user: str) -> Path:
     path = folder / f"{user}.yaml"
     path.write_text(yaml.safe_dump(written))
     return path
-
-
-def _until_ready(server: Real) -> None:
-    end = time.monotonic() + READY_SECONDS
-    while True:
-        try:
-            server.send("GET", "/version")
-            server.send("GET", "/api/v1/namespaces/default")
-            server.send("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin")
-        except (OSError, Refused):
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.2)  # it has no event that tells when it is ready
-        else:
-            return
 
 
 def _load(server: Real) -> None:
@@ -176,22 +197,20 @@ def _create(server: Real, resource: Any, item: Object) -> None:  # noqa: ANN401
         item["spec"]["selector"] = {"matchLabels": {"app": meta["name"]}}
         item["spec"]["template"]["metadata"] = {"labels": {"app": meta["name"]}}
         item["status"]["readyReplicas"] = item["status"]["availableReplicas"]
+    create(server, resource, item)
+
+
+def create(server: Real, resource: Any, item: Object) -> None:  # noqa: ANN401
+    """Create an object with its status."""
+    name = item["metadata"]["name"]
     group = f"/apis/{resource.group_version}" if "/" in resource.group_version else f"/api/{resource.group_version}"
-    where = f"/namespaces/{meta['namespace']}" if resource.namespaced else ""
+    where = f"/namespaces/{item['metadata']['namespace']}" if resource.namespaced else ""
     path = f"{group}{where}/{resource.plural}"
-    end = time.monotonic() + READY_SECONDS
-    while True:
-        try:
-            server.send("POST", path, item)
-        except Refused as refused:
-            if refused.args[0] != NOT_FOUND or time.monotonic() > end:  # a CRD is served some time after it was made
-                raise
-            time.sleep(0.2)
-        else:
-            break
+    if _is_custom(resource.group_version):  # a CRD is served some time after it was made
+        wait_until(lambda: server.send("GET", path))
+    server.send("POST", path, item)
     if item.get("status") and not _is_custom(resource.group_version):
-        status = f"{path}/{meta['name']}/status"
-        server.send("PATCH", status, {"status": item["status"]}, "application/merge-patch+json")
+        server.merge(f"{path}/{name}/status", {"status": item["status"]})
 
 
 def _is_custom(group_version: str) -> bool:

@@ -38,6 +38,7 @@ class Recorder(Collector):
 
     def __init__(self, pool: PodPool | None = None, seen: dict[str, int] | None = None) -> None:
         super().__init__(pool, seen)
+        self.messages = {}  # what is kept is JSON
         self._kept: list[tuple[str, bytes]] = []
 
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
