@@ -12,6 +12,7 @@ from kubectl_koord.cli.main import run
 from tests.apiserver import ApiServer
 from tests.cli.world import world, write
 from tests.cluster.conftest import home, kubectl, no_kubectl, other_tls, tls
+from tests.forked import forked
 
 __all__ = ["home", "kubectl", "no_kubectl", "other_tls", "tls"]
 
@@ -53,11 +54,12 @@ def koord(capfd: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def installed() -> Run:
-    """Run the installed executable."""
+    """Run the program as a process of its own: the executable where Python itself reads what is in the environment."""
 
     def ran(*argv: str, stdin: str = "", **environment: str) -> Done:
+        starts = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in environment)
         done = subprocess.run(
-            [BIN / "kubectl-koord", *argv],
+            [*((str(BIN / "kubectl-koord"),) if starts else forked()), *argv],
             input=stdin,
             capture_output=True,
             text=True,

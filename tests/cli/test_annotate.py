@@ -15,8 +15,9 @@ import pytest
 import yaml
 
 from tests.apiserver import ApiServer, Request, Rule
-from tests.cli.conftest import BIN, Done, Run
+from tests.cli.conftest import Done, Run
 from tests.cli.world import SIGS, SPEC, Object, pod, world
+from tests.forked import forked
 
 PREFIX = "gang.scheduling.koordinator.sh/"
 GROUP = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/default/podgroups/job"
@@ -241,9 +242,9 @@ def test_a_file_is_never_changed(koord: Run, cluster: str) -> None:
 
 
 def asked(answer: bytes | None, *argv: str) -> Done:
-    """Run the executable with a terminal of its own as standard input, and answer its question; None is Ctrl-C."""
+    """Run the program with a terminal of its own as standard input, and answer its question; None is Ctrl-C."""
     ours, theirs = pty.openpty()
-    command = [str(BIN / "kubectl-koord"), *argv]
+    command = [*forked(), *argv]
     pipes: dict[str, Any] = {"stdin": theirs, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes, env=dict(os.environ)) as child:
         os.close(theirs)

@@ -16,10 +16,10 @@ from kubectl_koord.cli import follow
 from kubectl_koord.cluster import watching
 from kubectl_koord.cluster.watching import Backoff
 from tests.apiserver import ApiServer, Object, Rule, Tls
-from tests.cli.conftest import BIN, Run
+from tests.cli.conftest import Run
 from tests.cli.world import pod, pod_group, world
+from tests.forked import forked
 
-KOORD = str(BIN / "kubectl-koord")
 PODS = "/api/v1/pods"
 UNTIL = ("--until", "scheduled")
 MISSING = "no spine has room for its 2 pods; the best has 1"
@@ -37,13 +37,13 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def started(folder: Path) -> Started:
-    """Start the installed executable."""
+    """Start the program."""
 
     @contextmanager
     def begun(*words: str) -> Iterator["subprocess.Popen[str]"]:
         environment = dict(os.environ) | {"TMPDIR": str(folder)}
         pipe = subprocess.PIPE
-        with subprocess.Popen([KOORD, *words], stdout=pipe, stderr=pipe, text=True, env=environment) as child:
+        with subprocess.Popen([*forked(), *words], stdout=pipe, stderr=pipe, text=True, env=environment) as child:
             try:
                 yield child
             finally:

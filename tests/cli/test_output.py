@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from kubectl_koord.cli import output
-from tests.cli.conftest import BIN, Run
+from tests.cli.conftest import Run
 from tests.cli.world import GATHER, Object, node, pod, pod_group, scheduler, topology, world, write
+from tests.forked import forked
 
 ESCAPE = "\x1b"
 LINES = (
@@ -67,9 +68,9 @@ def test_colour_is_as_asked(
 
 
 def on_a_terminal(*argv: str, **environment: str) -> str:
-    """Return what the executable writes on a terminal of its own."""
+    """Return what the program writes on a terminal of its own."""
     ours, theirs = pty.openpty()
-    command = [str(BIN / "kubectl-koord"), *argv]
+    command = [*forked(), *argv]
     with subprocess.Popen(command, stdout=theirs, stdin=subprocess.DEVNULL, env=dict(os.environ) | environment):
         os.close(theirs)
         written = b""

@@ -63,7 +63,7 @@ def mask(child: "subprocess.Popen[str]", name: str) -> int:
 def await_mask(child: "subprocess.Popen[str]", name: str) -> None:
     """Wait until SIGTERM is ignored or taken care of, or the process has ended."""
     while child.poll() is None and not mask(child, name) >> (signal.SIGTERM - 1) & 1:
-        pass
+        time.sleep(0.001)
 
 
 def after(child: "subprocess.Popen[str]") -> Ended:

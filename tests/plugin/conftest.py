@@ -11,6 +11,7 @@ from tests.cli import conftest
 from tests.cli.conftest import Done, Run, cluster, plain_output
 from tests.cli.test_sight import with_a_resource_claim
 from tests.cluster.conftest import home, kubectl, no_kubectl, tls
+from tests.forked import forked
 
 __all__ = ["cluster", "home", "kubectl", "no_kubectl", "plain_output", "tls"]
 
@@ -30,7 +31,7 @@ def installed(programs: Path) -> Run:
 
     def ran(*argv: str, stdin: str = "", **environment: str) -> Done:
         done = subprocess.run(
-            [programs / "kubectl-koord", *argv],
+            [*((str(programs / "kubectl-koord"),) if OTHERS else forked()), *argv],
             input=stdin,
             capture_output=True,
             encoding="utf-8",
