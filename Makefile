@@ -64,10 +64,9 @@ demo: $(VENV)/package
 	@echo "  kubectl koord preempt train/in-vain --demo"; echo
 	@$(KOORD) preempt train/in-vain --demo || [ $$? = 1 ]
 
-# What is told at once comes first; beside the types, one process that takes longest, the others run one by one.
+# What is told at once comes first; beside the types, one process for a minute, the others run one by one.
 test: format-check lint spelling
-	@$(MAKE) --no-print-directory -j2 types packaging imports compiled
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory -j2 types imports packaging compiled tests
 
 # The modules of the tests, once: else every worker compiles them. What is wrong with one, `tests` tells.
 compiled: $(VENV)/tools
@@ -131,7 +130,7 @@ docs: $(VENV)/tools
 
 soak: $(VENV)/tools
 	@$(INSTALL) --group soak
-	$(BIN)/pytest -n auto -m soak -o faulthandler_timeout=3600
+	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n auto -m "soak or hypothesis" -o faulthandler_timeout=3600
 	$(BIN)/python -m tests.packaging --checks
 	$(MAKE) --no-print-directory bundle
 	$(BIN)/python -m benchmarks.run --quick
