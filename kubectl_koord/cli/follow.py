@@ -331,14 +331,17 @@ def with_job(
     A live cluster is asked for more than a gang or pod only where that is not what the name means, or where it is not
     the scheduler that it waits for. Raises KoordError with the nearest names, when it means nobody.
     """
+    from msgspec import structs
+
     from kubectl_koord.cluster.one_job import of_job
     from kubectl_koord.engine.gangs import Subject
     from kubectl_koord.explain.way import is_for_scheduler, subject_of
 
     found = session.found(snapshot, name)
     subject = found if isinstance(found, Subject) else None
-    if subject is not None and session.options.is_live and is_for_scheduler(subject, name):
-        return snapshot, subject
+    is_of_moment = session.options.is_live or around.gaps is not None
+    if subject is not None and is_of_moment and is_for_scheduler(subject, name):
+        return structs.replace(snapshot, jobs=None), subject
     home = session.namespace()
     if not session.options.is_live and not session.connection.namespace and subject is not None:
         home = subject.key.partition("/")[0]

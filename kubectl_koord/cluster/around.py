@@ -1,7 +1,7 @@
 """What lies around the scheduler, taken: owners of pods, queues, events and container states."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubectl_koord.cluster.objects import jobs as written_jobs
 from kubectl_koord.cluster.objects import pod_states
@@ -25,9 +25,12 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model.jobs import Controller, JobEvent, Jobs, KoordQueues, Kueue, Owner, PodState
 from kubectl_koord.model.values import QuantityError
 
+if TYPE_CHECKING:
+    from kubectl_koord.model.snapshot import Gap
+
 T = TypeVar("T")
 
-TAKEN_TWICE = frozenset(("Pod", "Event", "Deployment"))
+TAKEN_TWICE = frozenset(("Pod", "Event", "Deployment", "Lease"))
 """Kinds of objects that are read as usual, and for their states besides."""
 _NO_OWNERS = frozenset(("Lease", "Endpoints", "EndpointSlice", "ControllerRevision", "NetworkPolicy", "Role"))
 """Kinds with a group and a namespace that are many, and make no pods."""
@@ -43,6 +46,7 @@ class Around:
 
     def __init__(self, *, with_pods: bool = True) -> None:
         self.with_pods = with_pods  # and what is made of templates: not for lists
+        self.gaps: tuple[Gap, ...] | None = None  # of a recorded cluster: what could not be read; None for any other
         self.written: dict[tuple[str, str, str], Written] = {}  # owners, by kind, `namespace/name` and group
         self.beside: list[Written] = []
         self._owners: dict[tuple[str, str, str], Owner] = {}
@@ -72,6 +76,9 @@ class Around:
             return
         if kind in BESIDE:
             self.beside += [written] if self.with_pods else []
+            return
+        if kind == "Lease":
+            self.managers += [written_jobs.manager(written)] if written_jobs.is_manager(written) else []
             return
         try:
             if row is not None:
@@ -126,6 +133,12 @@ _OF_KUEUE = (WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE, COHORT, FLAVOR, CHECK)
 
 def _sorted(found: Mapping[str, T]) -> dict[str, T]:
     return dict(sorted(found.items()))
+
+
+def is_around(written: Written) -> bool:
+    """Tell whether an object is a queue, or may own pods."""
+    group, kind = written_jobs.group_of(text(written, "apiVersion")), text(written, "kind")
+    return (group, kind) in QUEUES or _may_own(group, kind, written)
 
 
 def _may_own(group: str, kind: str, written: Written) -> bool:

@@ -9,7 +9,9 @@ from msgspec import structs
 
 from kubectl_koord.cluster.api.transport import Transport, failure, gap_of
 from kubectl_koord.cluster.around import Around
-from kubectl_koord.cluster.bounds import BOUNDS
+from kubectl_koord.cluster.bounds import BOUNDS, Meter
+from kubectl_koord.cluster.kinds import KINDS
+from kubectl_koord.cluster.lists import ListRequest, Pages, read_lists
 from kubectl_koord.cluster.manifests.read import planned
 from kubectl_koord.cluster.objects import jobs as written_jobs
 from kubectl_koord.cluster.objects.jobs import (
@@ -22,6 +24,8 @@ from kubectl_koord.cluster.objects.jobs import (
     MANAGER,
     OWNERS,
     QUEUE,
+    QUEUES,
+    RECORDED,
     UNIT,
     WORKLOAD,
     OwnerKind,
@@ -30,6 +34,7 @@ from kubectl_koord.cluster.objects.jobs import (
     text,
 )
 from kubectl_koord.cluster.objects.pod_states import ReportedEvent, StatedPod
+from kubectl_koord.cluster.reading import read_page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.jobs import ClusterQueue, Jobs, Owner
 from kubectl_koord.model.reservations import OwnerReference
@@ -40,6 +45,7 @@ _OK, _NOT_FOUND = 200, 404
 _MOST_ABOVE = 20
 """So many cohorts, or owners, above another are read: more are a circle."""
 _KUEUE_GATE = "kueue.x-k8s.io/"
+_OF_QUEUES = frozenset(row.name for row in QUEUES.values())
 _ALWAYS = ("", "apps", "batch")
 """API groups that every cluster serves."""
 
@@ -73,6 +79,8 @@ def of_job(
         gaps = tuple(gap for kind, gap in sorted(reader.gaps.items()) if snapshot.gap(kind) is None)
     jobs = around.jobs()
     found = owners.of_owner(jobs, root) if root else _meant(jobs, name, namespace, pods, is_file=transport is None)
+    if around.gaps and found is not None:
+        gaps = tuple(gap for gap in around.gaps if gap.kind not in _OF_QUEUES or _is_queued(found))
     if found is None:
         return snapshot if not gaps else structs.replace(snapshot, gaps=(*snapshot.gaps, *gaps))
     if found.owners and not found.pods:
@@ -91,6 +99,16 @@ def every_job(snapshot: Snapshot, around: Around, transport: Transport, namespac
     reader.read_all(namespace)
     gaps = tuple(gap for kind, gap in sorted(reader.gaps.items()) if snapshot.gap(kind) is None)
     return structs.replace(snapshot, jobs=around.jobs(), gaps=(*snapshot.gaps, *gaps))
+
+
+def read_around(around: Around, transport: Transport, makers: Collection[tuple[str, str]] = ()) -> list[Gap]:
+    """Read all owners and queues of a cluster, and return a gap for each of their kinds that may not be read.
+
+    `makers` are apiVersion and kind of what else makes pods there. Raises KoordError as `every_job`.
+    """
+    reader = _Reader(transport, around)
+    reader.read_whole(makers)
+    return [gap for kind, gap in sorted(reader.gaps.items()) if kind not in KINDS]
 
 
 def _with_planned(jobs: Jobs, around: Around, moment: str) -> Jobs:
@@ -146,7 +164,7 @@ class _Reader:
         if root is None:
             self._above_pods(pods)
         self._events(home)
-        if self._is_queued():
+        if _is_queued(self.around.jobs()):
             self._queues(home)
         if root is not None and not self.around.pods:
             self._beside()
@@ -167,6 +185,17 @@ class _Reader:
                 self._list(queue, namespace if queue is UNIT else "")
         self._events(namespace, "reason%3DFailedCreate%2C")
 
+    def read_whole(self, makers: Collection[tuple[str, str]]) -> None:
+        """Read all owners and queues of kinds that are served, and the others that make pods, of a few kinds."""
+        served = {text(one, "name") for one in self._served()} | {*_ALWAYS}
+        for row in RECORDED:
+            if row.group in served:
+                self._list(row, "")
+        others = {(written_jobs.group_of(version), kind, version.rpartition("/")[2]) for version, kind in makers}
+        more = sorted(one for one in others if one[0] in served - {*_ALWAYS} and one[:2] not in BY_KIND)
+        for group, kind, version in more[:_MOST_ABOVE]:
+            self._list(OwnerKind(group, kind, (version,), f"{kind.lower()}s"), "")
+
     def _controllers(self) -> None:
         """Read whether what should make the pods is there."""
         groups = {one.group for one in self.around.jobs().owners}
@@ -176,7 +205,7 @@ class _Reader:
         for name, theirs in written_jobs.CONTROLLERS.items():
             if groups & {*theirs}:
                 path = f"/apis/apps/v1/deployments?fieldSelector=metadata.name%3D{name}"
-                for one in written_jobs.objects(self._object("Deployment", path), "items"):
+                for one in self._items("Deployment", path) or ():
                     self.around.take({"apiVersion": "apps/v1", "kind": "Deployment", **one})
 
     def _beside(self) -> None:
@@ -305,25 +334,19 @@ class _Reader:
     def _list_owners(self, row: OwnerKind, namespace: str, selector: str) -> None:
         api = f"/apis/{row.group}/{row.versions[0]}"
         path = f"{api}/namespaces/{quote(namespace, safe='')}/{row.plural}?labelSelector={quote(selector, safe='')}"
-        for one in written_jobs.objects(self._object(row.name, path), "items"):
+        for one in self._items(row.name, path) or ():
             self.around.take({"apiVersion": f"{row.group}/{row.versions[0]}", "kind": row.kind, **one})
 
     def _pods(self, namespace: str, query: str) -> None:
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods{f'?{query}' if query else ''}"
-        for one in written_jobs.objects(self._object("Pod", path), "items"):
+        for one in self._items("Pod", path) or ():
             self.around.take_pod(msgspec.convert(one, StatedPod, strict=False))
 
     def _events(self, namespace: str, also: str = "") -> None:
         within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
         path = f"/apis/events.k8s.io/v1{within}/events?fieldSelector={also}type%3DWarning"
-        for one in written_jobs.objects(self._object("Event", path), "items"):
+        for one in self._items("Event", path) or ():
             self.around.take_event(msgspec.convert(one, ReportedEvent, strict=False))
-
-    def _is_queued(self) -> bool:
-        """Tell whether a queue has a say: the job names one, is suspended, or its pods have a gate of Kueue."""
-        owned = self.around.jobs().owners
-        has_gate = any(gate.startswith(_KUEUE_GATE) for pod in self.around.pods for gate in pod.gates)
-        return has_gate or any(one.suspended or one.queue for one in owned if not one.finished)
 
     def _queues(self, namespace: str) -> None:
         self._list(WORKLOAD, namespace)
@@ -361,11 +384,24 @@ class _Reader:
     def _list(self, row: QueueKind | OwnerKind, namespace: str) -> None:
         within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
         for version in row.versions:
-            found = self._object(row.name, f"/apis/{row.group}/{version}{within}/{row.plural}")
-            if found is not None:
-                for one in written_jobs.objects(found, "items"):
-                    self.around.take({"apiVersion": f"{row.group}/{version}", "kind": row.kind, **one})
+            api = f"/apis/{row.group}/{version}" if row.group else f"/api/{version}"
+            found = self._items(row.name, f"{api}{within}/{row.plural}")
+            for one in found or ():
+                self.around.take({"apiVersion": f"{row.group}/{version}".lstrip("/"), "kind": row.kind, **one})
+            if found is not None or row.name in self.gaps:
                 return
+
+    def _items(self, kind: str, path: str) -> list[dict[str, Any]] | None:
+        """Return the objects of a list, None where it is not served; a refusal is a gap of the kind.
+
+        Raises KoordError when it is answered with anything else.
+        """
+        found = read_lists(self._transport, [ListRequest(kind, path)], "", _decoded).values[kind]
+        if not isinstance(found, Gap):
+            return found
+        if found.code != "missing":
+            self.gaps.setdefault(kind, found)
+        return None
 
     def _object(self, kind: str, path: str) -> dict[str, Any] | None:
         """Return what the server has at a path, None for nothing; a refusal is a gap of the kind.
@@ -392,10 +428,26 @@ class _Reader:
         return found
 
 
+def _decoded(_: str, pages: Pages) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    meter = Meter()
+    for page in pages:
+        before = meter.objects
+        pages.continue_token = read_page(page, dict[str, Any], found.extend, meter=meter).meta.continue_ or ""
+        pages.came(meter.objects - before)
+    return found
+
+
 def written_owner(around: Around, row: OwnerKind, namespace: str, name: str) -> Owner | None:
     """Return an owner that was taken."""
     written = around.written.get((row.kind, f"{namespace}/{name}", row.group))
     return None if written is None else written_jobs.owner(written)
+
+
+def _is_queued(jobs: Jobs) -> bool:
+    """Tell whether a queue has a say: the job names one, is suspended, or its pods have a gate of Kueue."""
+    has_gate = any(gate.startswith(_KUEUE_GATE) for pod in jobs.pods for gate in pod.gates)
+    return has_gate or any(one.suspended or one.queue for one in jobs.owners if not one.finished)
 
 
 def _values(written: Any, field: str) -> Iterator[str]:  # noqa: ANN401 - any JSON value

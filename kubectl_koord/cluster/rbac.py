@@ -76,6 +76,9 @@ def reading(reads: Collection[str]) -> set[Right]:
         found |= {right._replace(verb="watch") for right in found if right.verb == "list"}
     if "around" in reads:
         found |= _AROUND
+    if "recorded" in reads:
+        found |= {Right(one.group, one.plural, "list") for one in jobs.RECORDED}
+        found.add(Right(_group(kinds.LEASE.api), kinds.LEASE.plural, "list", jobs.MANAGER))
     if "namespace" in reads:
         found.add(Right("", "namespaces", "get"))
     return lean(found)

@@ -19,7 +19,8 @@ class Recording(Struct, rename="camel", kw_only=True):
 
     `moment` is when; `kinds` are those that were read of the cluster itself, None where it was made of files, which
     need not hold all; `lease_seen` and `crd_version` are as the collector has them, `namespace_only` and `gaps` as
-    the snapshot. `anonymized` tells whether names stand for others.
+    the snapshot. `around` tells whether it holds what lies around the scheduler: owners, queues, container states.
+    `anonymized` tells whether names stand for others.
     """
 
     metadata: RecordingMeta
@@ -28,5 +29,6 @@ class Recording(Struct, rename="camel", kw_only=True):
     crd_version: str | None = None
     lease_seen: str | None = None
     namespace_only: str = ""
+    around: bool = False
     anonymized: bool = False
     gaps: list[Gap] = []

@@ -101,7 +101,8 @@ class _File:
         self._alike: dict[str, Any] = {}
         self._list = ListHead()
         self._nameless: list[msgspec.Raw] = []  # items of which the list has not yet said what they are
-        self._decoders = {kind: msgspec.json.Decoder(wired) for kind, wired in WIRE_TYPES.items()}
+        self._types = collector.wire_types
+        self._decoders = {kind: msgspec.json.Decoder(wired) for kind, wired in self._types.items()}
         self._around = collector.around
         self._takes_pods = collector.around is not None and collector.around.with_pods
         twice = TAKEN_TWICE | BESIDE if self._takes_pods else TAKEN_TWICE - {POD.name}
@@ -190,7 +191,7 @@ class _File:
     def _take_alike(self, kind: str, part: Slice) -> bool:
         """Take all items if each is of this kind and can be read; else none."""
         if kind not in self._alike:
-            alike = msgspec.defstruct(f"Some{kind}", [("kind", str, "")], bases=(WIRE_TYPES[kind],), gc=False)
+            alike = msgspec.defstruct(f"Some{kind}", [("kind", str, "")], bases=(self._types[kind],), gc=False)
             self._alike[kind] = msgspec.json.Decoder(list[alike])  # type: ignore[valid-type]
         try:
             written = self._alike[kind].decode(part)
@@ -299,7 +300,7 @@ class _File:
             if kind not in WIRE_TYPES:
                 self._take_other(kind, value)
                 return
-            written = msgspec.convert(value, WIRE_TYPES[kind], strict=False)
+            written = msgspec.convert(value, self._types[kind], strict=False)
         except msgspec.ValidationError as problem:
             raise KoordError(f"error: {self._name}: {_describe_value(value)}: {told(problem, value)}") from None
         self._add_one(kind, written)
@@ -385,8 +386,10 @@ def from_files(  # noqa: PLR0913 - each names one thing
     collector.around = around
     read(names, collector)
     if collector.recording is not None:
-        if around is not None:
-            around.forget()  # a snapshot has no states of containers: those that are not there did not wait
+        if around is not None and collector.recording.around:
+            around.gaps = tuple(gap for gap in collector.recording.gaps if gap.kind not in KINDS)
+        elif around is not None:
+            around.forget()  # it has no states of containers: those that are not there did not wait
             collector.around = None
         return _recorded(collector, collector.recording, kinds, chosen_version, installed=installed, join=join)
     return _whole(collector, now(), "file", chosen_version, installed=installed, join=join)

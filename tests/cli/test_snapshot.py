@@ -24,8 +24,8 @@ from tests.cli.conftest import BIN, Run
 from tests.cli.test_sight import selecting_namespaces
 from tests.cli.world import lasting, pod, pod_group
 
-OF_PLACE = {"source", "context", "cluster", "commandsFor", "layers", "ownerKind"}
-"""What an answer says of where it was read; a snapshot keeps nothing of the layers around the scheduler."""
+OF_PLACE = {"source", "context", "cluster", "commandsFor"}
+"""What an answer says of where it was read."""
 READING = (
     ("topo",),
     ("topo", "--for", "job"),

@@ -59,7 +59,7 @@ class Server:
         self.refused = frozenset(refused)
         self.asked: list[str] = []
 
-    def open(self, path: str) -> _Body:  # noqa: PLR0911
+    def open(self, path: str, _accept: str = "") -> _Body:  # noqa: PLR0911
         self.asked.append(path)
         url = urlsplit(path)
         if url.path == "/apis":

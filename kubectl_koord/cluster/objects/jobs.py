@@ -101,6 +101,8 @@ OWNERS = (
     ),
 )
 """The owners of pods that are known."""
+POD_LABELS = tuple({one.label: None for one in OWNERS if one.label})
+"""Labels by which the pods of an owner are found."""
 BY_KIND: Mapping[tuple[str, str], OwnerKind] = {(one.group, one.kind): one for one in OWNERS}
 
 LISTED_OWNERS = tuple(one for one in OWNERS if one.group not in {"", "apps"} or one.kind == "StatefulSet")
@@ -116,7 +118,7 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
     "spark-operator-controller": ("sparkoperator.k8s.io",),
 }
 """Deployments of controllers, and the API groups whose objects they care for."""
-MANAGER, OF_MANAGER = "kube-controller-manager", ("apps", "batch", "")
+MANAGER, OF_MANAGER, _HOME_OF_MANAGER = "kube-controller-manager", ("apps", "batch", ""), "kube-system"
 """The Lease of what cares for Kubernetes' own kinds, in kube-system, and their API groups."""
 
 QUEUE_LABELS = (
@@ -400,6 +402,11 @@ def controller(deployment: jobs.Owner) -> jobs.Controller | None:
     )
 
 
+def is_manager(lease: Written) -> bool:
+    """Tell whether a Lease is that of the controller manager of Kubernetes itself."""
+    return (text(lease, "metadata", "namespace"), text(lease, "metadata", "name")) == (_HOME_OF_MANAGER, MANAGER)
+
+
 def manager(lease: Written) -> jobs.Controller:
     """Return the controller manager of Kubernetes itself, by its leader's Lease."""
     spec = at(lease, "spec")
@@ -657,6 +664,8 @@ QUEUES: Mapping[tuple[str, str], QueueKind] = {
     (one.group, one.kind): one for one in (WORKLOAD, LOCAL_QUEUE, CLUSTER_QUEUE, COHORT, FLAVOR, CHECK, UNIT, QUEUE)
 }
 """What queues in front of the scheduler are made of."""
+RECORDED: tuple[OwnerKind | QueueKind, ...] = (*OWNERS, *(one for one in QUEUES.values() if one is not FLAVOR))
+"""Those that a snapshot has of a live cluster, all of them."""
 LISTED = (WORKLOAD, CLUSTER_QUEUE, COHORT, UNIT, QUEUE)
 """Those that are listed of a live cluster: who is ahead, and what a cohort lends, depends on others."""
 NAMED = (LOCAL_QUEUE, CHECK)

@@ -2,6 +2,7 @@
 
 from msgspec import Struct, field
 
+from kubectl_koord.cluster.objects import pod_wire
 from kubectl_koord.cluster.objects.events import Event
 from kubectl_koord.cluster.objects.fields import Condition, Int32, Meta, namespace, owner, strings
 from kubectl_koord.cluster.objects.pod_wire import ClaimSource, Gate
@@ -99,6 +100,37 @@ class StatedPod(Struct, gc=False):
     metadata: Meta
     spec: PodSpec = field(default_factory=PodSpec)
     status: PodStatus = field(default_factory=PodStatus)
+
+
+class RecordedContainer(pod_wire.Container, gc=False, omit_defaults=True, rename="camel"):
+    """spec.containers[] and initContainers[] of a pod that a snapshot holds."""
+
+    name: str = ""
+    image: str | None = None
+
+
+class RecordedSpec(pod_wire.PodSpec, gc=False, omit_defaults=True, rename="camel"):
+    """spec of a pod that a snapshot holds."""
+
+    containers: list[RecordedContainer] | None = None  # type: ignore[assignment]
+    init_containers: list[RecordedContainer] | None = None  # type: ignore[assignment]
+    readiness_gates: list[ReadinessGate] | None = None
+
+
+class RecordedStatus(pod_wire.PodStatus, gc=False, rename="camel"):
+    """status of a pod that a snapshot holds."""
+
+    reason: str | None = None
+    message: str | None = None
+    container_statuses: list[Status] | None = None
+    init_container_statuses: list[Status] | None = None
+
+
+class RecordedPod(pod_wire.Pod, gc=False):
+    """One Pod with all that is read of it: for the scheduler, and of what became of it once it had a node."""
+
+    spec: RecordedSpec = field(default_factory=RecordedSpec)
+    status: RecordedStatus = field(default_factory=RecordedStatus)
 
 
 class ReportedEvent(Event, gc=False, rename="camel"):

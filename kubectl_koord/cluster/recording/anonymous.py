@@ -14,6 +14,8 @@ from typing import Any, TypeAlias, overload
 from msgspec import structs
 
 from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.objects.events import REASONS
+from kubectl_koord.cluster.objects.jobs import CONTROLLERS, MANAGER
 from kubectl_koord.cluster.recording.kept import written_json
 from kubectl_koord.model import keys
 from kubectl_koord.model.snapshot import Gap, GapCode
@@ -53,7 +55,8 @@ type unable unavailable unbound under unfit unreserve Unreserve unschedulable Un
 victim victims volume wait waited waiting was were will with without zone zones
 """
 
-KNOWN = frozenset(f"{_OF_NAMES} {_OF_VALUES} {_OF_MESSAGES}".split())
+_OF_CONTROLLERS = " ".join((*CONTROLLERS, MANAGER)).replace("-", " ")
+KNOWN = frozenset(f"{_OF_NAMES} {_OF_VALUES} {_OF_MESSAGES} {_OF_CONTROLLERS}".split())
 """They stay: answers rest on some, and a message in which others were replaced would not be recognised."""
 
 _STANDARD = (
@@ -177,7 +180,12 @@ Tree: TypeAlias = dict[str, Any]
 Rename: TypeAlias = Callable[[str], str]
 
 _MESSAGES = {"message", "note"}
-_KEYS = {"key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "labelKey"}
+_OF_SCHEDULER = {"PodScheduled", "DisruptionTarget", "Scheduled"}
+"""Conditions whose message is the scheduler's."""
+_KEYS = {
+    *("key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "labelKey"),
+    *("conditionType", "controllerName", "managedBy", "finalizers"),
+}
 _LABELS = {"labels", "matchLabels", "nodeSelector", "reservationSelector", "labelSuffixes"}
 _MAPPINGS = {"labelKeysMapping", "annotationKeysMapping"}
 _PLAIN = {
@@ -232,6 +240,20 @@ _PLAIN = {
         "skipEvictionGates",
     ),
     *("probability", "$patch"),
+    *("capability", "deserved", "allocated", "minResources", "resource", "request", "resourceUsage"),
+    *("coveredResources", "nominalQuota", "borrowingLimit", "lendingLimit", "total", "borrowed", "queueingStrategy"),
+    *("stopPolicy", "withinClusterQueue", "reclaimWithinCohort", "queuePolicy", "terminalState", "jobStatus"),
+    *(
+        "jobDeploymentStatus",
+        "serviceStatus",
+        "startTime",
+        "startedAt",
+        "finishedAt",
+        "requeueAt",
+        "lastUpdateTime",
+        "submissionMode",
+    ),
+    *("startupPolicyOrder", "startupPolicy", "podManagementPolicy", "launcherCreationPolicy", "schedule"),
 }
 """Fields that hold no name: codes, amounts, times, hardware, drivers."""
 
@@ -244,12 +266,16 @@ _NO_NAMES = {
 }
 """Labels and annotations whose values are amounts, settings or hardware."""
 
-_OTHERWISE: Mapping[str, type] = {"status": dict, "requests": list, "args": dict}
+_OTHERWISE: Mapping[str, type] = {"status": dict, "requests": list, "args": dict, "state": dict}
 """Fields of these names that are of another type.
 
-Those of an object, not of a condition; of a claim, not of a container; of a plugin, not of a command line.
+Those of an object, not of a condition; of a claim, not of a container; of a plugin, not of a command line; of a
+container, not of a queue.
 """
 
+_QUOTED = re.compile(r'(?<=")[^"\s]+(?=")|(?<!\S)[^\s"]*[\w-]+(?:\.[a-z0-9-]+)*/[^\s"]+')
+"""What messages of others than the scheduler name: what they quote, images, and paths."""
+_OF_REQUESTS = ("requests.", "limits.")
 _TOKEN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:/-]*[A-Za-z0-9])?")
 _RELEASE = re.compile(r":v?\d+\.\d+(?=[.\-+]|$)[.\d]*")
 _SAYS: Mapping[GapCode, str] = {
@@ -298,6 +324,9 @@ class Anonymous:
         return text if found is None else json.dumps(self._fields(found))
 
     def _fields(self, tree: Tree) -> Tree:
+        if tree.get("type") not in _OF_SCHEDULER and tree.get("reason") not in REASONS:
+            texts = {name for name in _MESSAGES & tree.keys() if isinstance(tree[name], str)}
+            tree = {**tree, **{name: _QUOTED.sub(self._quoted, tree[name]) for name in texts}}
         return {name: self._field(name, part) for name, part in tree.items()}
 
     def _field(self, name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON value
@@ -306,6 +335,8 @@ class Anonymous:
         match value:
             case dict():
                 return self._object(name, value)
+            case list() if name == "schedulingGates":
+                return [{part: self._key(text) for part, text in one.items()} for one in value]
             case list():
                 inner = "" if name in _OTHERWISE else name
                 return [self._field("" if isinstance(part, dict) else inner, part) for part in value]
@@ -319,7 +350,8 @@ class Anonymous:
             return {key: self._annotation(key, text) for key, text in value.items()}
         if name in _MAPPINGS:
             return {self._key(key): self._key(new) for key, new in value.items()}
-        if name in _LABELS and "nodeSelectorTerms" not in value:
+        is_plain = name == "selector" and all(isinstance(part, str) for part in value.values())
+        if is_plain or (name in _LABELS and "nodeSelectorTerms" not in value):
             return {self._key(key): self._label(key, text) for key, text in value.items()}
         return value if value.get("key") in _NO_NAMES else self._fields(value)
 
@@ -347,6 +379,12 @@ class Anonymous:
         token = found[0]
         is_name = all(part in self._names for part in token.split("/"))
         return self._rename(token) if is_name or ADDRESS.search(token) else token
+
+    def _quoted(self, found: re.Match[str]) -> str:
+        """Return what stands for something that a message names, whether the cluster has it or not."""
+        named = found[0]
+        bare = next((named.removeprefix(one) for one in _OF_REQUESTS if named.startswith(one)), named)
+        return named if is_standard(bare) else self._image(named)
 
     def _image(self, image: str) -> str:
         release = _RELEASE.search(image)

@@ -2,15 +2,17 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import msgspec
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.objects import configuration, descheduler, events, scheduler, settings
+from kubectl_koord.cluster.manifests.workloads import FAMILIES
+from kubectl_koord.cluster.objects import configuration, descheduler, events, jobs, scheduler, settings
 from kubectl_koord.cluster.objects.fields import LabelSelector, Meta, mapping, mappings, texts
 from kubectl_koord.cluster.objects.pod_wire import PodSpec
 from kubectl_koord.cluster.objects.pool import Amounts
@@ -413,9 +415,42 @@ def _node(tree: Tree, _labels: AbstractSet[str]) -> Tree:
 
 def _pod(tree: Tree, _labels: AbstractSet[str]) -> Tree:
     _reduce_spec(tree["spec"])
+    if _started(tree):
+        _forget_states(tree)
+        wanted = {*_SAID, "Ready"}
+    else:
+        wanted = {*_SAID, "Ready", *(one["conditionType"] for one in tree["spec"].get("readinessGates") or ())}
     counts = {"Initialized"} if keys.LOAD_AFTER_INITIALIZED in (tree["metadata"].get("annotations") or ()) else set()
-    _reduce_conditions(tree["status"], {*_SAID, "Ready", *counts})
+    _reduce_conditions(tree["status"], {*wanted, *counts}, timed=() if _started(tree) else wanted)
     return tree
+
+
+_STATES = ("containerStatuses", "initContainerStatuses")
+
+
+def _started(tree: Tree) -> bool:
+    """Tell whether a pod has no node, or all of its containers run, are ready, and were never started again."""
+    status = tree["status"]
+    if not tree["spec"].get("nodeName") and status.get("phase") != "Failed":
+        return True
+    every = [one for name in _STATES for one in status.get(name) or ()]
+    ready: Tree = next((one for one in status.get("conditions") or () if one.get("type") == "Ready"), {})
+    is_ready = ready.get("status", "True") == "True"
+    return (
+        status.get("phase") == "Running"
+        and is_ready
+        and all(one.get("ready") and not one.get("restartCount") for one in every)
+    )
+
+
+def _forget_states(tree: Tree) -> None:
+    """Forget what became of a pod of which nothing is wrong: without it, it counts as one that runs and is ready."""
+    for name in (*_STATES, "reason", "message"):
+        tree["status"][name] = None
+    tree["spec"]["readinessGates"] = None
+    for container in (*(tree["spec"].get("containers") or ()), *(tree["spec"].get("initContainers") or ())):
+        container.pop("name", None)
+        container.pop("image", None)
 
 
 def _reservation(tree: Tree, labels: AbstractSet[str]) -> Tree:
@@ -437,10 +472,10 @@ def _reduce_spec(spec: Tree) -> None:
             container["resources"].pop("claims", None)
 
 
-def _reduce_conditions(status: Tree, wanted: AbstractSet[str]) -> None:
+def _reduce_conditions(status: Tree, wanted: AbstractSet[str], timed: Collection[str] = ()) -> None:
     found = [one for one in status.get("conditions") or () if one.get("type") in wanted]
     for one in found:
-        if one["type"] not in _SAID:
+        if one["type"] not in _SAID and one["type"] not in timed:
             for name in one.keys() - {"type", "status", *_TIMED.get(one["type"], ())}:
                 del one[name]
     status["conditions"] = found or None
@@ -522,7 +557,8 @@ def _config_map(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
 
 def _event(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
     about = tree.get("regarding") or tree.get("involvedObject") or {}
-    return tree if events.is_read(about.get("kind") or "", tree.get("reason") or "") else None
+    is_read = events.is_read(about.get("kind") or "", tree.get("reason") or "")
+    return tree if is_read or tree.get("type") == "Warning" else None
 
 
 def _claim(tree: Tree, _labels: AbstractSet[str]) -> Tree:
@@ -585,3 +621,90 @@ _REDUCED: Mapping[str, Callable[[Tree, AbstractSet[str]], Tree | None]] = {
     kinds.RESOURCE_SLICE.name: _slice,
     kinds.COLOCATION_PROFILE.name: _profile,
 }
+
+
+OF_OWNERS = frozenset(
+    (*jobs.QUEUE_LABELS, *jobs.CLASS_LABELS, *jobs.QUOTA_LABELS, *jobs.POD_LABELS, keys.QUEUE_SUSPENDS)
+)
+"""Labels and annotations that tell what belongs to a job, and which queue it waits in."""
+_META = ("name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "finalizers")
+_FIELDS = """
+apiVersion kind name uid namespace controller key operator values
+type status reason message lastTransitionTime phase state conditions
+suspend paused replicas parallelism completions selector activeDeadlineSeconds backoffLimit failurePolicy maxRestarts
+maxRetry managedBy runPolicy schedulingPolicy queue tasks template spec containers initContainers resources trainer
+numNodes runtimeRef minAvailable priorityClassName jobTemplate
+observedGeneration active running ready readyReplicas readyWorkerReplicas availableWorkerReplicas succeeded failed
+restarts startTime jobStatus jobDeploymentStatus terminalState replicaStatuses replicatedJobsStatus rayClusterName
+pendingServiceStatus activeServiceStatus serviceStatus applicationState errorMessage
+queueName priority priorityClassRef podSets podSet count minCount admission clusterQueue podSetAssignments flavors
+resourceUsage resourceRequests requeueState requeueAt admissionChecks
+stopPolicy pendingWorkloads reservingWorkloads admittedWorkloads
+cohort cohortName parent parentName queueingStrategy resourceGroups coveredResources nominalQuota borrowingLimit
+lendingLimit preemption withinClusterQueue reclaimWithinCohort borrowWithinCohort policy admissionChecksStrategy
+flavorsReservation flavorsUsage total borrowed controllerName
+consumerRef request resource lastUpdateTime attempts queuePolicy queueItemDetails position
+"""
+_BY_NAME = """
+selector matchLabels flavors resourceUsage resources requests limits request resource replicaStatuses queueItemDetails
+"""
+_AROUND = frozenset(_FIELDS.split())
+"""The fields of owners and queues that are read, whatever they are within."""
+_WHOLE = frozenset(_BY_NAME.split())
+"""Those of them whose own keys are names."""
+
+
+def kept_around(written: Mapping[str, Any]) -> Tree:
+    """Return what a snapshot holds of an owner of pods, or of a queue: the fields that are read of any of them.
+
+    Of one whose pods could be made of its templates those, too.
+    """
+    meta = written["metadata"]
+    found: Tree = _picked({"spec": written.get("spec"), "status": written.get("status")})
+    family = FAMILIES.get((jobs.group_of(jobs.text(written, "apiVersion")), jobs.text(written, "kind")))
+    if family is not None:
+        with suppress(msgspec.ValidationError):
+            templates = msgspec.to_builtins(msgspec.convert(written, family.wire_type, strict=False))
+            found = joined(found, {"spec": _without_nothing(templates["spec"])})
+    owned = [_picked(one) for one in jobs.objects(meta, "ownerReferences")]
+    told = {name: meta.get(name) for name in (*_META, "labels", "annotations")}
+    return {"metadata": _without_nothing({**told, "ownerReferences": owned or None}), **_without_nothing(found)}
+
+
+def reduced_around(tree: Tree, labels: AbstractSet[str]) -> Tree:
+    """Return an owner or a queue with the labels and annotations that anything refers to."""
+    meta = dict(tree["metadata"])
+    _reduce_labels(meta, labels)
+    for name in ("labels", "annotations"):
+        read = _only(tree["metadata"].get(name), OF_OWNERS)
+        meta[name] = {**(meta[name] or {}), **read} or None
+    found: Tree = _without_nothing({**tree, "metadata": meta})
+    _reduce_templates(found.get("spec"), labels)
+    return found
+
+
+def _picked(value: Any, name: str = "") -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, dict):
+        return {key: _picked(part, key) for key, part in value.items() if name in _WHOLE or key in _AROUND}
+    return [_picked(part, name) for part in value] if isinstance(value, list) else value
+
+
+def joined(one: Any, other: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return what two views of one object hold together."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {key: joined(one.get(key), other.get(key)) for key in {**one, **other}}
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [joined(*pair) for pair in zip(one, other, strict=True)]
+    return one if other is None else other
+
+
+def _reduce_templates(value: Any, labels: AbstractSet[str]) -> None:  # noqa: ANN401 - any JSON value
+    """Reduce what the templates within an owner say of their pods."""
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        if isinstance(part, dict) and isinstance(part.get("spec"), dict) and "containers" in part["spec"]:
+            _reduce_spec(part["spec"])
+            _reduce_meta(part.get("metadata"), labels)
+            for container in part["spec"]["containers"]:
+                container.pop("name", None)
+        else:
+            _reduce_templates(part, labels)

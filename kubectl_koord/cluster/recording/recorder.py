@@ -6,7 +6,7 @@ import os
 import secrets
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from gzip import GzipFile
 from random import SystemRandom
 from types import TracebackType
@@ -19,11 +19,15 @@ from msgspec import Struct, structs
 from kubectl_koord import leaving
 from kubectl_koord.cluster import recorded, source, stored
 from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.around import BESIDE, Around, is_around
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.cluster.kinds import EVENT, KINDS, RECORDED_KINDS
+from kubectl_koord.cluster.kinds import DEPLOYMENT, EVENT, KINDS, LEASE, POD, RECORDED_KINDS, only_named
 from kubectl_koord.cluster.lists import ListRequest
-from kubectl_koord.cluster.objects.events import OF_CONTROLLERS, REASONS
+from kubectl_koord.cluster.objects import jobs
+from kubectl_koord.cluster.objects.events import REASONS
+from kubectl_koord.cluster.objects.pod_states import RecordedPod, ReportedEvent
 from kubectl_koord.cluster.objects.pods import PodPool
+from kubectl_koord.cluster.one_job import read_around
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording import kept
 from kubectl_koord.cluster.recording.anonymous import KNOWN, Anonymous, Seen, renamed
@@ -33,6 +37,40 @@ Tree = dict[str, Any]
 _FAST = 1
 
 
+class _Surroundings(Around):
+    """Takes what lies around the scheduler, as `Around` does, and yields of each object what a snapshot holds."""
+
+    def __init__(self) -> None:
+        super().__init__(with_pods=False)
+        self._trees: dict[tuple[str, str, str], bytes] = {}
+        self.makers: set[tuple[str, str]] = set()
+
+    def take(self, written: Mapping[str, Any]) -> None:
+        """Take an owner of pods or a queue; what else there is the recorder has itself."""
+        kind, version = jobs.text(written, "kind"), jobs.text(written, "apiVersion")
+        if kind in BESIDE or (version, kind) in _OF_RECORDER or not is_around(written) or _is_old(kind, written):
+            return
+        self._trees[version, kind, jobs.key(written)] = msgspec.json.encode(kept.kept_around(written))
+        self.makers.update((one.api_version, one.kind) for one in jobs.references(written)[:1])
+
+    def take_event(self, written: ReportedEvent) -> None:
+        """Leave events to the recorder."""
+
+    def trees(self) -> Iterator[tuple[str, str, str, Tree]]:
+        """Yield apiVersion, kind, `namespace/name` and fields of each object."""
+        for (version, kind, key), tree in sorted(self._trees.items()):
+            yield version, kind, key, msgspec.json.decode(tree)
+
+
+_OF_RECORDER = {(row.api_version, row.object_kind) for row in KINDS.values() if row is not DEPLOYMENT}
+
+
+def _is_old(kind: str, written: Mapping[str, Any]) -> bool:
+    """Tell whether it is a ReplicaSet that a Deployment keeps for going back."""
+    sizes = (jobs.whole(written, part, "replicas") for part in ("spec", "status"))
+    return kind == "ReplicaSet" and not any(sizes)
+
+
 class Recorder(Collector):
     """Takes objects as any collector, and yields them again."""
 
@@ -40,6 +78,9 @@ class Recorder(Collector):
         super().__init__(pool, seen)
         self.messages = {}  # what is kept is JSON
         self._kept: list[tuple[str, bytes]] = []
+        self.wire_types = {**self.wire_types, POD.name: RecordedPod, EVENT.name: ReportedEvent}
+        self.messages = {kind: message for kind, message in self.messages.items() if kind != POD.name}
+        self.around: _Surroundings = _Surroundings()
 
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
         """Take decoded objects of one kind, as `Collector` does, and keep the fields that were decoded."""
@@ -48,6 +89,10 @@ class Recorder(Collector):
                 self._kept.append((kind, zlib.compress(msgspec.json.encode(written), _FAST)))
             except UnicodeEncodeError:
                 raise KoordError(f"error: a {kind} has text that is not Unicode") from None
+        if kind == POD.name:
+            self.around.makers.update(
+                (one.api_version, one.kind) for pod in written for one in pod.metadata.owner_references or ()
+            )
         super().add_all(kind, written)
 
     def part(self) -> "Recorder":
@@ -59,6 +104,7 @@ class Recorder(Collector):
         super().merge(part)
         if isinstance(part, Recorder):
             self._kept += part._kept  # noqa: SLF001
+            self.around.makers |= part.around.makers
 
     def objects(self) -> Iterator[tuple[str, Tree]]:
         """Yield the kind and the fields of each object, in the order in which they came."""
@@ -105,7 +151,7 @@ def new_names(recorder: Recorder, recording: Recording, labels: Collection[str] 
     seen = Seen()
     seen(recording.namespace_only)
     learning = Anonymous(seen)
-    for kind, tree in _kept(recorder, _labels(recorder, labels)):
+    for _, kind, tree in _kept(recorder, _labels(recorder, labels)):
         learning.object(kind, tree)
     for gap in recording.gaps:
         learning.gap(gap)
@@ -139,9 +185,9 @@ def write(
     counted = _Counted(file)
     with _packing(counted) if packed else contextlib.nullcontext(counted) as output:
         output.write(_HEAD + _item(recorded.API_VERSION, recorded.KIND, msgspec.to_builtins(recording)))
-        for kind, tree in _kept(recorder, _labels(recorder, labels)):
-            row = KINDS[kind]
-            line = _item(row.api_version, row.object_kind, names.object(kind, tree) if names else tree)
+        for version, kind, tree in _kept(recorder, _labels(recorder, labels)):
+            object_kind = KINDS[kind].object_kind if kind in KINDS else kind
+            line = _item(version, object_kind, names.object(kind, tree) if names else tree)
             output.write(b",\n" + line)
             objects[kind] += 1
             sizes[kind] += len(line)
@@ -155,17 +201,29 @@ def _packing(file: _Counted) -> GzipFile:
 
 def _labels(recorder: Recorder, labels: Collection[str]) -> frozenset[str]:
     """Return the keys of labels that are kept: those that are wanted, and those that anything refers to."""
-    found = set(labels)
+    found = {*labels, *kept.OF_OWNERS}
     for kind, tree in recorder.objects():
         found.update(kept.referred(kind, tree))
+    for *_, tree in recorder.around.trees():
+        found.update(kept.referred_keys(tree))
     return frozenset(found)
 
 
-def _kept(recorder: Recorder, wanted: frozenset[str]) -> Iterator[tuple[str, Tree]]:
+def _kept(recorder: Recorder, wanted: frozenset[str]) -> Iterator[tuple[str, str, Tree]]:
+    """Yield apiVersion, kind and fields of each object; a Deployment once, though it is read for two reasons."""
+    deployments: dict[str, Tree] = {}
     for kind, tree in recorder.objects():
         found = kept.kept_fields(kind, tree, wanted)
-        if found is not None:
-            yield kind, found
+        if found is not None and kind == DEPLOYMENT.name:
+            deployments[jobs.key(found)] = found
+        elif found is not None:
+            yield KINDS[kind].api_version, kind, found
+    for version, kind, key, tree in recorder.around.trees():
+        found = kept.reduced_around(tree, wanted)
+        part = deployments.pop(key, None) if kind == DEPLOYMENT.name else None
+        yield version, kind, kept.joined(found, part) if part else found
+    for tree in deployments.values():
+        yield DEPLOYMENT.api_version, DEPLOYMENT.name, tree
 
 
 def _item(version: str, kind: str, tree: Tree) -> bytes:
@@ -189,10 +247,13 @@ def live(
     narrowed = bool(found.namespace_only)
     gaps = source.absorb(found, recorder)
     gaps += source.with_descheduler(transport, namespace, recorder, gaps)
-    for selected in (*(f"reason={reason}" for reason in REASONS), OF_CONTROLLERS):
+    for selected in (*(f"reason={reason},type!=Warning" for reason in REASONS), "type=Warning"):
         also = source.read(transport, [_events(selected)], namespace, recorder)
         narrowed = narrowed or bool(also.namespace_only)
         gaps += source.absorb(also, recorder)
+    gaps += read_around(recorder.around, transport, recorder.around.makers)
+    manager = ListRequest(LEASE.name, f"{LEASE.path('kube-system')}?{only_named(jobs.MANAGER)}")
+    source.absorb(source.read(transport, [manager], namespace, recorder), recorder)
     source.detect_version(transport, recorder, "")
     return recorder, Recording(
         metadata=_META,
@@ -201,6 +262,7 @@ def live(
         crd_version=recorder.crd_version,
         lease_seen=source.lease_seen(found),
         namespace_only=namespace() if narrowed else "",
+        around=True,
         gaps=list({gap.kind: gap for gap in reversed(gaps)}.values())[::-1],
     )
 
@@ -231,7 +293,7 @@ def demo() -> tuple[Recorder, Recording]:
 
 def _of_input(recorder: Recorder, moment: str) -> Recording:
     gaps = stored.not_in_input(recorder)
-    return Recording(metadata=_META, moment=moment, crd_version=recorder.crd_version, gaps=gaps)
+    return Recording(metadata=_META, moment=moment, around=True, crd_version=recorder.crd_version, gaps=gaps)
 
 
 NAMELESS: int = getattr(os, "O_TMPFILE", 0)

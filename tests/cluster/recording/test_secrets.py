@@ -76,6 +76,7 @@ def planted() -> list[Object]:
     deployment["spec"]["template"]["spec"]["containers"][0]["args"] = [f"--token={SECRET}", "--leader-elect=false"]
     deployment["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "A", "value": SECRET}]
     other = json.loads(json.dumps(deployment).replace("koord-scheduler", SECRET))
+    other["metadata"]["name"] = "somebody-else"
     text = settings["data"]["koord-scheduler-config"].replace("args: {", f"args: {{password: {SECRET}, ")
     more = f"  - name: Webhook\n    args: {{password: {SECRET}}}\nclientConnection: {{kubeconfig: {SECRET}}}\n"
     settings["data"] = {"koord-scheduler-config": text + more, "password": SECRET}
