@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 TOYS = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
-TOY_FILTER, TOY_COLUMN, TOY_FINDING, TOY_CAUSE, TOY_KIND, TOY_VERB = TOYS
+TOY_FILTER, TOY_COLUMN, TOY_FINDING, TOY_CAUSE, TOY_KIND, TOY_VENDOR, TOY_VERB = TOYS
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
 
@@ -139,6 +139,19 @@ print(collector.values(kinds.SWITCH), kinds.REQUESTS["Switch"].path)
         "kubectl_koord/cluster/objects/switches.py",
         "kubectl_koord/cluster/kinds.py",
     ]
+
+
+def test_the_toy_vendor_is_a_row_and_its_queue_and_its_gate_are_known(package: Path) -> None:
+    ran(package, "git", "apply", "-", stdin=TOY_VENDOR)
+
+    read = """
+from kubectl_koord.cluster.objects.jobs import owner
+from kubectl_koord.model.vendors import owner_of_gate
+
+meta = {"name": "a", "annotations": {"example.com/queue": "night"}}
+print(owner({"apiVersion": "batch/v1", "kind": "Job", "metadata": meta}).queue, owner_of_gate("example.com/later"))
+"""
+    assert ran(package, sys.executable, "-c", f"import sys; sys.path[0] = ''{read}") == "night Harbour\n"
 
 
 def test_the_toy_verb_is_a_new_file_and_its_row_and_answers(package: Path) -> None:

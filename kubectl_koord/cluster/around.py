@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TAKEN_TWICE = frozenset(("Pod", "Event", "Deployment", "Lease"))
+OWNING = frozenset(("Deployment", "DaemonSet"))
+"""Kinds of owners that are read as parts of Koordinator, too."""
+TAKEN_TWICE = frozenset(("Pod", "Event", "Lease", *OWNING))
 """Kinds of objects that are read as usual, and for their states besides."""
 _NO_OWNERS = frozenset(("Lease", "Endpoints", "EndpointSlice", "ControllerRevision", "NetworkPolicy", "Role"))
 """Kinds with a group and a namespace that are many, and make no pods."""

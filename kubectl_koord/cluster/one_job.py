@@ -1,7 +1,7 @@
 """One job, read: its own objects by name, its pods by label, its queue; and the pods that it will make."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
@@ -10,10 +10,12 @@ from msgspec import structs
 from kubectl_koord.cluster.api.transport import Transport, failure, gap_of
 from kubectl_koord.cluster.around import Around
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
-from kubectl_koord.cluster.kinds import KINDS
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import EVENT, KINDS, NAMESPACE
 from kubectl_koord.cluster.lists import ListRequest, Pages, read_lists
 from kubectl_koord.cluster.manifests.read import planned
 from kubectl_koord.cluster.objects import jobs as written_jobs
+from kubectl_koord.cluster.objects.events import OF_CONTROLLERS
 from kubectl_koord.cluster.objects.jobs import (
     BY_KIND,
     CHECK,
@@ -35,11 +37,15 @@ from kubectl_koord.cluster.objects.jobs import (
 )
 from kubectl_koord.cluster.objects.pod_states import ReportedEvent, StatedPod
 from kubectl_koord.cluster.reading import read_page
+from kubectl_koord.cluster.source import events_request, is_missing
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.jobs import ClusterQueue, Jobs, Owner
 from kubectl_koord.model.reservations import OwnerReference
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.simulation import owners
+
+if TYPE_CHECKING:
+    from kubectl_koord.model.pods import Event
 
 _OK, _NOT_FOUND = 200, 404
 _MOST_ABOVE = 20
@@ -72,10 +78,12 @@ def of_job(
         KoordError: when a live cluster cannot be reached, or answers with nonsense.
     """
     gaps: tuple[Gap, ...] = ()
+    events: tuple[Event, ...] = ()
     root: Owner | None = None
     if transport is not None:
         reader = _Reader(transport, around)
         root = reader.read(name, namespace, frozenset(pods))
+        events = reader.events
         gaps = tuple(gap for kind, gap in sorted(reader.gaps.items()) if snapshot.gap(kind) is None)
     jobs = around.jobs()
     found = owners.of_owner(jobs, root) if root else _meant(jobs, name, namespace, pods, is_file=transport is None)
@@ -85,7 +93,7 @@ def of_job(
         return snapshot if not gaps else structs.replace(snapshot, gaps=(*snapshot.gaps, *gaps))
     if found.owners and not found.pods:
         found = _with_planned(found, around, snapshot.moment)
-    return structs.replace(snapshot, jobs=found, gaps=(*snapshot.gaps, *gaps))
+    return structs.replace(snapshot, jobs=found, events=(*snapshot.events, *events), gaps=(*snapshot.gaps, *gaps))
 
 
 def every_job(snapshot: Snapshot, around: Around, transport: Transport, namespace: str) -> Snapshot:
@@ -98,7 +106,8 @@ def every_job(snapshot: Snapshot, around: Around, transport: Transport, namespac
     reader = _Reader(transport, around)
     reader.read_all(namespace)
     gaps = tuple(gap for kind, gap in sorted(reader.gaps.items()) if snapshot.gap(kind) is None)
-    return structs.replace(snapshot, jobs=around.jobs(), gaps=(*snapshot.gaps, *gaps))
+    events = (*snapshot.events, *reader.events)
+    return structs.replace(snapshot, jobs=around.jobs(), events=events, gaps=(*snapshot.gaps, *gaps))
 
 
 def read_around(around: Around, transport: Transport, makers: Collection[tuple[str, str]] = ()) -> list[Gap]:
@@ -141,6 +150,7 @@ class _Reader:
     def __init__(self, transport: Transport, around: Around) -> None:
         self.around = around
         self.gaps: dict[str, Gap] = {}
+        self.events: tuple[Event, ...] = ()
         self._transport = transport
         self._groups: list[dict[str, Any]] | None = None
 
@@ -163,7 +173,7 @@ class _Reader:
             return None
         if root is None:
             self._above_pods(pods)
-        self._events(home)
+        self._events(home, "type=Warning")
         if _is_queued(self.around.jobs()):
             self._queues(home)
         if root is not None and not self.around.pods:
@@ -183,7 +193,7 @@ class _Reader:
         if UNIT.group in served:
             for queue in (UNIT, QUEUE):
                 self._list(queue, namespace if queue is UNIT else "")
-        self._events(namespace, "reason%3DFailedCreate%2C")
+        self._events(namespace, OF_CONTROLLERS)
 
     def read_whole(self, makers: Collection[tuple[str, str]]) -> None:
         """Read all owners and queues of kinds that are served, and the others that make pods, of a few kinds."""
@@ -239,7 +249,9 @@ class _Reader:
         for word, where, bare in meant:
             served = {text(one, "name") for one in self._served()} if not word else set()
             rows = [row for row in OWNERS if row.group in served or row.group in _ALWAYS]
-            if not word and (found := self._first(rows, where, bare)):
+            home = f"{NAMESPACE.path()}/{quote(where, safe='')}"
+            is_there = word or where == namespace or not is_missing(self._transport, home)
+            if not word and is_there and (found := self._first(rows, where, bare)):
                 return found
         if any(owners.is_meant(word, row.group, row.kind) for word, _, _ in meant if word for row in OWNERS):
             return None
@@ -260,8 +272,16 @@ class _Reader:
             self._groups = written_jobs.objects(self._object("APIGroup", "/apis"), "groups")
         return self._groups
 
+    def _versions(self, row: OwnerKind | QueueKind) -> tuple[str, ...]:
+        """Return in which versions a kind may be there: those that are served, where that was asked."""
+        if self._groups is None or row.group in _ALWAYS:
+            return row.versions
+        group = next((one for one in self._groups if text(one, "name") == row.group), {})
+        served = {text(one, "version") for one in written_jobs.objects(group, "versions")}
+        return tuple(one for one in row.versions if one in served)
+
     def _get(self, row: OwnerKind, namespace: str, name: str) -> bool:
-        for version in row.versions:
+        for version in self._versions(row):
             api = f"/apis/{row.group}/{version}" if row.group else f"/api/{version}"
             where = f"{api}/namespaces/{quote(namespace, safe='')}/{row.plural}/{quote(name, safe='')}"
             found = self._object(row.name, where)
@@ -342,13 +362,18 @@ class _Reader:
         for one in self._items("Pod", path) or ():
             self.around.take_pod(msgspec.convert(one, StatedPod, strict=False))
 
-    def _events(self, namespace: str, also: str = "") -> None:
-        within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-        path = f"/apis/events.k8s.io/v1{within}/events?fieldSelector={also}type%3DWarning"
-        for one in self._items("Event", path) or ():
-            self.around.take_event(msgspec.convert(one, ReportedEvent, strict=False))
+    def _events(self, namespace: str, selected: str) -> None:
+        """Read events once, for the layers and for what is said of pods that were not made or placed."""
+        found = self._items(EVENT.name, events_request(namespace, selected).path) or ()
+        written = [msgspec.convert(one, ReportedEvent, strict=False) for one in found]
+        for one in written:
+            self.around.take_event(one)
+        collector = Collector()
+        collector.add_all(EVENT.name, written)
+        self.events = collector.snapshot(moment="", source="").events
 
     def _queues(self, namespace: str) -> None:
+        self._served()  # one request for what are four where no queue is there
         self._list(WORKLOAD, namespace)
         names = {one.queue for one in self.around.of_queue(WORKLOAD).values() if one.queue}
         names |= {one.queue for one in self.around.jobs().owners if one.queue}
@@ -371,7 +396,7 @@ class _Reader:
         if not name or row.name in self.gaps:
             return False
         within = f"/namespaces/{quote(namespace, safe='')}" if row.namespaced else ""
-        for version in row.versions:
+        for version in self._versions(row):
             path = f"/apis/{row.group}/{version}{within}/{row.plural}/{quote(name, safe='')}"
             found = self._object(row.name, path)
             if found is not None:
@@ -383,7 +408,7 @@ class _Reader:
 
     def _list(self, row: QueueKind | OwnerKind, namespace: str) -> None:
         within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-        for version in row.versions:
+        for version in self._versions(row):
             api = f"/apis/{row.group}/{version}" if row.group else f"/api/{version}"
             found = self._items(row.name, f"{api}{within}/{row.plural}")
             for one in found or ():

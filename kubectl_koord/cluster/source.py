@@ -476,7 +476,7 @@ def with_events(snapshot: Snapshot, transport: Transport, namespaces: Iterable[s
 
 
 def events_request(namespace: str, selected: str) -> ListRequest:
-    """Return the list of a namespace's events that a field selector selects."""
+    """Return the list of the events of a namespace, or of every (""), that a field selector selects."""
     return ListRequest(EVENT.name, f"{EVENT.path(namespace)}?fieldSelector={quote(selected, safe='')}")
 
 

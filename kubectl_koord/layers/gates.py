@@ -5,33 +5,12 @@ Which scheduler they name, and whether that runs, the engine tells under the sam
 
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.vendors import owner_of_gate
 from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording.words import count, listed, verb
 
 NAME = "may be tried"
 READS = ("Pod",)
-
-OWNERS = {
-    "kueue.x-k8s.io": "Kueue",
-    "grove.io": "Grove",
-    "jobset.sigs.k8s.io": "JobSet",
-    "leaderworkerset.x-k8s.io": "LeaderWorkerSet",
-    "scheduling.koordinator.sh": "Koordinator",
-    "scheduling.volcano.sh": "Volcano",
-    "volcano.sh": "Volcano",
-    "karmada.io": "Karmada",
-    "run.ai": "Run:ai",
-    "karpenter.sh": "Karpenter",
-    "alibabacloud.com": "ACK",
-    "volcengine.com": "Volcengine",
-}
-"""Who removes a gate, by the domain before its slash, or what that ends with."""
-
-
-def owner_of(gate: str) -> str:
-    """Return who removes a gate, empty where that is not known."""
-    domain = gate.partition("/")[0]
-    return next((who for known, who in OWNERS.items() if domain == known or domain.endswith(f".{known}")), "")
 
 
 def ask(job: Job, _snapshot: Snapshot) -> Answer:
@@ -41,7 +20,7 @@ def ask(job: Job, _snapshot: Snapshot) -> Answer:
     if not gated:
         return NotHere()
     gates = sorted({gate for found in gated.values() for gate in found})
-    owners = [f"{gate}{f' (removed by {owner_of(gate)})' if owner_of(gate) else ''}" for gate in gates]
+    owners = [f"{gate}{f' (removed by {owner_of_gate(gate)})' if owner_of_gate(gate) else ''}" for gate in gates]
     of_all = f"{len(gated)} of {count(len(pending), 'pod')} {verb(len(gated), 'has', 'have')}"
     what = f"{of_all} scheduling gate {listed(owners)}"
     free = len(pending) - len(gated)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, is_queued
+from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, is_queued, is_true
 from kubectl_koord.model.jobs import ObjectCondition, Owner
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import WayOut
@@ -16,6 +16,7 @@ _REFUSED = ("Created", "Accepted", "Initialized", "Valid")
 _BAD = ("Failed", "Stalled", "Degraded", "Error")
 _GOOD = ("Ready", "Available", "Reconciled")
 _WELL = ("Running", "Active", "Ready", "Available")
+_IN_TURN = "StartupPolicyInProgress"
 _SUSPENDED = ("Suspended", "JobSuspended")
 _FIELD = {"PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob", "MXJob"}
 
@@ -54,13 +55,21 @@ def _held(one: Owner, job: Job, snapshot: Snapshot) -> Held | None:
         return _deleting(one, job, snapshot)
     if one.finished:
         return _finished(one, job)
-    if (one.suspended and not is_queued(job, snapshot)) or one.paused:
+    if (one.suspended and not is_queued(job, snapshot) and not _is_in_turn(one, job, snapshot)) or one.paused:
         return _suspended(one, job)
     if one.wanted == 0 and not any(role.wanted for role in one.roles):
         what = f"{_who(one, job)}wants no pods: its size is 0."
         step = WayOut("see-owner", f"Give {one.kind} {one.name} more than 0 pods", describe(one))
         return Held("owner-waits", what, f"{one.kind} {one.name} wants 0 pods", named(one), one.created, steps=(step,))
     return _waits(one, job)
+
+
+def _is_in_turn(one: Owner, job: Job, snapshot: Snapshot) -> bool:
+    """Tell whether what made an object keeps it suspended until its turn comes: a JobSet that starts in order."""
+    made = snapshot.jobs.made if snapshot.jobs else ()
+    makers = {(by.kind, by.name): by for by in (*job.owners, *made)}
+    maker = makers.get((one.owner.kind, one.owner.name)) if one.owner is not None else None
+    return maker is not None and is_true(maker.conditions, _IN_TURN)
 
 
 def _who(one: Owner, job: Job) -> str:

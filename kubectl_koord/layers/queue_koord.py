@@ -33,7 +33,8 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
 
 def _held(unit: QueueUnit, job: Job, jobs: Jobs, snapshot: Snapshot) -> Held:
     phase = unit.phase or "not looked at yet"
-    said = f": {' '.join(unit.message.split()).rstrip('.')}" if unit.message else ""
+    written = unit.message or _reported(unit, jobs)
+    said = f": {' '.join(written.split()).rstrip('.')}" if written else ""
     open_checks = [check for check in unit.checks if check.state != "Ready"]
     parts = [f"QueueUnit {unit.name} is {phase}{said}"]
     if not unit.active:
@@ -55,6 +56,14 @@ def _held(unit: QueueUnit, job: Job, jobs: Jobs, snapshot: Snapshot) -> Held:
     told = f"waits in a queue{queue}: {'; '.join(parts)}."
     since = unit.updated or unit.created
     return Held("queue-holds", told, f"{parts[0]}{place}", f"QueueUnit/{unit.key}", since, steps=(step,))
+
+
+def _reported(unit: QueueUnit, jobs: Jobs) -> str:
+    """Return what an event last said of a unit, such as that there is no queue of its name; empty for nothing."""
+    mine = ("QueueUnit", unit.namespace, unit.name)
+    found = [one for one in jobs.events if (one.kind, one.namespace, one.name) == mine and one.type == "Warning"]
+    last = max(found, key=lambda one: one.last, default=None)
+    return f"{last.reason}: {last.message}" if last is not None else ""
 
 
 def _ahead(unit: QueueUnit, jobs: Jobs) -> int | None:

@@ -44,23 +44,24 @@ def _held(group: VolcanoGroup, snapshot: Snapshot) -> Held:
     since = said.since if said is not None else group.created
     told = f"; Volcano says: {said.reason}: {said.message}".rstrip(": .") if said is not None else ""
     known = bool(snapshot.volcano.queues) and snapshot.sees("Queue.scheduling.volcano.sh")
-    lack = _lack(group, queue) if queue is not None else ""
+    full, lack = _full(group, snapshot)
     if queue is None:
         why = f"Queue {group.queue} {'does not exist' if known else 'was not read'}"
     elif queue.state not in {"", "Open"}:
         why = f"Queue {group.queue} is {queue.state}"
     elif lack:
-        why = f"Queue {group.queue} has {lack}"
+        above = "" if full == group.queue else f", above {group.queue},"
+        why = f"Queue {full}{above} has {lack}"
     else:
         why = f"Queue {group.queue} has not enqueued PodGroup {group.name}"
-    command = facts.describe_named("queue.scheduling.volcano.sh", group.queue)
-    step = WayOut("free-queue", f"See what Queue {group.queue} may give, and who uses it", command)
+    command = facts.describe_named("queue.scheduling.volcano.sh", full)
+    step = WayOut("free-queue", f"See what Queue {full} may give, and who uses it", command)
     message = why.replace(" has ", ": ", 1) if lack else why
     return Held(
         "queue-holds",
         f"waits in a queue: {why}{told}.",
         message,
-        f"Queue/{group.queue}",
+        f"Queue/{full}",
         since,
         steps=(step,),
     )
@@ -70,6 +71,17 @@ def _said(group: VolcanoGroup) -> VolcanoCondition | None:
     """Return the latest condition that tells why a PodGroup waits."""
     found = [one for one in group.conditions if one.type == "Unschedulable" and one.status == "True"]
     return max(found, key=lambda one: one.since, default=None)
+
+
+def _full(group: VolcanoGroup, snapshot: Snapshot) -> tuple[str, str]:
+    """Return the first queue, from that of a group up, that has too little left, and what of; without one its own."""
+    name, seen = group.queue, set[str]()
+    while (queue := snapshot.volcano.queues.get(name)) is not None and name not in seen:
+        seen.add(name)
+        if lack := _lack(group, queue):
+            return name, lack
+        name = queue.parent
+    return group.queue, ""
 
 
 def _lack(group: VolcanoGroup, queue: VolcanoQueue) -> str:

@@ -153,6 +153,11 @@ def _narrowed(
     about |= {("PersistentVolumeClaim", _split(pod.key)[0], claim) for pod in pods for claim in pod.volumes}
     home, _, name = asked.partition("/")[2].partition("/")
     about.add((asked.partition("/")[0], home, name))
+    about |= {
+        ("QueueUnit", unit.namespace, unit.name)
+        for unit in jobs.koord.units.values()
+        if unit.consumer is not None and (unit.consumer.kind, unit.consumer_namespace, unit.consumer.name) in about
+    }
     events = (one for one in jobs.events if (one.kind, one.namespace, one.name) in about)
     groups = {one.group for one in (*owners, *made)}
     return structs.replace(

@@ -64,7 +64,14 @@ class Server:
         url = urlsplit(path)
         if url.path == "/apis":
             groups = sorted({one["apiVersion"] for one in self.objects if "/" in one["apiVersion"]})
-            named = [{"name": v.partition("/")[0], "preferredVersion": {"groupVersion": v}} for v in groups]
+            named = [
+                {
+                    "name": v.partition("/")[0],
+                    "preferredVersion": {"groupVersion": v},
+                    "versions": [{"groupVersion": v, "version": v.partition("/")[2]}],
+                }
+                for v in groups
+            ]
             return _Body(200, {"kind": "APIGroupList", "groups": named})
         if url.path == "/apis/own.example.com/v1":
             notebook = {"name": "notebooks", "singularName": "notebook", "kind": "Notebook", "shortNames": ["nb"]}
@@ -76,6 +83,9 @@ class Server:
         group, version, namespace, plural, name = found.groups()
         if plural in self.refused:
             return _Body(403, {"kind": "Status", "status": "Failure", "message": f"{plural} is forbidden"})
+        if plural == "namespaces":
+            homes = {one["metadata"].get("namespace") for one in self.objects}
+            return _Body(200 if name in homes else 404, {"kind": "Namespace", "metadata": {"name": name}})
         kind = PLURALS.get((group or "", plural))
         api = f"{group}/{version}" if group else version
         here = [one for one in self.objects if one["kind"] == kind and (kind == "Event" or one["apiVersion"] == api)]
@@ -91,7 +101,8 @@ class Server:
             here = [one for one in here if wanted.items() <= (one["metadata"].get("labels") or {}).items()]
         for selector in query.get("fieldSelector", ()):
             field, value = selector.split("=", 1)
-            here = [one for one in here if field in {"type", "reason"} or one["metadata"]["name"] == value]
+            is_of_events = field in {"type", "regarding.kind!"}
+            here = [one for one in here if is_of_events or one["metadata"]["name"] == value]
         items = [{key: value for key, value in one.items() if key not in {"apiVersion", "kind"}} for one in here]
         return _Body(200, {"kind": f"{kind}List", "items": items})
 
@@ -315,7 +326,7 @@ def test_an_amount_that_is_none_is_told_with_its_object(tmp_path: Path) -> None:
 
 def test_an_answer_that_is_no_object_is_told() -> None:
     class Broken(Server):
-        def open(self, path: str) -> _Body:
+        def open(self, path: str, _accept: str = "") -> _Body:
             return _Body(200, ["no", "object"]) if "jobs" in path else _Body(500, {"kind": "Status", "message": "down"})
 
     with pytest.raises(KoordError, match=r"the server's Job\.batch cannot be read"):

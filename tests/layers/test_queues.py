@@ -325,3 +325,21 @@ def test_the_first_resource_of_which_a_queue_of_volcano_has_too_little_is_told()
         "Queue q has not enqueued PodGroup llm-pg; Volcano says: NotEnoughResources: overused cpu."
     )
     assert told(of_volcano(queue=VolcanoQueue("Closing"))) == "Queue q is Closing."
+
+
+def test_a_queue_of_volcano_above_another_is_told_and_a_circle_of_them_ends() -> None:
+    group = VolcanoGroup(
+        "default", "llm", "child", 2, "", "Pending", 0, 0, 0, (), "Job/llm", "2026-11-20T06:00:00Z", {GPU: 16}
+    )
+
+    def held(**queues: VolcanoQueue) -> str:
+        drawn = cluster("s: b[n0]").but(jobs=Jobs(owners=(LLM,)), volcano=Volcano({"default/llm": group}, queues))
+        return told(queue_volcano.ask(JOB, drawn))
+
+    def queue(parent: str, used: int) -> VolcanoQueue:
+        return VolcanoQueue("Open", parent, capability={GPU: 32}, allocated={GPU: used})
+
+    assert held(child=queue("org", 0), org=queue("root", 24)) == (
+        "Queue org, above child, has 8 of 32 GPU left, 16 wanted."
+    )
+    assert held(child=queue("org", 0), org=queue("child", 0)) == "Queue child has not enqueued PodGroup llm."

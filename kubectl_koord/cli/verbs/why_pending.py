@@ -48,10 +48,6 @@ Examples:
 """
 
 
-_MOST_HOMES = 8
-"""In so many namespaces it is read what controllers say of pods that they could not make, a request each."""
-
-
 def command(
     context: typer.Context,
     name: Annotated[list[str] | None, typer.Argument(metavar="[GANG]...", help=GANG_HELP)] = None,
@@ -133,7 +129,8 @@ def _report(
         return volcano.why(snapshot, theirs)
     snapshot, subject = with_job(session, snapshot, around, gang)
     if session.options.is_live and subject is not None and subject.pending:
-        homes = {pod.namespace for pod in subject.pending}
+        read = {snapshot.jobs.asked.split("/")[1]} if snapshot.jobs is not None else set()
+        homes = {pod.namespace for pod in subject.pending} - read
         snapshot = source.with_events(snapshot, session.live_transport(), homes, "reason=FailedScheduling")
         if coverage.lacks_pods(subject):
             snapshot = source.with_events(snapshot, session.live_transport(), homes, OF_CONTROLLERS)
@@ -147,20 +144,12 @@ def _report(
 
 def _show_all(session: "Session", ask: "partial[PendingGangsReport]", *, every: bool) -> None:
     from kubectl_koord.cli.follow import with_jobs
-    from kubectl_koord.cluster import kinds, source
+    from kubectl_koord.cluster import kinds
     from kubectl_koord.cluster.around import Around
-    from kubectl_koord.cluster.objects.events import OF_CONTROLLERS
-    from kubectl_koord.diagnosis import coverage
-    from kubectl_koord.simulation.subjects import pending_subjects
 
     around = Around(with_pods=False)
     wanted = (*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS)
     snapshot = session.snapshot(wanted, later=(kinds.EVENT.name,), around=around)
-    if session.options.is_live:
-        lacking = pending_subjects(snapshot, "" if every else session.namespace())
-        homes = {subject.pending[0].namespace for subject in lacking if coverage.lacks_pods(subject)}
-        if len(homes) <= _MOST_HOMES:  # of more, what their controllers said is on the page of each gang
-            snapshot = source.with_events(snapshot, session.live_transport(), homes, OF_CONTROLLERS)
     snapshot = with_jobs(session, snapshot, around, every=every)
     session.show(session.listed(snapshot, ask, every=every))
 

@@ -6,8 +6,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.cluster.objects.pool import every_amount
-from kubectl_koord.model import jobs, keys
+from kubectl_koord.model import jobs
 from kubectl_koord.model.reservations import OwnerReference
+from kubectl_koord.model.vendors import keys_of
 
 Written: TypeAlias = Mapping[str, Any]
 
@@ -121,16 +122,9 @@ CONTROLLERS: Mapping[str, tuple[str, ...]] = {
 MANAGER, OF_MANAGER, _HOME_OF_MANAGER = "kube-controller-manager", ("apps", "batch", ""), "kube-system"
 """The Lease of what cares for Kubernetes' own kinds, in kube-system, and their API groups."""
 
-QUEUE_LABELS = (
-    "kueue.x-k8s.io/queue-name",
-    "kube-queue/queue-name",
-    "koord-queue/queue-name",
-    "scheduling.volcano.sh/queue-name",
-    "volcano.sh/queue-name",
-)
-"""Labels and annotations of a job that name its queue, the one that counts first."""
-CLASS_LABELS = ("kueue.x-k8s.io/priority-class",)
-QUOTA_LABELS = (keys.QUOTA_NAME, "quota.scheduling.alibabacloud.com/name")
+_QUEUE, _CLASS, _QUOTA, _SUSPEND = map(keys_of, ("queues", "classes", "quotas", "suspends"))
+JOB_LABELS = (*_QUEUE, *_CLASS, *_QUOTA, *_SUSPEND)
+"""Labels and annotations of a job that are read: its queue, priority and quota there, and whether it is kept back."""
 _COMPLETE = {"Complete", "Completed", "Succeeded", "Succeed"}
 _FAILED = {"Failed"}
 _ENDED = {
@@ -231,7 +225,7 @@ def owner(written: Written) -> jobs.Owner:
         created=text(meta, "creationTimestamp"),
         owner=next(iter(references(written)), None),
         is_known=known is not None,
-        suspended=at(policy, "suspend") is True or text(meta, "annotations", keys.QUEUE_SUSPENDS) == "true",
+        suspended=at(policy, "suspend") is True or _labelled(meta, _SUSPEND) == "true",
         paused=at(spec, "paused") is True,
         deleting=text(meta, "deletionTimestamp"),
         finalizers=tuple(one for one in at(meta, "finalizers") or () if isinstance(one, str)),
@@ -251,8 +245,8 @@ def owner(written: Written) -> jobs.Owner:
             whole(policy, "backoffLimit"), whole(spec, "failurePolicy", "maxRestarts"), whole(spec, "maxRetry")
         ),
         is_seen=None if observed is None or generation is None else observed >= generation,
-        queue=_labelled(meta, QUEUE_LABELS) or text(spec, "queue") or text(policy, "schedulingPolicy", "queue"),
-        priority_class=_labelled(meta, CLASS_LABELS),
+        queue=_labelled(meta, _QUEUE) or text(spec, "queue") or text(policy, "schedulingPolicy", "queue"),
+        priority_class=_labelled(meta, _CLASS),
         managed_by=text(spec, "managedBy") or text(policy, "managedBy"),
         selector=_selector(row, written),
     )
@@ -349,6 +343,8 @@ def _of_job(spec: Any) -> int | None:  # noqa: ANN401 - as `at`
 
 def _wanted(kind: str, spec: Any, status: Any) -> int | None:  # noqa: ANN401 - as `at`
     """Return how many pods it makes, None where its spec does not tell."""
+    if kind == "DaemonSet":
+        return whole(status, "desiredNumberScheduled")
     roles = [one.wanted for one in _roles(kind, spec, status)]
     if roles:
         return None if None in roles else sum(one or 0 for one in roles)
@@ -601,7 +597,7 @@ def queue_unit(written: Written) -> jobs.QueueUnit:
         resources=every_amount(at(spec, "request") or at(spec, "resource")),
         pods=_pod_sets(at(spec, "podSet") or at(spec, "podSets"), None),
         checks=_checks(status),
-        quota=_labelled(meta, QUOTA_LABELS),
+        quota=_labelled(meta, _QUOTA),
         active=at(spec, "active") is not False,
         conditions=conditions(status, "conditions"),
         requeued=whole(status, "requeueState", "count") or 0,

@@ -623,9 +623,7 @@ _REDUCED: Mapping[str, Callable[[Tree, AbstractSet[str]], Tree | None]] = {
 }
 
 
-OF_OWNERS = frozenset(
-    (*jobs.QUEUE_LABELS, *jobs.CLASS_LABELS, *jobs.QUOTA_LABELS, *jobs.POD_LABELS, keys.QUEUE_SUSPENDS)
-)
+OF_OWNERS = frozenset((*jobs.JOB_LABELS, *jobs.POD_LABELS))
 """Labels and annotations that tell what belongs to a job, and which queue it waits in."""
 _META = ("name", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp", "finalizers")
 _FIELDS = """

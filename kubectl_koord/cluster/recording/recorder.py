@@ -19,9 +19,9 @@ from msgspec import Struct, structs
 from kubectl_koord import leaving
 from kubectl_koord.cluster import recorded, source, stored
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.around import BESIDE, Around, is_around
+from kubectl_koord.cluster.around import BESIDE, OWNING, Around, is_around
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.cluster.kinds import DEPLOYMENT, EVENT, KINDS, LEASE, POD, RECORDED_KINDS, only_named
+from kubectl_koord.cluster.kinds import EVENT, KINDS, LEASE, POD, RECORDED_KINDS, only_named
 from kubectl_koord.cluster.lists import ListRequest
 from kubectl_koord.cluster.objects import jobs
 from kubectl_koord.cluster.objects.events import REASONS
@@ -62,7 +62,7 @@ class _Surroundings(Around):
             yield version, kind, key, msgspec.json.decode(tree)
 
 
-_OF_RECORDER = {(row.api_version, row.object_kind) for row in KINDS.values() if row is not DEPLOYMENT}
+_OF_RECORDER = {(row.api_version, row.object_kind) for row in KINDS.values() if row.name not in OWNING}
 
 
 def _is_old(kind: str, written: Mapping[str, Any]) -> bool:
@@ -79,7 +79,6 @@ class Recorder(Collector):
         self.messages = {}  # what is kept is JSON
         self._kept: list[tuple[str, bytes]] = []
         self.wire_types = {**self.wire_types, POD.name: RecordedPod, EVENT.name: ReportedEvent}
-        self.messages = {kind: message for kind, message in self.messages.items() if kind != POD.name}
         self.around: _Surroundings = _Surroundings()
 
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
@@ -210,20 +209,20 @@ def _labels(recorder: Recorder, labels: Collection[str]) -> frozenset[str]:
 
 
 def _kept(recorder: Recorder, wanted: frozenset[str]) -> Iterator[tuple[str, str, Tree]]:
-    """Yield apiVersion, kind and fields of each object; a Deployment once, though it is read for two reasons."""
-    deployments: dict[str, Tree] = {}
+    """Yield apiVersion, kind and fields of each object; one that is read for two reasons once."""
+    parts: dict[tuple[str, str], Tree] = {}
     for kind, tree in recorder.objects():
         found = kept.kept_fields(kind, tree, wanted)
-        if found is not None and kind == DEPLOYMENT.name:
-            deployments[jobs.key(found)] = found
+        if found is not None and kind in OWNING:
+            parts[kind, jobs.key(found)] = found
         elif found is not None:
             yield KINDS[kind].api_version, kind, found
     for version, kind, key, tree in recorder.around.trees():
         found = kept.reduced_around(tree, wanted)
-        part = deployments.pop(key, None) if kind == DEPLOYMENT.name else None
+        part = parts.pop((kind, key), None)
         yield version, kind, kept.joined(found, part) if part else found
-    for tree in deployments.values():
-        yield DEPLOYMENT.api_version, DEPLOYMENT.name, tree
+    for (kind, _), tree in parts.items():
+        yield KINDS[kind].api_version, kind, tree
 
 
 def _item(version: str, kind: str, tree: Tree) -> bytes:
