@@ -61,6 +61,7 @@ PAGE = ROOT / "docs" / "sentences.md"
 STYLES = {
     "plain": OutputStyle(terminal=False, width=0, colour=False, unicode=True),
     "80": OutputStyle(terminal=True, width=80, colour=False, unicode=True, height=24),
+    "120": OutputStyle(terminal=True, width=120, colour=False, unicode=True, height=40),
 }
 CASES = (
     "gang-annotation-bad-min",
