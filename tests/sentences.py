@@ -51,7 +51,7 @@ from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.manual import Explanation
 from kubectl_koord.simulation import subjects
-from kubectl_koord.simulation.submitted import parsed
+from kubectl_koord.simulation.submitted import of_profile, parsed
 from kubectl_koord.wording.words import Aim
 from tests.conformance.cases import PLAIN, read_cases, snapshot_of
 
@@ -161,7 +161,7 @@ def _fits() -> Iterator[tuple[str, Report]]:
     for pods, gpus, priority in shapes:
         manifests = Manifests(lambda: "default", overrides=Overrides(int(priority)))
         manifests.add_shape("shape", int(pods), {"nvidia.com/gpu": gpus}, "SpineLayer")
-        snapshot = stored.demo("1.8", join=manifests.join)
+        snapshot = of_profile(stored.demo("1.8", join=manifests.join), manifests.submitted())
         flags = f"--pods {pods} --request nvidia.com/gpu={gpus} --must-gather SpineLayer --priority {priority} --count"
         yield f"fit {flags} --demo", fit(snapshot, manifests.submitted(), count=True)
 
