@@ -21,7 +21,10 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     "why-pending": ("why-pending --demo", "why-pending train/one-short --demo", "why-pending train/in-vain --demo"),
     "gangs": ("gangs --demo",),
     "preempt": ("preempt train/helped --demo", "preempt train/in-vain --demo"),
-    "plan": ("plan train/one-short --demo",),
+    "plan": (
+        "plan big -n train --snapshot=examples/scattered.yaml",
+        "plan --defrag --shape 8gpu --count 2 --must-gather SpineLayer --snapshot=examples/scattered.yaml",
+    ),
     "evict": ("evict train/sweep-1 --dry-run=client --demo -o yaml",),
     "fit": (
         "fit -f examples/resnet.yaml --demo",

@@ -1,6 +1,6 @@
 """Which moves make room for a gang, in order, and what they cost."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
@@ -12,10 +12,11 @@ from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import Selector
 from kubectl_koord.remedies import next_steps
+from kubectl_koord.remedies.defrag import Point, defragment
 from kubectl_koord.remedies.plan import Found, Kind, Move, Unit, Weights, again, cheapest
 from kubectl_koord.remedies.running_pods import evict_command
 from kubectl_koord.remedies.search import Search, SearchBudget
-from kubectl_koord.reports.jobs import PlanCost, PlanReport, PlanStep, WhyReport
+from kubectl_koord.reports.jobs import PlanCost, PlanPoint, PlanReport, PlanStep, WhyReport
 from kubectl_koord.simulation.simulation import Simulation, every_outcome, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.what_if import opened
@@ -28,6 +29,7 @@ NONE = (
     "No moves make room for it: of pods that have an owner, no higher priority and no budget against it, none that are "
     "placed again, or may wait, leave enough."
 )
+_GANG_GOES, _NOBODY = "the gang goes there", "nobody has to stay away any more"
 CUT_OFF = "No plan was found, but not all was looked at: the search was cut off."
 
 
@@ -59,6 +61,69 @@ def plan(
         return _answer(report, "unknown" if is_cut else "no", CUT_OFF if is_cut else NONE)
     planned = _planned(report, simulation, found)
     return planned if is_there else structs.replace(planned, steps=tuple(_without_wake(planned.steps)))
+
+
+def defrag(snapshot: Snapshot, subject: Subject, weights: Weights, keep: Selector | None = None) -> PlanReport:
+    """Return how many gangs of a shape fit, and which moves make room for more of them, the fewest for each.
+
+    Pods that wait are left out: they would take room that is free now.
+
+    Args:
+        snapshot: the cluster with a gang of that shape.
+        subject: the gang.
+        weights: what a move costs.
+        keep: pods whose labels match stay where they are.
+
+    """
+    alone = structs.replace(snapshot, pending=subject.pending)
+    report = why(alone, subject, brief=True)
+    simulation = simulate(alone, subject)
+    if report.verdict != "yes":
+        search = _search(simulation, report)
+        if isinstance(search, PlanReport):
+            return search
+    room = defragment(simulation, weights, keep)
+    which = f"{count(room.now, 'gang')} of {count(len(subject.pending), 'pod')}"
+    if room.now_cut:
+        return _answer(report, "yes", f"At least {which} fit now: further they were not counted.")
+    now = f"{which} {'fits' if room.now == 1 else 'fit'} now"
+    curve = (PlanPoint(room.now, 0, 0, 0, fewest=True), *map(_point, room.points))
+    if room.found is None:
+        more = "whether moves make room for more was not looked at to the end" if room.is_cut else _NO_MORE
+        none = _answer(report, "unknown" if room.is_cut else "no", f"{now}; {more}.")
+        return structs.replace(none, cause=None, curve=curve)
+    last = room.points[-1]
+    gangs = {
+        move.unit.key: next(point.gangs for point in room.points if index < point.moves)
+        for index, move in enumerate(room.found.moves)
+    }
+    planned = _planned(report, simulation, room.found)
+    ends = ", which is as far as was looked" if room.is_cut else ""
+    return structs.replace(
+        planned,
+        steps=tuple(_for_room(step, gangs) for step in _without_wake(planned.steps)),
+        risks=(*_risks(snapshot, subject, room.found), _OPEN_AGAIN),
+        message=f"{now}, {last.gangs} after {count(last.pods, 'pod')} moved{ends}.",
+        curve=curve,
+    )
+
+
+_NO_MORE = "no moves make room for more"
+_OPEN_AGAIN = "Once the nodes are open again, whoever waits or comes next may take the room."
+
+
+def _point(one: Point) -> PlanPoint:
+    return PlanPoint(one.gangs, one.moves, one.pods, round(one.hours, 1), one.is_least)
+
+
+def _for_room(step: PlanStep, gangs: Mapping[str, int]) -> PlanStep:
+    """Return a step with why it is taken where room is made for gangs that are not there."""
+    told = {"cordon": "so that what is moved does not come to a node that is to be free"}
+    if step.action == "uncordon" and step.why == _GANG_GOES:
+        return structs.replace(step, why=_NOBODY)
+    if step.object in gangs and step.pods:
+        return structs.replace(step, why=f"makes room for {count(gangs[step.object], 'gang')}")
+    return structs.replace(step, why=told.get(step.action, step.why))
 
 
 def _without_wake(steps: Iterable[PlanStep]) -> Iterator[PlanStep]:
@@ -234,7 +299,7 @@ def _steps(simulation: Simulation, found: Found, closed: Collection[str]) -> Ite
         if step is not None:
             yield step
     for name in shut:
-        why = "the gang goes there" if name in found.nodes else "nobody has to stay away any more"
+        why = _GANG_GOES if name in found.nodes else _NOBODY
         yield PlanStep("uncordon", name, "", "", why, command=paste("kubectl", "uncordon", name))
     woken = next_steps.wake(simulation) if simulation.has_topology else None
     if woken is not None:

@@ -38,6 +38,8 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.model.values import Resources
 from kubectl_koord.remedies import next_steps, ways_out
 from kubectl_koord.remedies.next_steps import LateCode
+from kubectl_koord.remedies.plan import may_help
+from kubectl_koord.remedies.search import Search, SearchBudget
 from kubectl_koord.reports.common import CauseCode, Notice, Verdict
 from kubectl_koord.reports.jobs import Cause, Lack, PlanFailure, WhyAlternative, WhyReport
 from kubectl_koord.simulation.simulation import (
@@ -1086,6 +1088,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
     ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief and not steps else ways_out.Found(())
     if is_stuck and not brief and not steps:
         steps = next_steps.plan_moves(simulation, cause, likeliest.first.refused)
+        is_open = steps and may_help(Search(simulation, likeliest, SearchBudget(simulation)))
+        steps = steps if is_open else ()
         steps = steps if ways.ways else (*next_steps.correct_selector(simulation, likeliest.first), *steps)
     if verdict == "yes" and cause is not None and not brief:
         ways = ways_out.Found(next_steps.steps(simulation))

@@ -1,6 +1,6 @@
 """A plan that makes room: the cheapest moves, in order, after which the engine places a gang."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import heappop, heappush
 from itertools import accumulate, count, islice, product
@@ -29,8 +29,8 @@ _STEPS_OF_RUN = 20
 _FOR_FEW, _FOR_GREEDY, _NODES_A_LOOK = 2, 3, 32
 _ANY, _FEW_MOVES = 1 << 30, 4
 _MOST_PLACES, _MOST_NODES, _MOST_SUBSETS, _MOST_PIECES = 64, 512, 256, 12
-_MOST_SEATS, _MOST_CHOICES, _MOST_GREEDY = 200, 400, 8
-_GPU = "/gpu"
+_MOST_SEATS, _MOST_CHOICES, _MOST_GREEDY, _MOST_LOOKS = 200, 400, 8, 512
+_GPU, _HIGHEST = "/gpu", 1_000_000_000  # above that the priorities of the system begin
 _SECONDS = 3600
 _HOSTNAME = "kubernetes.io/hostname"
 
@@ -110,7 +110,7 @@ def gpus(pod: RunningPod) -> int:
 
 def cheapest(search: Search, weights: Weights, keep: Selector | None = None) -> tuple[Found | None, bool]:
     """Return the cheapest plan, and whether the search was cut off before it was proven to be that, or that none is."""
-    planner = _Planner(search, weights, keep)
+    planner = Planner(search, weights, keep)
     found = planner.search()
     return found, planner.budget.is_cut or bool(search.untried)
 
@@ -122,18 +122,28 @@ def again(
 
     A text is why it does not hold any more.
     """
-    return _Planner(search, weights, keep).again(left)
+    return Planner(search, weights, keep).again(left)
 
 
-class _Planner:
+def may_help(search: Search) -> bool:
+    """Tell whether any place has enough slots once all is gone that may be moved, opened or released; no is proven."""
+    return Planner(search, Weights(), None).may_help()
+
+
+class Planner:
     """A best-first search over sets of units: cost so far, and the least that the slots still missing cost."""
 
-    def __init__(self, search: Search, weights: Weights, keep: Selector | None) -> None:
+    def __init__(
+        self, search: Search, weights: Weights, keep: Selector | None, moved: Collection[str] | None = None
+    ) -> None:
+        """Begin; with pods that were `moved`, be it none, others are moved alone, whoever they are, and not these."""
         self._search = search
         self._snapshot = search.simulation.snapshot
         self._view = search.view
         self._slot_count = search.slot_counts[0]
-        self._own = priority(search.simulation.subject)
+        self._only_moves = moved is not None
+        self._moved_before = moved or ()
+        self._own = _HIGHEST if self._only_moves else priority(search.simulation.subject)
         self._weights = weights
         self._keep = keep
         self.budget = Budget(max(_FEWEST_STEPS, _MOST_STEPS // (1 + len(self._view.names()) // _NODES_A_STEP)))
@@ -148,9 +158,11 @@ class _Planner:
         self._units_on = cache(self._units)
         self._rooms_on = cache(self._rooms)
         self._waiting = cache(self._that_waits)
-        self._opened = {node.name: self._setting("node", node.name) for node in evidence.cordoned(self._view)}
+        shut = () if self._only_moves else evidence.cordoned(self._view)
+        held = () if self._only_moves else self._view.snapshot.reservations
+        self._opened = {node.name: self._setting("node", node.name) for node in shut}
         self._released: dict[str, list[Unit]] = {}
-        for one in (one for one in self._view.snapshot.reservations if not one.is_pod):
+        for one in (one for one in held if not one.is_pod):
             self._released.setdefault(one.node, []).append(self._setting("reservation", one.name))
 
     def search(self) -> Found | None:
@@ -165,6 +177,19 @@ class _Planner:
                 return found
         self._steps = self.budget
         return self._greedy()
+
+    def may_help(self) -> bool:
+        """Tell whether the most that may be gained is enough in any place; of many nodes only some are looked at."""
+        looks = 0
+        for place in self._places:
+            missing = place.missing
+            for name in place.nodes:
+                looks += 1
+                units = self._units_on(name)
+                missing -= max(0, self._gain(name, units)) if units else 0
+                if missing <= 0 or looks == _MOST_LOOKS:
+                    return True
+        return self.budget.is_cut
 
     def again(self, left: Iterable[tuple[Kind, str, bool]]) -> Found | str:
         """Return the plan of these units alone, or why there is none."""
@@ -256,12 +281,22 @@ class _Planner:
 
     def _rate(self, place: int) -> float:
         """Return the least that a slot of a place may cost: of a gang on several nodes each bears its share."""
-        rates = [
-            sum(unit.cost / max(1, len({pod.node for pod in unit.pods})) for unit in units) / gain
-            for name in self._nodes(place)
-            for gain, units in self._pieces_on(name)
-        ]
+        rates = [cost / gain for options in self.options(place) for gain, cost in options]
         return min(rates, default=float("inf"))
+
+    def options(self, place: int) -> Iterator[tuple[tuple[int, float], ...]]:
+        """Yield by node of a place how many slots may be gained there, and the least that they cost."""
+        for name in self._nodes(place):
+            yield tuple(
+                (gain, sum(unit.cost / max(1, len({pod.node for pod in unit.pods})) for unit in units))
+                for gain, units in self._pieces_on(name)
+            )
+
+    def slots(self) -> Iterator[int]:
+        """Yield how many slots each place has."""
+        counts = self._slot_count.slots(self._view)
+        for place in self._places[:_MOST_PLACES]:
+            yield sum(counts[name] for name in place.nodes)
 
     def _next(self, state: _State) -> Iterator[_State]:
         """Yield the states with one more node on which room is made."""
@@ -331,6 +366,7 @@ class _Planner:
             and not pod.requirements.has_resource_claims
             and not pod.allocations.reservation
             and not pod.offers
+            and pod.key not in self._moved_before
             and not (self._keep is not None and matches(self._keep, dict(pod.labels)))
         )
 
@@ -408,7 +444,9 @@ class _Planner:
     def _may_wait(self, unit: Unit) -> bool:
         """Tell whether pods may wait in favour of the gang: a job of lower priority, as a whole."""
         is_whole = unit.kind == "gang" or (unit.kind == "pod" and not unit.pods[0].gang)
-        return is_whole and not unit.waits and all(pod.priority < self._own for pod in unit.pods)
+        return (
+            is_whole and not self._only_moves and not unit.waits and all(pod.priority < self._own for pod in unit.pods)
+        )
 
     def _rooms(self, name: str, pod: RunningPod) -> tuple[tuple[Unit, ...], ...]:
         """Return the least sets of units without which a node takes a pod."""
@@ -502,12 +540,18 @@ class _Planner:
             yield (name,), view.with_pods({name: [settled]})
 
     def unlike(self, view: View, closed: Collection[str], pod: RunningPod) -> Iterator[tuple[str, RunningPod]]:
-        """Yield the nodes that take a pod, of those that are alike one, and the pod as it runs there."""
-        prepared, kinds = self.prepared(pod, view), set[object]()
+        """Yield the nodes that take a pod, of those that are alike one, and the pod as it runs there.
+
+        Where more gangs may follow the fullest nodes come first.
+        """
+        prepared, rooms = self.prepared(pod, view), dict[object, str]()
         for name in view.names():
-            if name in closed or (kind := _room(view, name)) in kinds:
-                continue
-            kinds.add(kind)
+            if name not in closed:
+                rooms.setdefault(_room(view, name), name)
+        names = list(rooms.values())
+        if self._only_moves:
+            names.sort(key=lambda name: [view.state(name).free.get(one, 0) for one, _ in pod.requirements.requests])
+        for name in names:
             settled = _settled_on(pod, name, view, prepared)
             if settled is not None:
                 yield name, settled
@@ -547,7 +591,7 @@ class _Planner:
         left = dict(sorted(goes.items(), key=lambda item: (item[0].cost, item[0].key)))
         while left:
             for unit, to in left.items():
-                there = self._moved(view, unit, to)
+                there = self.moved(view, unit, to)
                 if there is not None:
                     break
             else:
@@ -557,7 +601,7 @@ class _Planner:
             found.append(Move(unit, to))
         return tuple(found)
 
-    def _moved(self, view: View, unit: Unit, to: Sequence[str]) -> View | None:
+    def moved(self, view: View, unit: Unit, to: Sequence[str]) -> View | None:
         """Return the cluster once a unit has moved, None where a pod of it finds no room yet."""
         view = view.without(unit.pods)
         for pod, name in zip(unit.pods, to, strict=True):
@@ -570,17 +614,15 @@ class _Planner:
 
     def _proven(self, state: _State, moves: tuple[Move, ...]) -> Found | None:
         """Return the plan, None where the engine does not place the gang after it."""
-        edits = _edits(moves)
+        edits = edits_of(moves)
         after = self._search.placed_after(edits)
         if after is None:
             return None
-        destinations = {name for move in moves for name in move.to}
-        origins = {pod.node for move in moves for pod in move.unit.pods}
-        closed = tuple(sorted((origins | set(after[1])) - (destinations - origins)))
+        closed = closed_for(moves, after[1])
         units = [move.unit for move in moves]
         begin = _with_settings(self._view, units)
         begin = begin.without([pod for unit in units if unit.waits for pod in unit.pods])
-        choices = _Choices(self)
+        choices = Choices(self)
         blocked = choices.blocked(begin, [move for move in moves if move.to], frozenset(closed))
         is_cheapest = not self.budget.is_cut and not self._search.untried
         return Found(moves, closed, edits, after[1], state.cost, is_cheapest, blocked, choices.budget.is_cut)
@@ -599,12 +641,18 @@ class _Planner:
         return self._search.simulation.prepared(recreated(pod), view, created_anew=True)
 
 
-class _Choices:
-    """What the scheduler may choose for pods that are moved, one after the other."""
+class Choices:
+    """What the scheduler may choose for pods that are moved, one after the other.
 
-    def __init__(self, planner: "_Planner") -> None:
+    At the end the gang is to find its place, or what `is_good` asks for, which takes so many `steps`.
+    """
+
+    def __init__(self, planner: "Planner", is_good: Callable[[View], bool] | None = None, steps: int = 1) -> None:
+        nodes = len(planner.simulation.view.names())
         self._planner = planner
-        self.budget = Budget(_MOST_CHOICES)
+        self._is_good = is_good or (lambda view: all_place(next_attempt(planner.simulation, view)))
+        self._steps = steps
+        self.budget = Budget(_MOST_CHOICES // (1 + nodes // _NODES_A_STEP))
 
     def blocked(self, view: View, moving: Sequence[Move], closed: frozenset[str]) -> str:
         """Return who finds no place after a choice of the scheduler, empty where nobody is found."""
@@ -647,10 +695,9 @@ class _Choices:
         return any(slots >= len(pods) for slots in counted)
 
     def _of_gang(self, view: View) -> str:
-        if not self.budget.take():
+        if not self.budget.take(self._steps):
             return ""
-        simulation = self._planner.simulation
-        return "" if all_place(next_attempt(simulation, view)) else simulation.subject.key
+        return "" if self._is_good(view) else self._planner.simulation.subject.key
 
 
 def _joined(units: Iterable[Unit], more: Iterable[Unit]) -> tuple[Unit, ...]:
@@ -682,7 +729,15 @@ def _settings(units: Sequence[Unit]) -> tuple[Edit, ...]:
     return (*every, *(ReleaseReservation(unit.key) for unit in units if unit.kind == "reservation"))
 
 
-def _edits(moves: Sequence[Move]) -> tuple[Edit, ...]:
+def closed_for(moves: Iterable[Move], nodes: Iterable[str]) -> tuple[str, ...]:
+    """Return which nodes stay closed while pods move, so that these nodes are free at the end."""
+    destinations = {name for move in moves for name in move.to}
+    origins = {pod.node for move in moves for pod in move.unit.pods}
+    return tuple(sorted((origins | set(nodes)) - (destinations - origins)))
+
+
+def edits_of(moves: Sequence[Move]) -> tuple[Edit, ...]:
+    """Return the changes of the cluster that moves make."""
     waiting = deleted([pod for move in moves if move.unit.waits for pod in move.unit.pods])
     moved = [MovePod(pod.key, pod.node, to) for move in moves for pod, to in zip(move.unit.pods, move.to, strict=False)]
     return (*_settings([move.unit for move in moves]), *waiting, *moved)

@@ -602,13 +602,28 @@ class PlanCost(Struct, frozen=True, rename="camel"):
     total: float
 
 
+class PlanPoint(Struct, frozen=True, rename="camel"):
+    """So many gangs of a shape fit at once after the first so many moves, and what these cost.
+
+    `pods` restart and lose `gpu_hours` of work. `fewest` tells whether it is proven that nothing cheaper makes as much
+    room.
+    """
+
+    gangs: int
+    moves: int
+    pods: int
+    gpu_hours: float
+    fewest: bool
+
+
 class PlanReport(Struct, frozen=True, rename="camel"):
-    """Which steps, in order, make room for a gang.
+    """Which steps, in order, make room for a gang, or for as many of a shape as possible.
 
     The verdict is yes where the engine places the gang after them, or without any; no where no such plan is. `cheapest`
     tells whether that is proven: else the search ended before all was looked at. `nodes` are those that the gang
     takes at the end. `risks` say what the scheduler or others may do in between that upsets the plan. `message` is the
-    answer in a sentence where there are no steps.
+    answer in a sentence where there are no steps, or where gangs of a shape are counted: `curve` then says how many fit
+    without any move, and after how many moves more of them do.
     """
 
     verdict: Verdict
@@ -623,3 +638,4 @@ class PlanReport(Struct, frozen=True, rename="camel"):
     risks: tuple[str, ...] = ()
     cause: Cause | None = None
     message: str = ""
+    curve: tuple[PlanPoint, ...] = ()

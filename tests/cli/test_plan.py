@@ -290,11 +290,51 @@ def test_a_job_that_is_not_there_yet_is_planned_for(koord: Run, moving: Cluster,
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ((), "one of GANG, -f and --shape is required"),
-        (("x", "--shape", "8cpu"), "one of GANG, -f and --shape is required"),
+        ((), "one of GANG, -f, -k and --shape is required"),
+        (("x", "--shape", "8cpu"), "one of GANG, -f, -k and --shape is required"),
+        (("x", "-k", "folder"), "one of GANG, -f, -k and --shape is required"),
+        (("x", "--defrag"), "--defrag needs --shape"),
         (("--shape", "8cpu", "--apply"), "--apply is for a GANG that is there"),
         (("--shape", "many"), "--shape: 'many' is not of the form 8gpu or NAME=AMOUNT"),
     ],
 )
 def test_words_that_contradict_each_other_are_a_mistake(koord: Run, words: tuple[str, ...], why: str) -> None:
     assert koord("plan", *words, "--demo") == (2, "", f"error: {why}\n")
+
+
+SCATTERED = "--snapshot=examples/scattered.yaml"
+
+
+def test_the_example_is_a_cluster_in_which_moves_help(koord: Run) -> None:
+    asked = koord("why-pending", "big", "-n", "train", SCATTERED)
+    assert f"kubectl koord plan big -n train {SCATTERED}" in asked.out
+    done = koord("plan", "big", "-n", "train", SCATTERED, "-o", "yaml")
+    kinds = [one["kind"] for one in yaml.safe_load_all(done.out) if one]
+    assert (done.code, [kind for kind in kinds if kind != "Node"]) == (
+        0,
+        [*["Reservation", "PodMigrationJob"] * 2, "PodGroup", "PodGroup"],
+    )
+
+
+def test_room_for_a_shape_is_a_document_with_a_curve(koord: Run) -> None:
+    words = ("plan", "--defrag", "--shape", "8gpu", "--count", "2", "--must-gather", "SpineLayer", SCATTERED)
+    report = json.loads(koord(*words, "-o", "json").out)
+    assert (report["kind"], report["verdict"]) == ("Plan", "yes")
+    assert report["curve"] == [
+        {"gangs": 1, "moves": 0, "pods": 0, "gpuHours": 0, "fewest": True},
+        {"gangs": 2, "moves": 2, "pods": 2, "gpuHours": 4.0, "fewest": True},
+    ]
+    assert koord(*words, "--weight", "pods=0").out.startswith("1 gang of 2 pods fits now, 2 after 2 pods moved.\n")
+
+
+def test_a_folder_of_kustomize_is_planned_for(
+    koord: Run, moving: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moving.delete("pods", "default", "job-0")
+    (tmp_path / "built.yaml").write_text(yaml.safe_dump_all([pod_group("new", 1), written("new-0", "new")]))
+    program = tmp_path / "bin" / "kustomize"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n/bin/cat {tmp_path}/built.yaml\n")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert koord("plan", "-k", str(tmp_path)).out.splitlines()[0] == "default/new is placed after 3 steps."

@@ -321,7 +321,6 @@ ROWS = (
         "job-1",
         "job-2",
         also=("surplus-pods",),
-        steps=("plan-moves",),
         ways=("prefer-gather", "smaller-request", "add-nodes", "add-nodes", "fewer-pods", "move-pod", "free-pods"),
     ),
     no(

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.plan import CUT_OFF, NONE, NOT_NEEDED, NOT_ROOM, missing, plan, replacements, rest
+from kubectl_koord.explain.plan import CUT_OFF, NONE, NOT_NEEDED, NOT_ROOM, defrag, missing, plan, replacements, rest
 from kubectl_koord.model.pods import PodRequirements
 from kubectl_koord.model.unevaluated import PodSetting
+from kubectl_koord.remedies import defrag as defragging
 from kubectl_koord.remedies import plan as plans
+from kubectl_koord.remedies.defrag import FEWEST
 from kubectl_koord.remedies.plan import Weights
-from kubectl_koord.reports.jobs import PlanCost, PlanReport
+from kubectl_koord.reports.jobs import PlanCost, PlanPoint, PlanReport
 from tests.build import SPINE, Drawing, cluster, cpus
 
 SETTING = PodSetting("scheduling-hint")
@@ -256,3 +258,90 @@ def test_a_gang_that_is_not_there_yet_is_not_woken() -> None:
     drawing = ONE_SHORT.with_gang("job", 1, cpu=8, must_gather=SPINE)
     report = plan(drawing, drawing.subject("job"), Weights(), is_there=False)
     assert [step.action for step in report.steps] == ["cordon", "move-pod", "uncordon"]
+
+
+TWICE = (
+    cluster("s: b[n0 n1 n2 n3]")
+    .with_running("a", "n0", 2, **MOVABLE)
+    .with_running("b", "n1", 3, **MOVABLE)
+    .with_running("c", "n2", 3)
+    .with_running("d", "n3", 4)
+    .with_gang("job", 1, cpu=8)
+)
+OPEN_AGAIN = "Once the nodes are open again, whoever waits or comes next may take the room."
+
+
+def room_in(drawing: Drawing) -> PlanReport:
+    return defrag(drawing, drawing.subject("job"), FEWEST)
+
+
+def test_room_for_more_gangs_is_a_curve_and_a_plan_that_opens_all_nodes_again() -> None:
+    report = room_in(TWICE)
+    assert (report.verdict, report.message) == ("yes", "0 gangs of 1 pod fit now, 2 after 2 pods moved.")
+    assert report.curve == (
+        PlanPoint(0, 0, 0, 0, fewest=True),
+        PlanPoint(1, 1, 1, 0, fewest=True),
+        PlanPoint(2, 2, 2, 0, fewest=True),
+    )
+    closing = "so that what is moved does not come to a node that is to be free"
+    assert steps(report) == [
+        ("cordon", "n0", "", "", closing),
+        ("cordon", "n1", "", "", closing),
+        ("move-pod", "default/a", "n0", "n3", "makes room for 1 gang"),
+        ("move-pod", "default/b", "n1", "n2", "makes room for 2 gangs"),
+        ("uncordon", "n0", "", "", "nobody has to stay away any more"),
+        ("uncordon", "n1", "", "", "nobody has to stay away any more"),
+    ]
+    assert (report.cheapest, report.risks) == (True, (OPEN_AGAIN,))
+    waits = room_in(TWICE.with_gang("other", 1, cpu=8, priority=9))
+    assert (waits.curve, waits.risks) == (
+        report.curve,
+        ("default/other also waits, and may take room meanwhile.", OPEN_AGAIN),
+    )
+
+
+def test_a_node_to_which_a_pod_moves_that_is_to_be_free_is_opened_before() -> None:
+    drawing = (
+        cluster("s: b[n0 n1 n2]")
+        .with_running("a", "n0", 4, **MOVABLE)
+        .with_running("b", "n1", 2, **MOVABLE)
+        .with_running("stays", "n1", 3)
+        .with_running("c", "n2", 6)
+    )
+    assert ("uncordon", "n1", "", "", "default/a goes there") in steps(room_in(drawing.with_gang("job", 1, cpu=8)))
+
+
+@pytest.mark.parametrize(
+    ("drawing", "verdict", "message"),
+    [
+        (
+            TWICE.without_running("default/a", "default/b").with_running("e", "n1", 8),
+            "no",
+            "1 gang of 1 pod fits now; no moves make room for more.",
+        ),
+        (TWICE.with_group("job", 2), "no", NOT_ROOM),
+        (TWICE.with_gap("Node"), "unknown", ""),
+    ],
+    ids=["none", "no lack of room", "unread"],
+)
+def test_where_no_room_is_made_it_is_said_why(drawing: Drawing, verdict: str, message: str) -> None:
+    report = room_in(drawing)
+    assert (report.verdict, report.message, report.steps) == (verdict, message, ())
+
+
+def test_what_was_not_counted_or_looked_at_to_the_end_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_MOST_NODES", 0)
+    report = room_in(TWICE)
+    assert (report.verdict, report.message) == (
+        "unknown",
+        "0 gangs of 1 pod fit now; whether moves make room for more was not looked at to the end.",
+    )
+    monkeypatch.undo()
+    monkeypatch.setattr(defragging, "_MOST_MORE", 1)
+    assert room_in(TWICE).message == "0 gangs of 1 pod fit now, 1 after 1 pod moved, which is as far as was looked."
+    monkeypatch.setattr(defragging, "_MOST_STEPS", 1)
+    empty = cluster("s: b[n0 n1]").with_gang("job", 1, cpu=8)
+    assert (room_in(empty).verdict, room_in(empty).message) == (
+        "yes",
+        "At least 1 gang of 1 pod fit now: further they were not counted.",
+    )

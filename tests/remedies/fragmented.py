@@ -41,12 +41,12 @@ class Fragmented(NamedTuple):
                 left[at] -= piece.size
         return left
 
-    def fits(self, free: Sequence[int], closed: frozenset[int]) -> bool:
+    def fits(self, free: Sequence[int], closed: frozenset[int], gangs: int = 1) -> bool:
         open_to = [at for at in range(len(free)) if at not in closed]
         per_spine = {
             spine: sum(free[at] // self.size for at in open_to if self.spines[at] == spine) for spine in self.spines
         }
-        return max(per_spine.values()) >= self.pods
+        return sum(slots // self.pods for slots in per_spine.values()) >= gangs
 
 
 def fragmented(number: int, most_nodes: int = 24) -> Fragmented:
@@ -114,24 +114,28 @@ def _name(at: int) -> str:
     return f"n{at:02}"
 
 
-def optimum(one: Fragmented, most: int, weights: Weights = Weights()) -> float | None:  # noqa: B008 - a frozen value
-    """Return what the cheapest set of at most so many steps costs after which the gang fits, None for none."""
-    steps: list[tuple[float, Piece | int, bool]] = [(weights.cordons, at, False) for at in one.cordoned]
+def optimum(one: Fragmented, most: int, weights: Weights = Weights(), room_for: int = 0) -> float | None:  # noqa: B008 - a frozen value
+    """Return what the cheapest set of at most so many steps costs after which the gang fits, None for none.
+
+    With `room_for` so many gangs are to fit, and pods are moved alone.
+    """
+    shut = () if room_for else one.cordoned
+    steps: list[tuple[float, Piece | int, bool]] = [(weights.cordons, at, False) for at in shut]
     for piece in one.pieces:
         if not piece.stays:
             steps.append((_cost(piece, weights, waits=False), piece, False))
-        if not piece.stays and piece.is_lower:
+        if not piece.stays and piece.is_lower and not room_for:
             steps.append((_cost(piece, weights, waits=True), piece, True))
     sets = (some for number in range(most + 1) for some in combinations(steps, number))
     sets = (some for some in sets if len({step for _, step, _ in some}) == len(some))
     small = [some for some in sets if sum(len(s.nodes) if isinstance(s, Piece) else 1 for _, s, _ in some) <= most]
     for some in sorted(small, key=lambda some: sum(cost for cost, *_ in some)):
-        if _helps(one, some):
+        if _helps(one, some, room_for or 1):
             return sum(cost for cost, *_ in some)
     return None
 
 
-def _helps(one: Fragmented, some: Sequence[tuple[float, Piece | int, bool]]) -> bool:
+def _helps(one: Fragmented, some: Sequence[tuple[float, Piece | int, bool]], gangs: int) -> bool:
     closed = one.cordoned - {step for _, step, _ in some if isinstance(step, int)}
     pieces = [(step, waits) for _, step, waits in some if isinstance(step, Piece)]
     gone, free = one.free(), one.free()
@@ -140,7 +144,7 @@ def _helps(one: Fragmented, some: Sequence[tuple[float, Piece | int, bool]]) -> 
             gone[at] += piece.size
             free[at] += piece.size if waits else 0
     moving = [piece for piece, waits in pieces if not waits]
-    return one.fits(gone, closed) and _reaches(one, free, moving, one.cordoned, closed)
+    return one.fits(gone, closed, gangs) and _reaches(one, free, moving, one.cordoned, closed, gangs)
 
 
 def _cost(piece: Piece, weights: Weights, *, waits: bool) -> float:
@@ -150,21 +154,34 @@ def _cost(piece: Piece, weights: Weights, *, waits: bool) -> float:
 
 
 def _reaches(
-    one: Fragmented, free: list[int], moving: Sequence[Piece], shut: frozenset[int], closed: frozenset[int]
+    one: Fragmented, free: list[int], moving: Sequence[Piece], shut: frozenset[int], closed: frozenset[int], gangs: int
 ) -> bool:
-    """Tell whether all of these find a place in some order, and the gang after them."""
-    if not moving:
-        return one.fits(free, closed)
-    for piece in moving:
-        rest = [other for other in moving if other != piece]
-        left = list(free)
-        for at in piece.nodes:
-            left[at] += piece.size
-        for to in product(range(len(free)), repeat=len(piece.nodes)):
-            there = list(left)
-            for at in to:
-                there[at] -= piece.size
-            is_free = min(there[at] for at in to) >= 0 and not shut.intersection(to) and to != piece.nodes
-            if is_free and _reaches(one, there, rest, shut, closed):
-                return True
-    return False
+    """Tell whether all of these find a place in some order, and the gang after them; what is alike is asked once."""
+    failed: set[object] = set()
+
+    def reached(free: Sequence[int], left: Sequence[Piece]) -> bool:
+        if not left:
+            return one.fits(free, closed, gangs)
+        nodes = range(len(free))
+        alike = sorted((one.spines[at], free[at], at in shut, at in closed, _standing(left, at)) for at in nodes)
+        key = (tuple(alike), tuple(piece.name for piece in left))
+        if key in failed:
+            return False
+        for piece in left:
+            rest = tuple(other for other in left if other != piece)
+            for to in product([at for at in nodes if at not in shut], repeat=len(piece.nodes)):
+                there = list(free)
+                for at in piece.nodes:
+                    there[at] += piece.size
+                for at in to:
+                    there[at] -= piece.size
+                if min(there) >= 0 and to != piece.nodes and reached(there, rest):
+                    return True
+        failed.add(key)
+        return False
+
+    return reached(free, tuple(moving))
+
+
+def _standing(pieces: Sequence[Piece], at: int) -> tuple[str, ...]:
+    return tuple(piece.name for piece in pieces if at in piece.nodes)

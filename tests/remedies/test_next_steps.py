@@ -9,7 +9,7 @@ import yaml
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.pods import Condition, GangAnnotations
 from kubectl_koord.model.values import Taint
-from kubectl_koord.remedies import next_steps
+from kubectl_koord.remedies import next_steps, plan
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import CreatePodGroup, DeletePod, WayOut
 from kubectl_koord.reports.jobs import Cause
@@ -112,15 +112,27 @@ def test_the_next_step_is_ready_to_paste(drawing: Drawing, expected: list[tuple[
 
 
 def test_where_nodes_together_have_enough_free_the_plan_of_moves_is_a_next_step() -> None:
-    short = FREE.with_gang("job", 1, cpu=8).with_running("a", "n1", 2).with_running("b", "n2", 6)
+    owned = {"owner": "ReplicaSet/a"}
+    short = FREE.with_gang("job", 1, cpu=8).with_running("a", "n1", 2, **owned).with_running("b", "n2", 6)
     to_ask = [("plan-moves", "kubectl koord plan job -n default")]
     assert steps(short) == to_ask
     assert steps(short.with_running("c", "n2", 1)) == []
     assert steps(short.cordon("n2")) == []
     assert steps(short.change("n2", taints=(Taint("node.kubernetes.io/unreachable", "", "NoSchedule"),))) == []
-    alone = FREE.with_pod("x", "", cpu=8).with_running("a", "n1", 2).with_running("b", "n2", 6)
+    alone = FREE.with_pod("x", "", cpu=8).with_running("a", "n1", 2, **owned).with_running("b", "n2", 6)
     asked = why_of(alone, "x").next_steps
     assert [step.command for step in asked] == ["kubectl koord plan pod/x -n default"]
+
+
+def test_the_plan_of_moves_is_no_next_step_where_nothing_that_may_be_moved_makes_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    short = FREE.with_gang("job", 1, cpu=8).with_running("b", "n2", 6)
+    assert steps(short.with_running("a", "n1", 2)) == []  # without a controller that makes it anew
+    two = short.with_gang("job", 1, cpu=7).with_running("a", "n1", 1).with_running("c", "n1", 1, owner="ReplicaSet/c")
+    assert [action for action, _ in steps(two)] == ["plan-moves"]
+    monkeypatch.setattr(plan, "_MOST_LOOKS", 1)  # of the others nobody knows
+    assert [action for action, _ in steps(short.with_running("a", "n1", 2))] == ["plan-moves"]
 
 
 def test_names_that_no_shell_takes_as_they_are_get_no_manifest() -> None:

@@ -46,7 +46,11 @@ def told(found: Found | None) -> list[tuple[str, str, tuple[str, ...]]]:
     return [("waits" if move.unit.waits else move.unit.kind, move.unit.key, move.to) for move in found.moves]
 
 
-@pytest.mark.parametrize("number", range(12))
+SMALL = (*range(6, 15), *range(16, 27))
+"""Those of 8 to 12 nodes that take little; where the search goes to its last step, `make soak` looks."""
+
+
+@pytest.mark.parametrize("number", SMALL)
 def test_a_plan_is_found_wherever_a_plain_search_finds_one_and_is_no_dearer(number: int) -> None:
     one = fragmented(number, most_nodes=12)
     best, found = optimum(one, 3), planned(drawn(one))
@@ -56,9 +60,10 @@ def test_a_plan_is_found_wherever_a_plain_search_finds_one_and_is_no_dearer(numb
 
 
 @pytest.mark.soak
-def test_plans_are_the_cheapest_of_300_fragmented_clusters() -> None:
+@pytest.mark.parametrize("first", range(0, 300, 50))
+def test_plans_are_the_cheapest_of_300_fragmented_clusters(first: int) -> None:
     shares = []
-    for number in range(300):
+    for number in range(first, first + 50):
         one = fragmented(number)
         best, found = optimum(one, 4), planned(drawn(one))
         if best is not None:
@@ -447,7 +452,7 @@ def test_a_pod_that_keeps_others_away_is_followed_by_itself() -> None:
 
 
 def test_moves_that_wait_for_each_other_are_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans._Planner, "_moved", lambda *_: None)  # noqa: SLF001 - no order is good
+    monkeypatch.setattr(plans.Planner, "moved", lambda *_: None)  # no order is good
     assert planned(ONE_SHORT) is None
 
 

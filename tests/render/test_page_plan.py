@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.pages.plan import cost, headline, told
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.jobs import Cause, PlanCost, PlanReport, PlanStep
+from kubectl_koord.reports.jobs import Cause, PlanCost, PlanPoint, PlanReport, PlanStep
 from tests.render.samples import BASIS, PIPE
 
 STEPS = (
@@ -73,3 +73,19 @@ def test_a_step_is_told_in_a_clause() -> None:
         "cordon n0: so that nothing comes there",
         "move pod t/a from n0 to n1: makes room for the gang",
     ]
+
+
+def test_room_for_gangs_is_a_curve_of_moves_against_gangs() -> None:
+    points = (PlanPoint(1, 0, 0, 0, fewest=True), PlanPoint(2, 2, 3, 6.5, fewest=False))
+    page = text(replace(PLAN, message="1 gang of 2 pods fits now, 2 after 3 pods moved.", curve=points), style=PIPE)
+    assert page.startswith(
+        "1 gang of 2 pods fits now, 2 after 3 pods moved.\n"
+        "\n"
+        "  PODS MOVED   GANGS THAT FIT   GPU-HOURS   FEWEST\n"
+        "           0                1           0   proven\n"
+        "           3                2         6.5   not proven\n"
+        "\n"
+        "1 pod restarts, 6.5 GPU-hours"
+    )
+    alone = replace(PLAN, verdict="no", steps=(), cost=None, risks=(), message="1 fits.", curve=points[:1])
+    assert text(alone, style=PIPE) == "1 fits.\n\nEvaluated as Koordinator 1.8 (from the image tag)\n"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kubectl_koord import leaving
-from kubectl_koord.cli.flags import GANG_HELP, MANAGER, All, Yes
+from kubectl_koord.cli.flags import GANG_HELP, MANAGER, All, Kustomize, Yes
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ Examples:
   # For a job that is not submitted yet, and for 8 pods with 8 GPUs each in one spine
   kubectl koord plan -f job.yaml
   kubectl koord plan --shape 8gpu --count 8 --must-gather SpineLayer
+  # How many such gangs fit, and which moves make room for more of them
+  kubectl koord plan --defrag --shape 8gpu --count 8 --must-gather SpineLayer
   # What each step writes, as manifests in order
   kubectl koord plan job -o yaml
   # Make the moves, asking before each
@@ -45,6 +47,7 @@ def command(
         list[str] | None,
         typer.Option("--filename", "-f", metavar="FILE", help="The manifests of a job, in place of GANG."),
     ] = None,
+    kustomize: Kustomize = "",
     shape: Annotated[
         str, typer.Option("--shape", metavar="SHAPE", help="A gang of pods of this shape, such as 8gpu or 8gpu,64cpu.")
     ] = "",
@@ -52,6 +55,9 @@ def command(
     must_gather: Annotated[
         str, typer.Option("--must-gather", metavar="LAYER", help="The layer that --shape must gather in.")
     ] = "",
+    defrag: Annotated[
+        bool, typer.Option("--defrag", help="Make room for as many gangs of --shape as possible, none of them there.")
+    ] = False,
     keep: Annotated[
         str, typer.Option("--keep", metavar="SELECTOR", help="Pods with these labels stay where they are.")
     ] = "",
@@ -81,13 +87,20 @@ def command(
     """
     from kubectl_koord.cli.output import parsed
     from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster.files import named
+    from kubectl_koord.explain.plan import defrag as defragmented
     from kubectl_koord.explain.plan import plan
+    from kubectl_koord.remedies.defrag import FEWEST
+    from kubectl_koord.remedies.plan import Weights
 
     session: Session = context.obj
     session.everything = everything
-    weights, kept = _weights(weight or ()), parsed(keep) if keep else None
+    weights, kept = _weights(weight or (), FEWEST if defrag else Weights()), parsed(keep) if keep else None
+    files = [*named(files or (), kustomize)]
     if sum(map(bool, (gang, files, shape))) != 1:
-        raise KoordError("error: one of GANG, -f and --shape is required")
+        raise KoordError("error: one of GANG, -f, -k and --shape is required")
+    if defrag and not shape:
+        raise KoordError("error: --defrag needs --shape")
     if apply and not gang:
         raise KoordError("error: --apply is for a GANG that is there")
     if apply:
@@ -97,9 +110,12 @@ def command(
         snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
         subject = session.subject(snapshot, gang)
     else:
-        snapshot, subject = _not_there_yet(session, files or (), shape, pods, must_gather)
+        snapshot, subject = _not_there_yet(session, files, shape, pods, must_gather)
     with session.looking_for_ways_out():
-        report = plan(snapshot, subject, weights, kept, is_there=bool(gang))
+        if defrag:
+            report = defragmented(snapshot, subject, weights, kept)
+        else:
+            report = plan(snapshot, subject, weights, kept, is_there=bool(gang))
     if session.options.output != "yaml":
         session.show(report)
         return
@@ -317,20 +333,18 @@ def _tell(line: str) -> None:
     sys.stderr.flush()
 
 
-def _weights(written: "Iterable[str]") -> "Weights":
-    """Return the weights with those that were given.
+def _weights(written: "Iterable[str]", others: "Weights") -> "Weights":
+    """Return the weights that were given, of the others those.
 
     Raises KoordError for a name that none has, and for what is no number from 0 upwards.
     """
     from msgspec import structs
 
-    from kubectl_koord.remedies.plan import Weights
-
     found: dict[str, float] = {}
     for one in written:
         name, _, number = one.partition("=")
-        if name not in Weights.__struct_fields__:
-            names = ", ".join(Weights.__struct_fields__)
+        if name not in others.__struct_fields__:
+            names = ", ".join(others.__struct_fields__)
             raise KoordError(f"error: --weight {one!r}: no such weight; there are {names}")
         try:
             found[name] = float(number)
@@ -338,4 +352,4 @@ def _weights(written: "Iterable[str]") -> "Weights":
             raise KoordError(f"error: --weight {one!r}: no number") from None
         if not 0 <= found[name] < float("inf"):
             raise KoordError(f"error: --weight {one!r}: must be from 0 upwards")
-    return structs.replace(Weights(), **found)
+    return structs.replace(others, **found)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, EmptyLine, Line, Row, Table
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.shown import Shown
-from kubectl_koord.reports.jobs import PlanCost, PlanReport, PlanStep, StepAction
+from kubectl_koord.reports.jobs import PlanCost, PlanPoint, PlanReport, PlanStep, StepAction
 from kubectl_koord.wording.words import DETAILS, command, count, sentence
 
 RISKS = "What may go wrong"
@@ -30,8 +30,18 @@ _STEPS = (
 )
 
 
+_CURVE = (
+    Column("PODS MOVED", right=True),
+    Column("GANGS THAT FIT", right=True),
+    Column("GPU-HOURS", right=True, goes=1),
+    Column("FEWEST", goes=2),
+)
+
+
 def headline(report: PlanReport) -> str:
     """Return in one sentence whether there is a plan."""
+    if report.curve:
+        return report.message
     if report.steps:
         return f"{report.gang} is placed after {count(len(report.steps), 'step')}."
     if report.verdict == "yes":
@@ -62,6 +72,8 @@ def told(step: PlanStep) -> str:
 def blocks(report: PlanReport, _shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(headline(report), VERDICT_STYLE[report.verdict])]
+    if len(report.curve) > 1:
+        page += [EmptyLine(), Table(_CURVE, tuple(_points(report.curve))), EmptyLine()]
     if report.cost is not None:
         page += [Line(cost(report.cost, cheapest=report.cheapest)), EmptyLine(), _table(report.steps)]
     if report.cause is not None:
@@ -71,6 +83,11 @@ def blocks(report: PlanReport, _shown: Shown) -> list[Block]:
     if report.steps:
         page += [EmptyLine(), Line(COMMANDS, "bold"), Bullets(tuple(_commands(report.steps)))]
     return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
+
+
+def _points(curve: tuple[PlanPoint, ...]) -> Iterator[Row]:
+    for one in curve:
+        yield Row((str(one.pods), str(one.gangs), f"{one.gpu_hours:g}", "proven" if one.fewest else "not proven"))
 
 
 def _table(steps: tuple[PlanStep, ...]) -> Table:
