@@ -23,6 +23,12 @@ Kustomize: TypeAlias = Annotated[
 Limit: TypeAlias = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="List the first N only.")]
 NoHeaders: TypeAlias = Annotated[bool, typer.Option("--no-headers", help="Print rows alone, without headers.")]
 Overwrite: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Replace existing values.")]
+Priority: TypeAlias = Annotated[
+    int | None, typer.Option("--priority", metavar="N", help="The priority of all pods, in place of their own.")
+]
+PriorityClass: TypeAlias = Annotated[
+    str, typer.Option("--priority-class", metavar="NAME", help="The PriorityClass of all pods.")
+]
 Resource: TypeAlias = Annotated[
     str | None, typer.Option(metavar="NAME", help="Count this resource (default: accelerators, else CPU).")
 ]

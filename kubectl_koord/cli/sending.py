@@ -4,7 +4,7 @@ import select
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from urllib.parse import quote
@@ -250,6 +250,14 @@ def _after_eviction(
     if metadata.get("uid") == before["metadata"].get("uid") and not metadata.get("deletionTimestamp"):
         raise KoordError(unsure_alone(name_of(target), reason, found_as_before()))
     tell(found_done(name_of(target), reason))
+
+
+def state_of(transport: "Transport", target: "ObjectName") -> "Mapping[str, Any]":
+    """Return the status of an object that was created, nothing where it is gone."""
+    try:
+        return values.mapping(apply.read(transport, path_of(target)).get("status"))
+    except apply.MissingError:
+        return {}
 
 
 def seen(cluster: "ClusterWatch", lacking: "Callable[[Snapshot], str]", seconds: float) -> "Snapshot":

@@ -110,7 +110,7 @@ VERBS: "Mapping[str, Verb]" = {
         "show which moves make room for a gang, and what they cost",
         group=_WHAT_IF,
         module="plan",
-        reads=("disruption", "fit", "namespace"),
+        reads=("disruption", "fit", "namespace", "applied"),
         words=("gang",),
         sends=("",),
         only_with="--apply",

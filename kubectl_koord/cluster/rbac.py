@@ -74,6 +74,8 @@ def reading(reads: Collection[str]) -> set[Right]:
         found |= {_right(name, "watch") for name in (*kinds.REQUESTS, kinds.PRIORITY_CLASS.name)}
     if "followed" in reads:
         found |= {right._replace(verb="watch") for right in found if right.verb == "list"}
+    if "applied" in reads:  # its steps are waited for
+        found |= {right._replace(verb="watch") for right in reading(("disruption",)) if right.verb == "list"}
     if "around" in reads:
         found |= _AROUND
     if "recorded" in reads:
@@ -93,6 +95,7 @@ def operating(reads: Iterable[Collection[str]]) -> set[Right]:
     """Return what those need who also set annotations, carry plans out, or ask whether a pod may be evicted."""
     changed = {Right(_group(kind.api), kind.plural, verb) for kind in _CHANGED for verb in ("get", "patch")}
     changed |= {Right(_group(kind.api), kind.plural, "create") for kind in _CREATED}
+    changed.add(Right(_group(kinds.MIGRATION_JOB.api), kinds.MIGRATION_JOB.plural, "get"))
     changed.add(Right(_group(kinds.DEPLOYMENT.api), kinds.DEPLOYMENT.plural, "get", settings.DESCHEDULER))
     return lean(viewing(reads) | changed | {Right("", "pods/eviction", "create")})
 

@@ -29,13 +29,14 @@ class Cluster(ApiServer):
         nodes = [node(name, "spine") for name in ("n0", "n1")]
         others = [owned("a", "n0", "2"), pod("b", on="n1", cpu="3")]
         self.migrates = False
+        self.ends: Object = {}
         super().__init__({"items": [*scheduler(), lease(), *nodes, *job, *others, *more]})
         self.goes = "n1"
         self.phase = "Running"
         self.also: Object | None = None
 
     def put(self, item: Mapping[str, Any]) -> Object:
-        stored = super().put(item)
+        stored = super().put({**item, "status": self.ends} if item["kind"] == "PodMigrationJob" else item)
         if stored["kind"] == "PodMigrationJob" and self.migrates:
             self.delete("pods", "default", stored["spec"]["podRef"]["name"])
         if stored["kind"] == "Reservation" and "expires" in stored["spec"]:
@@ -50,8 +51,9 @@ class Cluster(ApiServer):
             self.put(self.also)
 
 
-def owned(name: str, on: str, cpu: str, phase: str = "Running") -> Object:
+def owned(name: str, on: str, cpu: str, phase: str = "Running", priority: int = 0) -> Object:
     found = pod(name, on=on, cpu=cpu)
+    found["spec"]["priority"] = priority
     own = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a", "uid": "u", "controller": True}
     found["metadata"] |= {"ownerReferences": [own], "creationTimestamp": f"2026-01-0{len(name)}T00:00:00Z"}
     found["status"]["phase"] = phase

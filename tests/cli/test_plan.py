@@ -92,6 +92,10 @@ BUDGET = {"reason": "DisruptionBudget", "message": "The disruption budget x need
             Rule(EVICTION, 429, "TooManyRequests", "Cannot evict pod.", causes=(BUDGET,)),
             "Pod default/a was not evicted: Cannot evict pod.",
         ),
+        (
+            Rule(EVICTION, 429, "TooManyRequests", "the server is busy"),
+            "Pod default/a was not evicted: the server is busy",
+        ),
         (Rule(EVICTION, 201, raw=SUCCESS), "default/a has not ended, after 1 s"),
         (
             Rule(EVICTION, 403, "Forbidden", "you may not"),
@@ -110,7 +114,15 @@ BUDGET = {"reason": "DisruptionBudget", "message": "The disruption budget x need
             "(Pod default/a: read again, it is as before; what was sent may still be carried out)",
         ),
     ],
-    ids=["429 of a budget", "a pod that does not end", "403", "422", "an answer that is cut", "500"],
+    ids=[
+        "429 of a budget",
+        "429 of the server",
+        "a pod that does not end",
+        "403",
+        "422",
+        "an answer that is cut",
+        "500",
+    ],
 )
 def test_a_step_that_is_not_done_ends_the_plan_with_the_reason_and_what_is_left(
     koord: Run, moving: Cluster, rule: Rule, reason: str
@@ -124,6 +136,18 @@ def test_a_step_that_is_not_done_ends_the_plan_with_the_reason_and_what_is_left(
     assert reason in last
     assert last.endswith(f" ({LEFT})")
     assert moving.get("pods", "default", "a")
+
+
+@pytest.mark.parametrize(
+    ("skips", "done", "state"), [(0, [], "nothing was done"), (1, [CORDON, EVICT], "2 steps were done")]
+)
+def test_a_cordon_that_the_server_has_no_time_for_ends_the_plan(
+    koord: Run, moving: Cluster, skips: int, done: list[tuple[str, str]], state: str
+) -> None:
+    moving.rules.append(Rule("/api/v1/nodes/n0", 429, "TooManyRequests", "busy", method="PATCH", skips=skips))
+    ended = koord("plan", "job", "--apply", "--yes")
+    assert (ended.code, sent(moving)[: len(done)]) == (2, done)
+    assert f"error: stopped: Error from server (TooManyRequests): busy ({state}" in ended.err
 
 
 @pytest.mark.parametrize("after", ["", "lost"])
@@ -255,6 +279,48 @@ def test_where_the_descheduler_runs_a_pod_is_moved_by_its_job(koord: Run, moving
     assert (done.code, created) == (2, ["Reservation", "PodMigrationJob"])
     assert f"{STEPS[1]} (by a PodMigrationJob and its Reservation)\n" in done.err
     assert "stopped: default/a has not ended, after 1 s" in done.err
+    made = [
+        one["metadata"]["name"] for one in map(json.loads, (one.body for one in moving.log if one.method == "POST"))
+    ]
+    left = f"made for the last one, and still there: Reservation {made[0]}, PodMigrationJob {made[1]}"
+    assert left in done.err
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        (
+            {"phase": "Failed", "reason": "Unschedulable", "message": "no room on n1"},
+            "Failed: Unschedulable: no room on n1",
+        ),
+        ({"phase": "Aborted"}, "Aborted"),
+    ],
+    ids=["failed", "aborted"],
+)
+def test_a_job_of_the_descheduler_that_has_failed_ends_the_plan_at_once(
+    koord: Run, moving: Cluster, status: Object, why: str
+) -> None:
+    moving.put(DESCHEDULER)
+    moving.ends = status
+    done = koord("plan", "job", "--apply", "--yes", "--timeout", "10m")
+    assert done.code == 2
+    assert f" has ended: {why} (1 steps were done; made for the last one, and still there: Reservation " in done.err
+
+
+def test_a_job_of_the_descheduler_that_is_gone_is_waited_for_no_less(koord: Run, moving: Cluster) -> None:
+    moving.put(DESCHEDULER)
+    moving.rules.append(Rule(".*/podmigrationjobs/.*", 404, "NotFound", "not found", method="GET"))
+    done = koord("plan", "job", "--apply", "--yes", "--timeout", "1s")
+    assert "stopped: default/a has not ended, after 1 s" in done.err
+
+
+def test_what_was_made_before_a_step_failed_is_told(koord: Run, moving: Cluster) -> None:
+    moving.put(DESCHEDULER)
+    moving.rules.append(Rule(".*/podmigrationjobs.*", 403, "Forbidden", "you may not", method="POST"))
+    done = koord("plan", "job", "--apply", "--yes")
+    assert done.code == 2
+    assert "; made for the last one, and still there: Reservation plan-" in done.err
+    assert "PodMigrationJob plan-" not in done.err.rpartition("still there")[2]
 
 
 def test_what_the_descheduler_moves_and_what_is_released_is_waited_for(koord: Run, moving: Cluster) -> None:
@@ -279,6 +345,9 @@ def test_a_job_that_is_not_there_yet_is_planned_for(koord: Run, moving: Cluster,
     assert (shaped.code, shaped.out.splitlines()[0]) == (0, "default/shape is placed after 3 steps.")
     file = write(tmp_path, {"kind": "List", "items": [pod_group("new", 1), written("new-0", "new")]}, "job.json")
     assert koord("plan", "-f", file).out.splitlines()[0] == "default/new is placed after 3 steps."
+    moving.put(owned("a", "n0", "2", priority=9))
+    assert koord("plan", "--shape", "8cpu").code == 1
+    assert koord("plan", "--shape", "8cpu", "--priority", "9").code == 0
     gathered = koord("plan", "--shape", "8cpu", "--must-gather", "NoLayer")
     assert "It is not room that it lacks, so moves do not help." in gathered.out
     two = write(tmp_path, {"kind": "List", "items": [written("x-0"), written("x-1")]}, "two.json")
@@ -294,6 +363,11 @@ def test_a_job_that_is_not_there_yet_is_planned_for(koord: Run, moving: Cluster,
         (("x", "--shape", "8cpu"), "one of GANG, -f, -k and --shape is required"),
         (("x", "-k", "folder"), "one of GANG, -f, -k and --shape is required"),
         (("x", "--defrag"), "--defrag needs --shape"),
+        (("x", "--priority", "1"), "--priority and --priority-class are for -f, -k and --shape"),
+        (
+            ("--shape", "8cpu", "--priority", "1", "--priority-class", "high"),
+            "--priority and --priority-class cannot be used together",
+        ),
         (("--shape", "8cpu", "--apply"), "--apply is for a GANG that is there"),
         (("--shape", "many"), "--shape: 'many' is not of the form 8gpu or NAME=AMOUNT"),
     ],

@@ -144,8 +144,7 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
         for verb, reads in reading().items():
             if verb != "annotate":
                 seen = {right for words, rights in asked.items() if words[0] == verb for right in rights}
-                if "followed" in reads:  # which does not end by itself: what is listed is watched
-                    seen |= {right._replace(verb="watch") for right in seen if right.verb == "list"}
+                seen |= watched(reads, seen)
                 needed = rbac.reading(reads) | of_leader(reads)
                 if verb == "doctor":  # which asks for the rights of all commands
                     assert needed <= lean(seen) <= of_viewers(seen)
@@ -171,6 +170,13 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
     assert granted("operate") == lean({*map(asked_for, logs)} - rbac.asking_leader())
 
 
+def watched(reads: Iterable[str], seen: set[Right]) -> set[Right]:
+    """Return what is watched by a command that does not end by itself, or waits for its own steps."""
+    if "followed" in reads:
+        return {right._replace(verb="watch") for right in seen if right.verb == "list"}
+    return {right for right in rbac.reading(reads) if right.verb == "watch"} if "applied" in reads else set()
+
+
 def carried_out(koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Request]:
     """Yield the requests of plans that are carried out, one by koord-descheduler, one that releases a Reservation."""
     with Cluster(DESCHEDULER) as moving:
@@ -180,6 +186,8 @@ def carried_out(koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         moving.delete("pods", "default", "a-2")
         moving.put(HELD)
         assert koord("plan", "job", "--apply", "--yes").code == 0
+        steps = {right for right in map(asked_for, of_objects(moving.log)) if right.verb == "watch"}
+        assert set() < steps <= rbac.reading(VERBS["plan"].reads)
         yield from of_objects(moving.log)
 
 

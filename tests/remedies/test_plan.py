@@ -208,6 +208,15 @@ def test_a_budget_that_bears_one_pod_does_not_bear_two_that_wait() -> None:
     assert asked(drawing) == (None, False)
 
 
+def test_a_budget_that_bears_one_pod_does_not_bear_a_gang_of_two() -> None:
+    drawing = ONE_SHORT.without_running("default/a").with_group("pair", 2)
+    for number, on in enumerate(("n0", "n1")):
+        labels = (("app", "x"),)
+        drawing = drawing.with_running(f"p-{number}", on, 1, gang="default/pair", owner="Job/pair", labels=labels)
+    assert asked(drawing.with_budget("one", having(app="x"), allowed=1)) == (None, False)
+    assert told(planned(drawing.with_budget("two", having(app="x"), allowed=2)))[0][:2] == ("gang", "default/pair")
+
+
 def test_room_for_a_moved_pod_is_made_by_another_move() -> None:
     drawing = (
         cluster("s: b[n0 n1 n2]")

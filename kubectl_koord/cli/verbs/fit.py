@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.flags import All, Kustomize
+from kubectl_koord.cli.flags import All, Kustomize, Priority, PriorityClass
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -44,12 +44,8 @@ def command(
         str, typer.Option("--must-gather", metavar="LAYER", help="The layer that --pods must gather in.")
     ] = "",
     like: Annotated[str, typer.Option("--like", metavar="GANG", help="One more gang like this one.")] = "",
-    priority: Annotated[
-        int | None, typer.Option("--priority", metavar="N", help="The priority of all pods, in place of their own.")
-    ] = None,
-    priority_class: Annotated[
-        str, typer.Option("--priority-class", metavar="NAME", help="The PriorityClass of all pods.")
-    ] = "",
+    priority: Priority = None,
+    priority_class: PriorityClass = "",
     count: Annotated[
         bool, typer.Option("--count", help="Also tell how many such gangs fit, and how large one may be.")
     ] = False,

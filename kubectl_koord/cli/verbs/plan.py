@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kubectl_koord import leaving
-from kubectl_koord.cli.flags import GANG_HELP, MANAGER, All, Kustomize, Yes
+from kubectl_koord.cli.flags import GANG_HELP, MANAGER, All, Kustomize, Priority, PriorityClass, Yes
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.cluster.manifests.completed import Overrides
     from kubectl_koord.cluster.watching import ClusterWatch
     from kubectl_koord.engine.gangs import Subject
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.model.values import Selector
     from kubectl_koord.remedies.plan import Weights
-    from kubectl_koord.reports.change import Change
+    from kubectl_koord.reports.change import Change, ObjectName
     from kubectl_koord.reports.jobs import PlanReport, PlanStep
 
 EXAMPLES = """\b
@@ -55,6 +56,8 @@ def command(
     must_gather: Annotated[
         str, typer.Option("--must-gather", metavar="LAYER", help="The layer that --shape must gather in.")
     ] = "",
+    priority: Priority = None,
+    priority_class: PriorityClass = "",
     defrag: Annotated[
         bool, typer.Option("--defrag", help="Make room for as many gangs of --shape as possible, none of them there.")
     ] = False,
@@ -88,6 +91,7 @@ def command(
     from kubectl_koord.cli.output import parsed
     from kubectl_koord.cluster import kinds
     from kubectl_koord.cluster.files import named
+    from kubectl_koord.cluster.manifests.completed import Overrides
     from kubectl_koord.explain.plan import defrag as defragmented
     from kubectl_koord.explain.plan import plan
     from kubectl_koord.remedies.defrag import FEWEST
@@ -97,12 +101,16 @@ def command(
     session.everything = everything
     weights, kept = _weights(weight or (), FEWEST if defrag else Weights()), parsed(keep) if keep else None
     files = [*named(files or (), kustomize)]
-    if sum(map(bool, (gang, files, shape))) != 1:
-        raise KoordError("error: one of GANG, -f, -k and --shape is required")
-    if defrag and not shape:
-        raise KoordError("error: --defrag needs --shape")
-    if apply and not gang:
-        raise KoordError("error: --apply is for a GANG that is there")
+    overrides = Overrides(priority, priority_class)
+    _refuse(
+        {
+            "one of GANG, -f, -k and --shape is required": sum(map(bool, (gang, files, shape))) != 1,
+            "--defrag needs --shape": defrag and not shape,
+            "--priority and --priority-class are for -f, -k and --shape": bool(gang) and overrides != Overrides(),
+            "--priority and --priority-class cannot be used together": priority is not None and bool(priority_class),
+            "--apply is for a GANG that is there": apply and not gang,
+        }
+    )
     if apply:
         _Carrying(session, gang, (weights, kept), timeout, asks=not yes).carry_out()
         return
@@ -110,12 +118,13 @@ def command(
         snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
         subject = session.subject(snapshot, gang)
     else:
-        snapshot, subject = _not_there_yet(session, files, shape, pods, must_gather)
+        snapshot, subject = _not_there_yet(session, files, (shape, pods, must_gather), overrides)
     with session.looking_for_ways_out():
-        if defrag:
-            report = defragmented(snapshot, subject, weights, kept)
-        else:
-            report = plan(snapshot, subject, weights, kept, is_there=bool(gang))
+        report = (
+            defragmented(snapshot, subject, weights, kept)
+            if defrag
+            else plan(snapshot, subject, weights, kept, is_there=bool(gang))
+        )
     if session.options.output != "yaml":
         session.show(report)
         return
@@ -125,16 +134,23 @@ def command(
     session.exit_code = EXIT_CODES[report.verdict]
 
 
+def _refuse(mistakes: "Mapping[str, bool]") -> None:
+    """Raise KoordError for the first mistake that was made."""
+    for message, is_made in mistakes.items():
+        if is_made:
+            raise KoordError(f"error: {message}")
+
+
 def _not_there_yet(
-    session: "Session", files: "Sequence[str]", shape: str, pods: int, must_gather: str
+    session: "Session", files: "Sequence[str]", shaped_as: tuple[str, int, str], overrides: "Overrides"
 ) -> "tuple[Snapshot, Subject]":
     """Return the cluster with a job of manifests, or of a shape, and that job."""
     from kubectl_koord.cli.writing import joined, shaped
-    from kubectl_koord.cluster.manifests.completed import Overrides
     from kubectl_koord.cluster.manifests.read import Manifests
     from kubectl_koord.simulation.submitted import subjects_of, taken_over
 
-    manifests = Manifests(session.namespace, session.connection.namespace, Overrides())
+    manifests = Manifests(session.namespace, session.connection.namespace, overrides)
+    shape, pods, must_gather = shaped_as
     if shape:
         snapshot, submitted = shaped(session, manifests, pods, ("--shape", shape), must_gather)
     else:
@@ -208,6 +224,7 @@ class _Carrying:
         self._asks = asks
         self._closed: set[str] = set()
         self._done: list[str] = []
+        self._made: list[ObjectName] = []
 
     def carry_out(self) -> None:
         """Show the plan, and make its steps one by one.
@@ -245,6 +262,7 @@ class _Carrying:
             except KoordError as problem:
                 raise self._stopped(problem.message.removeprefix("error: ")) from None
             self._done.append(told(step))
+            self._made = []
             subject = self._session.subject(snapshot, key)
             report = rest(snapshot, subject, report.steps[1:], self._closed, self._weights, self._keep)
             if report.verdict != "yes":
@@ -276,6 +294,7 @@ class _Carrying:
         leaving.say(f"interrupted: {self._state()}; may have been done, as it was being sent: {step.object}\n")
         for change in changes:
             send_one(transport, change, MANAGER, aim)
+            self._made += [change.object] if change.creates else []
         for pod in pods:
             evict(transport, pod, step.node.split(", "), aim)
         if step.action == "cordon":
@@ -287,14 +306,23 @@ class _Carrying:
     def _seen(self, cluster: "ClusterWatch", step: "PlanStep", before: "Snapshot") -> "Snapshot":
         """Return the cluster once all that a step is to bring about is there.
 
-        Raises KoordError when it is not in time.
+        Raises KoordError when it is not in time, or koord-descheduler has given up.
         """
         from kubectl_koord.cli.sending import seen
+
+        return seen(cluster, lambda now: self._lacking(step, before, now), self._seconds)
+
+    def _lacking(self, step: "PlanStep", before: "Snapshot", now: "Snapshot") -> str:
+        from kubectl_koord.cli.sending import name_of, state_of
         from kubectl_koord.explain.plan import missing
 
-        return seen(
-            cluster, lambda now: missing(step, before, now) or self._not_running(step, before, now), self._seconds
-        )
+        lacking = missing(step, before, now) or self._not_running(step, before, now)
+        for job in (one for one in self._made if lacking and one.kind == "PodMigrationJob"):
+            state = state_of(self._session.live_transport(), job)
+            if state.get("phase") in {"Failed", "Aborted"}:
+                why = ": ".join(filter(None, (str(state.get(name) or "") for name in ("phase", "reason", "message"))))
+                raise KoordError(f"error: {name_of(job)} has ended: {why}")
+        return lacking
 
     def _not_running(self, step: "PlanStep", before: "Snapshot", now: "Snapshot") -> str:
         """Return which pod that was made anew does not run yet, empty where all do."""
@@ -308,8 +336,12 @@ class _Carrying:
         return next((f"{key} does not run (phase {phase})" for key, phase in phases.items() if phase != "Running"), "")
 
     def _state(self) -> str:
-        """Return what was done so far, and which nodes are closed for the plan and not opened again."""
+        """Return what was done, made for a step that is not done, and closed for the plan and not opened again."""
+        from kubectl_koord.cli.sending import name_of
+
         done = f"{len(self._done)} steps were done" if self._done else "nothing was done"
+        if self._made:
+            done += f"; made for the last one, and still there: {', '.join(map(name_of, self._made))}"
         if not self._closed:
             return done
         names = " ".join(sorted(self._closed))
