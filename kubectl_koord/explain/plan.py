@@ -253,7 +253,9 @@ def _planned(report: WhyReport, simulation: Simulation, found: Found, closed: Co
         gang=report.gang,
         pods=len(report.pending_pods),
         steps=tuple(_steps(simulation, found, closed)),
-        cost=PlanCost(round(hours, 1), len(pods), gangs, waiting, round(found.cost, 1)),
+        cost=PlanCost(
+            round(hours, 1), len(pods), gangs, waiting, round(found.cost, 1), sum(unit.budgets for unit in moved)
+        ),
         cheapest=found.is_cheapest,
         nodes=tuple(sorted(found.nodes)),
         risks=tuple(_risks(simulation.snapshot, simulation.subject, found)),

@@ -17,7 +17,7 @@ from kubectl_koord.simulation.what_if import MOST_COPIES, renamed
 if TYPE_CHECKING:
     from kubectl_koord.engine.rounds import Outcome
 
-FEWEST = Weights(hours=0.001, pods=1, gangs=0)
+FEWEST = Weights(hours=0.001, pods=1, gangs=0, budgets=0.001)
 """Each pod that moves counts one; of as many those are chosen that lose the least work."""
 _MOST_MORE, _MOST_SLOTS, _MOST_STEPS, _NODES_A_STEP = 16, 256, 1024, 500
 _NONE, _ROUNDED = float("inf"), 1e-6
@@ -58,14 +58,15 @@ def defragment(base: Simulation, weights: Weights, keep: Selector | None) -> Roo
     puts them. That all together are the cheapest is proven by a bound, or not said.
     """
     filled = _Filled(base, base.view)
-    now, moves, points = filled.fill(MOST_COPIES), list[Move](), list[Point]()
-    if filled.failed is None:
+    failed = filled.fill(MOST_COPIES)
+    now, moves, points = filled.gangs, list[Move](), list[Point]()
+    if failed is None:
         return Room(now, now_cut=True, points=(), found=None, is_cut=False)
-    whole = Planner(Search(base, filled.failed, SearchBudget(base)), weights, keep, ())
+    whole = Planner(Search(base, failed, SearchBudget(base)), weights, keep, ())
     bound, cost, is_cut = _Bound(whole), 0.0, False
-    while filled.failed is not None and len(points) < _MOST_MORE:
+    while failed is not None and len(points) < _MOST_MORE:
         moved = {pod.key for move in moves for pod in move.unit.pods}
-        planner = Planner(Search(filled.simulation, filled.failed, SearchBudget(base)), weights, keep, moved)
+        planner = Planner(Search(filled.simulation, failed, SearchBudget(base)), weights, keep, moved)
         found = planner.search()
         is_cut = is_cut or planner.budget.is_cut
         if found is None:
@@ -73,7 +74,7 @@ def defragment(base: Simulation, weights: Weights, keep: Selector | None) -> Roo
         moves += found.moves
         cost += found.cost
         filled.move(planner, found.moves)
-        gangs = filled.fill(MOST_COPIES)
+        failed, gangs = filled.fill(MOST_COPIES), filled.gangs
         pods = sum(len(move.unit.pods) for move in moves)
         hours = sum(move.unit.hours for move in moves)
         is_only = not points and not now and found.is_cheapest  # no gang stands where another might stand better
@@ -87,7 +88,7 @@ def _all(whole: Planner, filled: "_Filled", moves: list[Move], points: Sequence[
     """Return all moves as one plan: whatever the scheduler chooses meanwhile, so many gangs fit at the end, or not."""
     base, last = whole.simulation, points[-1]
     closed = closed_for(moves, filled.nodes)
-    choices = Choices(whole, lambda view: _Filled(base, view).fill(last.gangs) == last.gangs, last.gangs)
+    choices = Choices(whole, lambda view: _Filled(base, view).fill(last.gangs) is None, last.gangs)
     blocked = choices.blocked(base.view, moves, frozenset(closed))
     nodes = tuple(sorted(filled.nodes))
     every = tuple(moves)
@@ -101,27 +102,24 @@ class _Filled:
         self._base = base
         self._view = view
         self._steps = 1 + len(view.names()) // _NODES_A_STEP
-        self._gangs = 0
+        self.gangs = 0
         self._budget = Budget(_MOST_STEPS)
         self.nodes: set[str] = set()
         self.simulation: Simulation = base
-        self.failed: Outcome | None = None
 
-    def fill(self, most: int) -> int:
-        """Place gangs while there is room, and return how many there are: who failed tells, none where it was cut."""
-        self.failed = None
-        while self._gangs < most and self._budget.take(self._steps):
-            copy = self._asked(renamed(self._base.subject, self._gangs))
+    def fill(self, most: int) -> "Outcome | None":
+        """Place gangs, so many at most, and return how the first fails that finds no room."""
+        while self.gangs < most and self._budget.take(self._steps):
+            copy = self._asked(renamed(self._base.subject, self.gangs))
             outcome = likeliest_outcome(copy)
             if not outcome.placed_at_once:
                 self.simulation = self._asked(self._base.subject)
-                self.failed = next(every_outcome(self.simulation, preemption=False))
-                break
+                return next(every_outcome(self.simulation, preemption=False))
             placed = seats(copy, outcome)
             self._view = self._view.with_pods(placed)
             self.nodes.update(placed)
-            self._gangs += 1
-        return self._gangs
+            self.gangs += 1
+        return None
 
     def move(self, planner: Planner, moves: Iterable[Move]) -> None:
         """Make moves that were planned here."""

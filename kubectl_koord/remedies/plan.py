@@ -38,7 +38,7 @@ Kind: TypeAlias = Literal["pod", "gang", "node", "reservation"]
 
 
 class Weights(Struct, frozen=True):
-    """What each GPU-hour of lost work costs, each pod, each gang and so on: the least sum is chosen."""
+    """What each GPU-hour of lost work costs, each pod, gang, disruption of a budget and so on: the least is chosen."""
 
     hours: float = 1
     pods: float = 1
@@ -46,6 +46,7 @@ class Weights(Struct, frozen=True):
     waits: float = 20
     cordons: float = 5
     reservations: float = 5
+    budgets: float = 1
 
 
 class Unit(Struct, frozen=True, eq=False):
@@ -57,6 +58,7 @@ class Unit(Struct, frozen=True, eq=False):
     hours: float = 0
     cost: float = 0
     waits: bool = False
+    budgets: int = 0
 
 
 class Move(Struct, frozen=True):
@@ -377,9 +379,11 @@ class Planner:
 
     def _costed(self, kind: Kind, key: str, pods: tuple[RunningPod, ...], *, waits: bool = False) -> Unit:
         hours = sum(gpus(pod) * self._age(pod) for pod in pods)
+        budgets = sum(one.pod_disruption_budget is not None for one in disruption.freed(self._snapshot, pods))
         weights = self._weights
-        cost = weights.hours * hours + len(pods) * (weights.pods + (weights.waits if waits else 0))
-        return Unit(kind, key, pods, hours, cost + (weights.gangs if kind == "gang" else 0), waits)
+        cost = weights.hours * hours + weights.budgets * budgets
+        cost += len(pods) * (weights.pods + (weights.waits if waits else 0))
+        return Unit(kind, key, pods, hours, cost + (weights.gangs if kind == "gang" else 0), waits, budgets)
 
     def _that_waits(self, unit: Unit) -> Unit:
         return self._costed(unit.kind, unit.key, unit.pods, waits=True)

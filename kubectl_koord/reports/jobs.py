@@ -593,13 +593,17 @@ class PlanStep(Struct, frozen=True, rename="camel"):
 
 
 class PlanCost(Struct, frozen=True, rename="camel"):
-    """What a plan costs: GPU-hours of lost work, pods that restart, gangs that do, pods that wait; weighed together."""
+    """What a plan costs: GPU-hours of lost work, pods that restart, gangs that do, pods that wait; weighed together.
+
+    `budgets` is how many of the pods use up a disruption of a PodDisruptionBudget.
+    """
 
     gpu_hours: float
     pods: int
     gangs: int
     waiting: int
     total: float
+    budgets: int = 0
 
 
 class PlanPoint(Struct, frozen=True, rename="camel"):

@@ -34,7 +34,7 @@ def test_weights_and_pods_to_keep_are_taken(koord: Run) -> None:
 @pytest.mark.parametrize(
     ("weight", "why"),
     [
-        ("days=1", "no such weight; there are hours, pods, gangs, waits, cordons, reservations"),
+        ("days=1", "no such weight; there are hours, pods, gangs, waits, cordons, reservations, budgets"),
         ("hours", "no number"),
         ("hours=-1", "must be from 0 upwards"),
         ("hours=nan", "must be from 0 upwards"),

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -170,7 +170,7 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
     assert granted("operate") == lean({*map(asked_for, logs)} - rbac.asking_leader())
 
 
-def watched(reads: Iterable[str], seen: set[Right]) -> set[Right]:
+def watched(reads: Collection[str], seen: set[Right]) -> set[Right]:
     """Return what is watched by a command that does not end by itself, or waits for its own steps."""
     if "followed" in reads:
         return {right._replace(verb="watch") for right in seen if right.verb == "list"}

@@ -13,7 +13,7 @@ from kubectl_koord.remedies import plan as plans
 from kubectl_koord.remedies.defrag import FEWEST
 from kubectl_koord.remedies.plan import Weights
 from kubectl_koord.reports.jobs import PlanCost, PlanPoint, PlanReport
-from tests.build import SPINE, Drawing, cluster, cpus
+from tests.build import SPINE, Drawing, cluster, cpus, having
 
 SETTING = PodSetting("scheduling-hint")
 MOVABLE: dict[str, Any] = {"owner": "ReplicaSet/a"}
@@ -45,6 +45,15 @@ def test_nodes_are_closed_before_pods_leave_and_opened_at_the_end() -> None:
     assert report.steps[1].command == "kubectl koord evict default/a"
     assert (report.verdict, report.cheapest, report.nodes, report.risks) == ("yes", True, ("n0",), ())
     assert report.cost == PlanCost(gpu_hours=0, pods=1, gangs=0, waiting=0, total=1)
+
+
+def test_disruptions_of_budgets_count_and_are_avoided() -> None:
+    covered = {"labels": (("app", "x"),), **MOVABLE}
+    drawing = ONE_SHORT.with_budget("one", having(app="x"), allowed=1).without_running("default/a")
+    drawing = drawing.with_running("a", "n0", 2, **covered)
+    assert of(drawing).cost == PlanCost(gpu_hours=0, pods=1, gangs=0, waiting=0, total=2, budgets=1)
+    either = drawing.with_nodes(*cluster("s: b[n3]").nodes.values()).with_running("z", "n3", 3, **MOVABLE)
+    assert [step.object for step in of(either).steps if step.pods] == ["default/z"]
 
 
 def test_a_node_is_opened_as_soon_as_a_moved_pod_is_to_come_there() -> None:

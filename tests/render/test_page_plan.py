@@ -52,8 +52,9 @@ def test_a_step_is_a_line_with_why_and_its_command_stands_below() -> None:
 
 
 def test_what_a_plan_costs_names_gangs_and_pods_that_wait() -> None:
-    assert cost(PlanCost(0, 3, 1, 2, 60), cheapest=False) == (
-        "3 pods restart, 0 GPU-hours of work are lost, 1 gang moved whole, 2 pods left waiting. "
+    assert cost(PlanCost(0, 3, 1, 2, 60, budgets=2), cheapest=False) == (
+        "3 pods restart, 0 GPU-hours of work are lost, 1 gang moved whole, 2 pods left waiting, "
+        "2 disruptions of budgets used. "
         "It is not proven that no plan costs less (weighed: 60)."
     )
 

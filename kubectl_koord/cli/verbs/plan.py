@@ -69,7 +69,7 @@ def command(
         typer.Option(
             "--weight",
             metavar="NAME=NUMBER",
-            help="What counts: hours (of GPUs), pods, gangs, waits, cordons, reservations; may be repeated.",
+            help="What counts: hours (of GPUs), pods, gangs, waits, cordons, reservations, budgets; may be repeated.",
         ),
     ] = None,
     apply: Annotated[

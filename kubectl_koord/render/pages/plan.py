@@ -58,6 +58,7 @@ def cost(one: PlanCost, *, cheapest: bool) -> str:
     parts += [f"{one.gpu_hours:g} GPU-hours of work are lost"]
     parts += [f"{count(one.gangs, 'gang')} moved whole"] if one.gangs else []
     parts += [f"{count(one.waiting, 'pod')} left waiting"] if one.waiting else []
+    parts += [f"{count(one.budgets, 'disruption')} of budgets used"] if one.budgets else []
     proven = "No plan costs less" if cheapest else "It is not proven that no plan costs less"
     return f"{', '.join(parts)}. {proven} (weighed: {one.total:g})."
 
