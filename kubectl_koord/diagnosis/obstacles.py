@@ -943,11 +943,16 @@ def _of_pod(simulation: Simulation, pod: PendingPod) -> Unoffered | None:
 
 def _is_missed(simulation: Simulation, pod: PendingPod, resource: str) -> bool:
     """Tell whether every node, with nothing on it, refuses a pod for want of a resource: some are ignored."""
+    reasons = [one.reason for one in refused_when_empty(simulation, pod)]
+    short = [{name for name, _, _ in reason.short} for reason in reasons if isinstance(reason, Insufficient)]
+    return bool(short) and all(resource in names for names in short)
+
+
+def refused_when_empty(simulation: Simulation, pod: PendingPod) -> tuple[Refused, ...]:
+    """Return why all nodes refuse a pod with nothing on them; nothing where one of them takes it."""
     alone, empty = room_alone(pod), evidence.roomy_view(simulation.view)
     offer = offer_slots(empty, empty.names(), (alone,), simulation.prepared(alone, empty))
-    reasons = [one.reason for one in offer.reasons]
-    short = [{name for name, _, _ in reason.short} for reason in reasons if isinstance(reason, Insufficient)]
-    return not offer.counts and bool(short) and all(resource in names for names in short)
+    return () if offer.counts else tuple(offer.reasons)
 
 
 def _is_no_room(reason: Reason) -> bool:

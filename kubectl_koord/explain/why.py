@@ -19,7 +19,7 @@ from kubectl_koord.engine.filters.device_allocation import SHARED
 from kubectl_koord.engine.gangs import GangGroup, GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.queue import NO_EQUALS, Equals
-from kubectl_koord.engine.reasons import ClaimReason, PodRefusal, Reason, Refused
+from kubectl_koord.engine.reasons import ClaimReason, Insufficient, PodRefusal, Reason, Refused, TooManyPods
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules, rules_of
 from kubectl_koord.engine.state import View
@@ -266,15 +266,24 @@ def _too_large(simulation: Simulation, first: Attempt) -> Cause:
     never = never_tried(simulation.subject, simulation.snapshot) if not is_planned else ()  # a plan has a slot for each
     layer = simulation.must_gather if is_planned else ""
     tried = [pod for pod in pods if pod.key not in never]
-    message = _fits_in_no_empty_domain(len(tried), _requested(tried), layer)
+    message = _fits_in_no_empty_domain(len(tried), _requested(tried), layer, _beside_room(simulation, first))
     return about_pods("never-fits", _beside_tree(message, simulation, first), pods)
 
 
-def _fits_in_no_empty_domain(pods: int, each: Sequence[Resources], layer: str) -> str:
+def _beside_room(simulation: Simulation, first: Attempt) -> str:
+    """Return what else than room keeps the pods from every empty node, or from being bound; empty where it is room."""
+    if first.failed_seat is not None:
+        return lacking(first.failed_seat.reason)
+    refused = obstacles.refused_when_empty(simulation, first.trigger)
+    is_room = any(isinstance(one.reason, Insufficient | TooManyPods) for one in refused)
+    return lost_nodes(refused) if refused and not is_room else ""
+
+
+def _fits_in_no_empty_domain(pods: int, each: Sequence[Resources], layer: str, why: str) -> str:
     """Return that pods fit in no empty domain of a layer; where the layer is empty, not in the empty cluster."""
     fit = "does not fit" if pods == 1 else "do not fit"
     who = f"its {count(pods, 'pod')} ({requests_of_each(each)})"
-    return f"{who} {fit} even in an empty {_place(layer)}; waiting does not help."
+    return f"{who} {fit} even in an empty {_place(layer)}{_because(why)}; waiting does not help."
 
 
 def _place(layer: str) -> str:

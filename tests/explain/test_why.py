@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from kubectl_koord.diagnosis.coverage import of_search
 from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.explain.why import decided, why, with_nodes
+from kubectl_koord.model.hardware import CPU, CPUTopology, NodeNUMA
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import Condition, HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
@@ -209,6 +210,22 @@ def test_a_plan_that_fails_in_one_empty_domain_does_not_hide_that_another_has_ro
         drawn = drawn.change(f"n{number}", allocatable=cpus(8, nvidia_gpu=2, pods=110), devices=cards)
         drawn = drawn.with_running(f"low-{number}", on=f"n{number}", cpu=8)
     assert code_of(drawn.with_gang("job", 2, requests=cpus(1, nvidia_gpu=1), must_gather=SPINE)) == ("no", code)
+
+
+def test_a_gang_that_never_fits_is_told_why_where_that_is_not_for_want_of_room() -> None:
+    end = "does not fit even in an empty cluster{}; waiting does not help."
+    topology = CPUTopology(tuple(CPU(number, number, 0, 0) for number in range(8)))
+    whole = cluster("s0: b0[n1]").cordon("n1").change("n1", numa=NodeNUMA(cpus=topology, bind_policy="FullPCPUs"))
+    cause = why_of(whole.with_pod("p", cpu=0.5), "pod/p").cause
+    assert cause is not None
+    assert cause.message == "its 1 pod (500m CPU) " + end.format(": binds whole CPUs, not 500m (1 node)")
+    large = why_of(whole.with_pod("p", cpu=9), "pod/p").cause
+    assert large is not None
+    assert large.message == "its 1 pod (9 CPU) " + end.format("")
+    unzoned = cluster("s0: b0[n1]").change("n1", numa=NodeNUMA(policy="BestEffort"))
+    unbound = why_of(unzoned.with_pod("p", cpu=4), "pod/p").cause
+    assert unbound is not None
+    assert unbound.message == "its 1 pod (4 CPU) " + end.format(": no NUMA zones known")
 
 
 def test_a_cordon_is_not_what_makes_a_gang_never_fit() -> None:
