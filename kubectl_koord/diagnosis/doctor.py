@@ -136,6 +136,7 @@ _REMEDIES: Mapping[DoctorCode, str] = {
     "stale-phase": "Delete the PodGroup with its pods when a run ends, and create a new one for the next.",
     "mixed-schedulers": "Give all pods of the gang the same schedulerName, and recreate the others.",
     "foreign-gang-marker": "Label the pod with pod-group.scheduling.sigs.k8s.io, and recreate it.",
+    "misspelt-key": "Write the key as it is read; labels of pods are written in the template, and the pods recreated.",
     "index-not-honoured": "Name the pods so that their lexical order is that of the index, such as w-00, w-01.",
     "descheduler-unreadable": (
         "Compare the ConfigMap koord-descheduler-config with that of the Helm chart, correct it, and restart the pods."

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
+from itertools import islice
 from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
@@ -37,11 +38,13 @@ from kubectl_koord.engine.gangs import (
     GangSubject,
     PodSubject,
     Subject,
+    all_gangs,
     never_tried,
     topology_requirements,
 )
 from kubectl_koord.engine.rules import Spec
 from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.model import keys as names
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -200,15 +203,18 @@ def _of_rounds_of_others(group: GangGroup, snapshot: Snapshot) -> Iterator[Block
             yield from _of_size(member, snapshot, own=member.key == group.own.key)
 
 
-_NEARLY, _FEW = 0.85, 3
+_NEARLY, _FEW = 0.75, 3
 
 
 def _meant(key: str, snapshot: Snapshot) -> Keys:
-    """Return the PodGroups of this name in other namespaces, and those of nearly this name in its own."""
+    """Return the PodGroups of this name in other namespaces; in its own those of nearly this name, or without pods."""
     namespace, _, name = key.partition("/")
+    every = all_gangs(snapshot)
     beside = [one for one in snapshot.pod_groups if one.startswith(f"{namespace}/")]
+    alone = (one for one in beside if not every[one].children)
+    near = dict.fromkeys((*get_close_matches(key, beside, _FEW, _NEARLY), *alone))
     elsewhere = [one for one in snapshot.pod_groups if one.partition("/")[2] == name]
-    return (*get_close_matches(key, beside, _FEW, _NEARLY), *elsewhere[:_FEW])
+    return (*islice(near, _FEW), *elsewhere[:_FEW])
 
 
 def _of_definition(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Blocker]:
@@ -320,6 +326,15 @@ class ForeignGangMarker(Struct, frozen=True):
     code: ClassVar[Literal["foreign-gang-marker"]] = "foreign-gang-marker"
 
 
+class MisspeltKey(Struct, frozen=True):
+    """A PodGroup has an annotation, or a pod a label, that nothing reads, and that is nearly one which is read."""
+
+    owner: str
+    key: str
+    meant: str
+    code: ClassVar[Literal["misspelt-key"]] = "misspelt-key"
+
+
 class GroupsUnreadable(Struct, frozen=True):
     """The groups annotation is not a JSON list: the gang stands alone."""
 
@@ -411,6 +426,7 @@ Oddity: TypeAlias = (
     | SomeBeingDeleted
     | SomeGated
     | ForeignGangMarker
+    | MisspeltKey
     | GroupsUnreadable
     | TopologySpecUnreadable
     | UnknownStrategy
@@ -432,9 +448,11 @@ def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
     yield from _of_some(subject, snapshot)
     if isinstance(subject, PodSubject):
         yield from _foreign_marker(subject, snapshot)
+        yield from _misspelt_labels(subject)
         return
     group = subject.group
     for gang in group.everyone:
+        yield from _misspelt_annotations(gang, snapshot)
         yield from _unreadable(gang)
         yield from _unknown_words(gang, tree)
         yield from _of_pod_group(gang, snapshot)
@@ -475,6 +493,43 @@ def _foreign_marker(subject: PodSubject, snapshot: Snapshot) -> Iterator[Oddity]
     for pod in subject.pending:
         if pod.foreign_gang and pod.scheduler in snapshot.config.profiles:
             yield ForeignGangMarker(pod.key, pod.foreign_gang)
+
+
+_ALMOST = 0.9
+_OF_GANG = f"{names.GANG_NAME.partition('/')[0]}/"
+_BARE = {
+    key.partition("/")[2]: key
+    for key in (
+        names.GANG_GROUPS,
+        names.GANG_MODE,
+        names.GANG_POLICY,
+        names.GANG_MINIMUM,
+        names.GANG_TOTAL,
+        names.GANG_WAITING_TIME,
+        names.GANG_TOPOLOGY,
+    )
+}
+
+
+def _misspelt_annotations(gang: Gang, snapshot: Snapshot) -> Iterator[Oddity]:
+    """Yield the annotations of a PodGroup with the gang prefix and nearly a known name, or that name and no prefix."""
+    written = snapshot.pod_groups.get(gang.key)
+    for key, _ in written.annotations if written is not None else ():
+        prefix, _, bare = key.partition("/")
+        if key in _BARE.values() or "koordinator" not in prefix:
+            continue
+        near = get_close_matches(bare, _BARE, 1, _NEARLY if key.startswith(_OF_GANG) else 1.0)
+        for name in near:
+            yield MisspeltKey(gang.key, key, _BARE[name])
+
+
+def _misspelt_labels(subject: PodSubject) -> Iterator[Oddity]:
+    """Yield the labels of a pod in no gang that are nearly that by which a pod names its gang."""
+    for pod in subject.pending:
+        like_it = [key for key, _ in pod.labels if "group" in key and "sigs" in key]  # of many labels few are compared
+        for key in like_it:
+            for meant in get_close_matches(key, (names.POD_GROUP, names.LIGHT_NAME), 1, _ALMOST):
+                yield MisspeltKey(pod.key, key, meant)
 
 
 def _unreadable(gang: Gang) -> Iterator[Oddity]:

@@ -77,6 +77,7 @@ _Odd: TypeAlias = Literal[
     "being-deleted",
     "scheduling-gated",
     "foreign-gang-marker",
+    "misspelt-key",
     "min-member-zero",
     "stale-phase",
     "stuck-representative",
@@ -242,6 +243,7 @@ GangFault: TypeAlias = Literal[
     "stale-phase",
     "mixed-schedulers",
     "foreign-gang-marker",
+    "misspelt-key",
     "index-not-honoured",
 ]
 _OfTopology: TypeAlias = Literal["merged-domains", "outside-nodes", "virtual-domains", "stale-status"]

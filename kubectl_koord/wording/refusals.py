@@ -684,6 +684,8 @@ def oddity_sentence(oddity: Oddity) -> str:
                 f"Koordinator ignores {marker}: {pod} is scheduled alone, not in a gang"
                 " (Koordinator's label is pod-group.scheduling.sigs.k8s.io)."
             )
+        case admission.MisspeltKey(owner, key, meant):
+            return f"Koordinator does not know {key} of {owner}: was {meant} meant?"
         case admission.GroupsUnreadable(gang):
             return f"the groups annotation of {gang} is not a JSON list: the gang has no group."
         case admission.TopologySpecUnreadable(gang):

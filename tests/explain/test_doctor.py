@@ -104,6 +104,7 @@ def scheduler(**fields: object) -> Change:
     return installed(deployments=(manager, structs.replace(usual, **fields)))
 
 
+GANG = "gang.scheduling.koordinator.sh/"
 AGENTS = "koordinator-system/koordlet"
 
 
@@ -546,6 +547,12 @@ CASES: dict[str, tuple[Change, str, str, Change]] = {
         lambda drawn: drawn.with_pod(
             "lone", foreign_gang="scheduling.x-k8s.io/pod-group", scheduler="default-scheduler"
         ),
+    ),
+    "misspelt-key": (
+        lambda drawn: drawn.with_gang("a", annotations=((f"{GANG}network-topology-specs", "{}"),)),
+        "warning",
+        "Gang/default/a",
+        lambda drawn: drawn.with_gang("a", annotations=((f"{GANG}waiting-time", "9s"), (f"{GANG}note", "b"))),
     ),
 }
 

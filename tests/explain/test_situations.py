@@ -287,6 +287,12 @@ def _gangs() -> dict[str, Situation]:
             "PodGroup llama-tran, which does not exist. There is llama-train: was that meant?",
             "Create PodGroup llama-tran in namespace default",
         ),
+        "the only PodGroup without pods has another name": Situation(
+            GPUS.with_group("llm", 2).with_pod("a", gang="job-1", **ALL),
+            "job-1",
+            "PodGroup job-1, which does not exist. There is llm: was that meant?",
+            "Create PodGroup job-1 in namespace default",
+        ),
         "fewer pods than minMember": Situation(
             SPINES.with_gang("mm", 2, minimum=4, **ALL),
             "mm",
@@ -342,6 +348,38 @@ def test_the_cause_is_said_and_what_helps_stands_first(name: str) -> None:
 
 def test_more_than_thirty_kinds_are_asked_about() -> None:
     assert len(SITUATIONS) >= 30
+
+
+GANG = "gang.scheduling.koordinator.sh/"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "meant"),
+    [
+        (f"{GANG}network-topology-specs", f"{GANG}network-topology-spec"),
+        (f"{GANG}topology-spec", f"{GANG}network-topology-spec"),
+        ("scheduling.koordinator.sh/network-topology-spec", f"{GANG}network-topology-spec"),
+        (f"{GANG}group", f"{GANG}groups"),
+        (f"{GANG}mode", ""),
+        (f"{GANG}timeout", ""),
+        ("scheduling.koordinator.sh/note", ""),
+        ("example.com/groups", ""),
+    ],
+)
+def test_an_annotation_that_is_nearly_one_of_gangs_is_told_with_that(annotation: str, meant: str) -> None:
+    drawing = GPUS.with_gang("a", 2, annotations=((annotation, "x"),), **ALL)
+    told = [notice.message for notice in why_of(drawing, "a").warnings if notice.code == "misspelt-key"]
+    assert told == ([f"Koordinator does not know {annotation} of default/a: was {meant} meant?"] if meant else [])
+
+
+def test_a_label_that_is_nearly_that_of_gangs_is_told_of_a_pod_that_is_in_none() -> None:
+    label, known = "podgroup.scheduling.sigs.k8s.io", "pod-group.scheduling.sigs.k8s.io"
+    lone = why_of(GPUS.with_pod("p", labels=((label, "x"), ("app", "y"))), "pod/p")
+    assert [notice.message for notice in lone.warnings if notice.code == "misspelt-key"] == [
+        f"Koordinator does not know {label} of default/p: was {known} meant?"
+    ]
+    other = why_of(GPUS.with_pod("p", labels=((f"{known}/min-available", "x"),)), "pod/p")
+    assert "misspelt-key" not in [notice.code for notice in other.warnings]
 
 
 def test_moves_are_no_answer_where_no_room_is_missing() -> None:
