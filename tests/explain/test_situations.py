@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm, Spread
+from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.values import Selector, Taint
 from kubectl_koord.reports.jobs import WhyReport
 from tests.build import (
@@ -19,6 +20,7 @@ from tests.build import (
     cpus,
     devices,
     having,
+    nic,
     rules,
     why_of,
 )
@@ -60,13 +62,14 @@ def renamed(drawing: Drawing) -> Drawing:
 
 
 class Situation(Struct, frozen=True):
-    """A cluster, whom one asks about, words of the verdict's sentence, and the first thing to do."""
+    """A cluster, whom one asks about, words of the verdict's sentence, the first thing to do, and a warning if any."""
 
     drawing: Drawing
     asked: str
     says: str
     first: str
     verdict: str = "no"
+    warns: str = ""
 
 
 def _labels() -> dict[str, Situation]:
@@ -122,6 +125,10 @@ def _room() -> dict[str, Situation]:
     dead = GPUS.change("a1", taints=(gone,), ready=False)
     dead = dead.with_running("st", "a1", terminating=True, owner="StatefulSet/st", **ALL)
     dead = dead.with_running("hi", "a2", priority=100, owner="Job/hi", **ALL)
+    held = offering(cluster("s0: b0[a1]"), each=100, resource="koordinator.sh/rdma").change(
+        "a1", devices=devices(nic())
+    )
+    held = held.with_running("n", "a1", **asking(100, "koordinator.sh/rdma"))
     pressed = GPUS.taint("a1", "node.kubernetes.io/disk-pressure").taint("a2", "node.kubernetes.io/memory-pressure")
     going = GPUS.taint("a1", "ToBeDeletedByClusterAutoscaler", "17600").taint("a2", "karpenter.sh/disrupted")
     return {
@@ -142,6 +149,13 @@ def _room() -> dict[str, Situation]:
             "l",
             "its 2 pods (8 GPU and 1 CPU) do not fit even in an empty spine",
             "Bring back 1 GPU of a2",
+        ),
+        "a card is held, and no annotation says which": Situation(
+            held.with_gang("ib", 1, **asking(100, "koordinator.sh/rdma")),
+            "ib",
+            "no node fits default/ib-0",
+            "Add 1 node like a1",
+            warns="default/n holds 1 RDMA on a1, and no annotation says which: DeviceShare takes these cards for free",
         ),
         "a node is gone, and its pod cannot end": Situation(
             dead.with_pod("next", **ALL), "pod/next", "insufficient GPU (1 node)", "Bring back a1, which is not ready"
@@ -274,6 +288,16 @@ def _gangs() -> dict[str, Situation]:
     said = "0/8 nodes are available: 8 Insufficient nvidia.com/gpu."
     team = cluster(ROW).with_quota("root", cpu=40, min=cpus(20), is_parent=True)
     team = team.with_quota("team", "default", cpu=10, min=cpus(4), parent="root").with_running("w", "a1", 9)
+    scaled = cluster("s0: b0[a1:20]").configured(quotas=QuotaSettings(scale_min=True))
+    scaled = scaled.with_quota("a", "default", cpu=20, min=cpus(20)).with_quota("b", "team-b", cpu=20, min=cpus(20))
+    scaled = scaled.with_running("team-b/x", "a1", 8).with_pod("team-b/y", cpu=4).with_running("w", "a1", 8)
+    revoking = cluster(ROW).configured(quotas=QuotaSettings(check_parents=True, evict_after="5s", revokes=True))
+    revoking = revoking.with_quota("team", cpu=10, min=cpus(10), is_parent=True)
+    revoking = revoking.with_quota("a", "default", cpu=10, min=cpus(10), parent="team")
+    revoking = revoking.with_quota("b", "team-b", cpu=10, parent="team").with_running("team-b/low", "a1", 8)
+    ran = SPINES.with_gang("run", 0, minimum=2, must_gather=BLOCK)
+    for number in (0, 1):
+        ran = ran.with_running(f"run-{number}", f"a{number + 1}", gang="default/run", **ALL)
     return {
         "the PodGroup is in another namespace": Situation(
             GPUS.with_group("team/pg", 2).with_pod("a", gang="pg", **ALL),
@@ -319,6 +343,27 @@ def _gangs() -> dict[str, Situation]:
             "pod/hi",
             "insufficient GPU (1 node)",
             "Evict 1 lower-priority pod: default/lo on a1",
+            warns="could preempt 1 pod (default/lo) and then run, but for its preemptionPolicy Never.",
+        ),
+        "minimums are more than there is": Situation(
+            scaled.with_pod("q", cpu=4),
+            "pod/q",
+            "its min of 20 counts as 10, as it and those beside it are together more than there is",
+            "Run in quota b: set label quota.scheduling.koordinator.sh/name",
+        ),
+        "who uses too much is evicted soon": Situation(
+            revoking.with_pod("q", cpu=6),
+            "pod/q",
+            "quota team (above a): 8 CPU in use, 10 allowed (its max); default/q wants 6 CPU more.",
+            "Wait: the over-use controller evicts team-b/low once quota b has been above its runtime for 5s",
+        ),
+        "a pod of a gang is made anew, and its block is full": Situation(
+            ran.with_members(("run-2",), gang="run", **ALL),
+            "run",
+            "it starts, unless koord-scheduler was restarted since.",
+            "Still pending after a minute? Touch the PodGroup",
+            "unknown",
+            "its gang must stay together in one block (MustGather BlockLayer), and is in block b0, where no node takes",
         ),
         "room is reserved for others": Situation(
             cluster("s0: b0[a1:32]").with_reservation("res", "a1", 30, app="other").with_pod("p", cpu=20),
@@ -344,6 +389,7 @@ def test_the_cause_is_said_and_what_helps_stands_first(name: str) -> None:
     assert report.cause is not None
     assert (report.verdict, one.says in report.cause.message) == (one.verdict, True), report.cause.message
     assert one.first in first_step(report), first_step(report)
+    assert any(one.warns in notice.message for notice in report.warnings) or not one.warns
 
 
 def test_more_than_thirty_kinds_are_asked_about() -> None:
