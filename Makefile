@@ -54,6 +54,9 @@ demo: $(VENV)/package
 	@echo; echo "Every gang with pending pods, one line each:"
 	@echo "  kubectl koord why-pending --demo"; echo
 	@$(KOORD) why-pending --demo
+	@echo; echo "The same full screen, as it changes, with the extra live (a picture of it; q ends it):"
+	@echo "  kubectl koord live --demo"; echo
+	@sed -n '2,/^== gang/p' tests/live/screens.80.txt | sed '$$d'
 	@echo; echo "Why one of them is pending, and what to do next:"
 	@echo "  kubectl koord why-pending train/one-short --demo"; echo
 	@$(KOORD) why-pending train/one-short --demo || [ $$? = 1 ]
@@ -108,7 +111,7 @@ packaging: $(VENV)/tools
 bundle:
 	@$(PYTHON) -m venv --clear build/bundle/venv
 	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --upgrade pip
-	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK) --group bundle .
+	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK) --group bundle ".[live]"
 	build/bundle/venv/bin/python -m distribution.bundle
 
 offline: $(VENV)/tools
@@ -153,7 +156,7 @@ format: $(VENV)/tools
 # One version of each package for Python 3.11 and newer; `make test` then runs with them.
 lock: $(VENV)/tools
 	@$(INSTALL) --group lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --group docs --group release --group soak --no-annotate \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --group docs --group release --group soak --extra live --no-annotate \
 	  --custom-compile-command 'make lock' --output-file $(LOCK) pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --constraint $(LOCK) \
 	  --custom-compile-command 'make lock' --output-file packaging/requirements.txt pyproject.toml

@@ -91,10 +91,10 @@ def _licences() -> Iterator[tuple[str, Path]]:
         try:
             found = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
-            continue  # what is needed elsewhere only, such as on Windows
+            continue  # what is needed elsewhere only, such as on Windows, or for an extra
         for needed in found.requires or ():
             other = re.split(r"[^\w.-]", needed, maxsplit=1)[0].lower()
-            if "extra ==" not in needed and other not in seen:
+            if other not in seen:
                 seen.add(other)
                 todo.append(other)
         for file in found.files or ():

@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from distribution import manpages, pages, picture, roles, schema, settings, symptoms
+from distribution import live, manpages, pages, picture, roles, schema, settings, symptoms
 from distribution.tree import commands
 from kubectl_koord.cli import shells
 
@@ -33,6 +33,7 @@ def files() -> dict[str, str]:
         **{f"man/{name}": text for name, text in manpages.pages().items()},
         **pages.pages(),
         **picture.pictures(),
+        **live.files(),
         schema.PATH: schema.text(),
         settings.PATH: settings.text(),
         symptoms.PATH: symptoms.text(),

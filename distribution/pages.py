@@ -59,6 +59,8 @@ def _page(verb: str) -> Iterator[str]:
     yield from (_MADE, f"# kubectl koord {verb}", "")
     for name in (verb, *(name for name in VERBS if name.startswith(f"{verb} "))):
         yield from (f"## kubectl koord {name} --help", "", "```text", *_lines(f"{name} --help"), "```", "")
+    if verb == "live":
+        yield from ("![Who waits, and where the room is](../images/live.svg)", "", "[How to use it](../live.md)", "")
     if verb == "topo":
         yield from ("## topo --for train/one-short -o svg", "", "![The tree as a picture](../images/topology.svg)", "")
     if examples := _EXAMPLES.get(verb):

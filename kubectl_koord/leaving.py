@@ -48,6 +48,12 @@ def on_signals(words: str = "") -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _NUMBERS)
 
 
+def also_on(number: int) -> None:
+    """Leave on another signal, too, unless whoever started us has ignored it."""
+    if signal.getsignal(number) != signal.SIG_IGN:
+        signal.signal(number, _leave)
+
+
 def say(words: str) -> None:
     """Let these be our last words on standard error if a signal ends us; they end with a line feed, or are empty."""
     _LEAVING.words = words
@@ -81,7 +87,7 @@ def _leave(number: int, _frame: "FrameType | None") -> None:
     if _LEAVING.has_begun:
         return
     _LEAVING.has_begun = True
-    for each in _NUMBERS:
+    for each in {*_NUMBERS, number}:
         signal.signal(each, signal.SIG_IGN)
     for action in reversed(_LEAVING.actions):
         _tried(action)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kubectl_koord.cluster.watching import ClusterWatch
     from kubectl_koord.engine.gangs import Subject
     from kubectl_koord.explain.every_pending import ProgressNote
+    from kubectl_koord.model.jobs import Jobs
     from kubectl_koord.model.snapshot import Gap, Snapshot
     from kubectl_koord.render.show import TopoOptions
     from kubectl_koord.render.structured import Report
@@ -91,32 +92,45 @@ def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snaps
 
     Raises KoordError when the cluster can be followed no longer.
     """
-    from msgspec import structs
-
     from kubectl_koord.cluster import kinds
-    from kubectl_koord.cluster.around import Around
     from kubectl_koord.explain.every_pending import listing_changes
 
     with session.watch((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS)) as cluster:
-        first = with_jobs(session, _first_snapshot(cluster), Around(with_pods=False), every=not namespace)
-        read = time.monotonic()
-        jobs = first.jobs
+        around = JobsAround(session, every=not namespace)
+        first = around.added(_first_snapshot(cluster))
         told = listing(first)
         if namespace and not told.items and (nowhere := session.no_namespace(first, namespace)):
             raise nowhere
         session.show(told, more_follow=True)
         ear = _ChangeListener(cluster, None)
         while ear.wait():
-            snapshot = cluster.snapshot()
-            if time.monotonic() - read < SECONDS_BETWEEN_JOBS:
-                snapshot = structs.replace(snapshot, jobs=jobs)
-            else:
-                snapshot = with_jobs(session, snapshot, Around(with_pods=False), every=not namespace)
-                jobs, read = snapshot.jobs, time.monotonic()
+            snapshot = around.added(cluster.snapshot())
             report = listing(snapshot)
             if news := listing_changes(snapshot, told, report):
                 _tell(session, news, report)
                 told = report
+
+
+class JobsAround:
+    """What lies around the scheduler, for a listing that goes on: listed anew where it is too old."""
+
+    def __init__(self, session: "Session", *, every: bool) -> None:
+        self._session = session
+        self._every = every
+        self._jobs: Jobs | None = None
+        self._read = -math.inf
+
+    def added(self, snapshot: "Snapshot") -> "Snapshot":
+        """Return the snapshot with it."""
+        from msgspec import structs
+
+        from kubectl_koord.cluster.around import Around
+
+        if time.monotonic() - self._read < SECONDS_BETWEEN_JOBS:
+            return structs.replace(snapshot, jobs=self._jobs)
+        found = with_jobs(self._session, snapshot, Around(with_pods=False), every=self._every)
+        self._jobs, self._read = found.jobs, time.monotonic()
+        return found
 
 
 def follow_report(
@@ -350,6 +364,17 @@ def with_job(
     if more.jobs is None or (not more.jobs.asked and subject is None):
         return snapshot, session.subject(snapshot, name)
     return more, subject or subject_of(more)
+
+
+def report_now(session: "Session", snapshot: "Snapshot", name: str) -> "WhyReport":
+    """Return why what a name means is pending. Raises KoordError when it means nothing, or more than one thing."""
+    from kubectl_koord.cluster.around import Around
+    from kubectl_koord.explain import volcano
+    from kubectl_koord.explain.way import way
+
+    if theirs := of_volcano(session, snapshot, name):
+        return volcano.why(snapshot, theirs)
+    return way(*with_job(session, snapshot, Around(), name))
 
 
 def with_jobs(session: "Session", snapshot: "Snapshot", around: "Around", *, every: bool) -> "Snapshot":

@@ -203,6 +203,12 @@ VERBS: "Mapping[str, Verb]" = {
         reads=("doctor",),
         offline=("--print-rbac",),
     ),
+    "live": Verb(
+        "show who waits and where the room is, full screen",
+        group=_RUN,
+        module="live",
+        reads=("disruption", "elsewhere", "traces", "watched", "namespace", "around"),
+    ),
     "snapshot": Verb(
         "write what the commands read to a file, without secrets",
         group=_OFFLINE,

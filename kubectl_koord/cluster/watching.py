@@ -118,6 +118,11 @@ class State:
         with self._lock:
             self._interrupted.setdefault(kind, source.now())
 
+    def broken(self) -> tuple[str, ...]:
+        """Return the kinds whose watch is broken, in name order."""
+        with self._lock:
+            return tuple(sorted(self._interrupted))
+
     def heard(self, kind: str) -> None:
         """Take note that the watch of a kind has brought something, if only that nothing has happened."""
         if kind == LEASE.name:
@@ -418,6 +423,10 @@ class ClusterWatch(Closing):
     def fileno(self) -> int:
         """Return a descriptor that is readable when something has changed since the last snapshot."""
         return self._state.changed
+
+    def interrupted(self) -> tuple[str, ...]:
+        """Return the kinds whose watch is broken for the moment, in name order."""
+        return self._state.broken()
 
     def snapshot(self) -> Snapshot:
         """Return the current cluster; the first time as it was listed.

@@ -17,10 +17,10 @@ from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.reasons import Refused
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.state import Occupant, View, of
-from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
+from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, ROOT_LAYER, Domain, NoTree, Tree, build, tree_of
 from kubectl_koord.explain.why import of_equals, of_jobs_ahead, verdict_of
 from kubectl_koord.model import objects, values
-from kubectl_koord.model.objects import Node
+from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.model.pods import NodePods
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
@@ -148,6 +148,22 @@ def topo(
         whole=whole,
         headroom=headroom_of(subject, view) if subject is not None and limits_any(subject, snapshot) else None,
     )
+
+
+_FLAT = {DEFAULT_NAME: NetworkTopology(DEFAULT_NAME, (Layer(NODE_LAYER, ROOT_LAYER),))}
+
+
+def with_outside(snapshot: Snapshot) -> TopologyReport:
+    """Return the topology with a row for each node: those outside the tree, all where there is none, have no parent."""
+    report = topo(snapshot)
+    inside = {row.node for row in report.nodes}
+    outside = {name: node for name, node in snapshot.nodes.items() if name not in inside}
+    if not outside:
+        return report
+    flat = structs.replace(snapshot, topologies=_FLAT, nodes=outside)
+    rows = topo(flat, tree=build(_FLAT, outside), resource=counted_as(snapshot, report.resource) if inside else "")
+    nodes = (structs.replace(row, parent=DomainName("", "")) for row in rows.nodes)
+    return structs.replace(report, nodes=(*report.nodes, *nodes), resource=report.resource if inside else rows.resource)
 
 
 def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:

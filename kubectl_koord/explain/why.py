@@ -40,7 +40,7 @@ from kubectl_koord.remedies import next_steps, ways_out
 from kubectl_koord.remedies.next_steps import LateCode
 from kubectl_koord.remedies.plan import may_help
 from kubectl_koord.remedies.search import Search, SearchBudget
-from kubectl_koord.reports.common import CauseCode, Notice, Verdict
+from kubectl_koord.reports.common import CauseCode, Edit, Notice, Verdict
 from kubectl_koord.reports.jobs import Cause, Lack, PlanFailure, WhyAlternative, WhyReport
 from kubectl_koord.simulation.simulation import (
     Scenario,
@@ -51,7 +51,7 @@ from kubectl_koord.simulation.simulation import (
     next_attempt,
     simulate,
 )
-from kubectl_koord.simulation.what_if import wanting_room_alone
+from kubectl_koord.simulation.what_if import changed, wanting_room_alone
 from kubectl_koord.wording import refusals
 from kubectl_koord.wording.facts import (
     SCHEDULER_FORGOT,
@@ -1012,8 +1012,9 @@ def why(
     brief: bool = False,
     sharing: Scenario | None = None,
     beside: Collection[str] = (),
+    edits: Sequence[Edit] = (),
 ) -> WhyReport:
-    """Return why the subject is pending.
+    """Return why the subject is pending, or would be once something else was changed.
 
     Args:
         snapshot: the cluster.
@@ -1021,8 +1022,12 @@ def why(
         brief: whether to leave out ways out and obstacles, as listings of many gangs do.
         sharing: the cluster of the snapshot where there is one already, to share what was computed for it.
         beside: pods of which the jobs do not go before the subject, as they are asked about together with it.
+        edits: what is changed before.
     """
     simulation = (sharing or cluster_of(snapshot)).simulation(subject)
+    if edits:
+        simulation = changed(simulation, edits)
+        snapshot, subject = simulation.snapshot, simulation.subject
     blockers = before_trying(subject, snapshot, simulation.tree)
     blind = coverage.unread_for(subject, snapshot)
     missing = coverage.absent(snapshot, coverage.kinds_needed(subject, snapshot))

@@ -80,7 +80,7 @@ def other_layers(search: Search) -> Iterator[WayOut]:
     for layer in reversed(tree.layers[: tree.layers.index(must)]):
         edits = _with_rules(simulation, _gathered_on(must, layer))
         yield _changing_spec(simulation, "gather-wider", partial(_gather_on, layer), edits)
-    edits = _with_rules(simulation, _preferring)
+    edits = gathering_nowhere(simulation)
     yield _changing_spec(simulation, "prefer-gather", _prefer_gather, edits)
 
 
@@ -114,6 +114,21 @@ def _gathered_on(old: str, new: str) -> _Change:
         return (GatherRule(new, "MustGather", before), *kept)
 
     return change
+
+
+def gathering(simulation: Simulation, layer: str) -> tuple[SetTopology, ...]:
+    """Return the edits that let the gangs of a group gather on a layer, whether they have a topology or not."""
+    change = _gathered_on(simulation.must_gather, layer)
+    return tuple(
+        SetTopology(gang.key, gang.defined_by, _spec(change(gang.topology or ())))
+        for gang in simulation.subject.gangs.values()
+        if gang is not None
+    )
+
+
+def gathering_nowhere(simulation: Simulation) -> tuple[SetTopology, ...]:
+    """Return the edits that make what gangs must gather on a preference."""
+    return _with_rules(simulation, _preferring)
 
 
 def _preferring(rules: tuple[GatherRule, ...]) -> tuple[GatherRule, ...]:
@@ -231,14 +246,14 @@ def fewer_pods(search: Search) -> Iterator[WayOut]:
     (gang,) = subject.group.members
 
     def works(number: int) -> bool:
-        edits = _shrunk(search, gang, number)
+        edits = shrunk(gang, number, drops=search.first.plan is not None)
         return bool(edits) and search.works(edits)
 
     most = _most_pods(search, gang)
     in_turn = range(most, max(0, most - _MOST_SIZES), -1) if search.simulation.multiples else range(0)
     number = next((size for size in in_turn if works(size)), 0) or largest_from_above(most - len(in_turn), works)
     if number:
-        yield _fewer(gang, number, _shrunk(search, gang, number))
+        yield _fewer(gang, number, shrunk(gang, number, drops=search.first.plan is not None))
 
 
 def _most_pods(search: Search, gang: Gang) -> int:
@@ -254,10 +269,10 @@ def _counted(gang: Gang) -> int:
     return gang.bound if gang.match_policy == "waiting-and-running" else 0
 
 
-def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
-    """Return the edits that leave so many pending pods; a gang without topology keeps its pods, they wait."""
+def shrunk(gang: Gang, number: int, *, drops: bool) -> tuple[Edit, ...]:
+    """Return the edits that leave so many pending pods; where none are dropped, the others wait."""
     edits: list[Edit] = []
-    if search.first.plan is not None:
+    if drops:
         edits += [DeletePod(pod.key) for pod in in_index_order(gang.pending)[number:]]
     minimum = gang.minimum or 0
     counted = _counted(gang)

@@ -27,7 +27,7 @@ from kubectl_koord.render.pages import (
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
-from kubectl_koord.render.terminal import to_terminal
+from kubectl_koord.render.terminal import Screen, Span, lines_of, to_terminal
 from kubectl_koord.reports.capacity import DevicesReport, DomainReport, NodeReport, QuotaTreeReport, TopologyReport
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.common import Verdict
@@ -123,6 +123,14 @@ def to_hand_on(
     from kubectl_koord.render.web import to_html  # noqa: PLC0415
 
     return to_html(page)
+
+
+def on_screen(
+    report: Report, *, width: int, unicode: bool, shown: Shown = ON_A_SCREEN, aim: Aim = HERE
+) -> list[tuple[Span, ...]]:
+    """Return the report as `text` writes it on a terminal, in lines: for who draws them."""
+    blocks = printed(_page(report, TopoOptions(), shown, USUAL), USUAL, is_drawn=True)
+    return lines_of(shown_module.page(blocks, aim), Screen(width, unicode, shown.few))
 
 
 def _read(report: Report) -> list[Block]:

@@ -352,13 +352,18 @@ def to_terminal(
         names: how many names a list in a sentence may have before it is folded, None for any number.
     """
     screen = Screen(width, unicode, names)
-    lines = [_trimmed(line) for line in laid_out(blocks, screen)]
+    lines = lines_of(blocks, screen)
     if 0 < height <= len(lines):
-        lines += [_trimmed(line) for line in laid_out([EmptyLine(), *blocks[:1]], screen)]
+        lines += lines_of([EmptyLine(), *blocks[:1]], screen)
     if not colour:
         write("".join("".join(span.text for span in line) + "\n" for line in lines))
     else:
         write("".join("".join(map(_coloured, line)) + "\n" for line in lines))
+
+
+def lines_of(blocks: Iterable[Block], screen: Screen) -> list[tuple[Span, ...]]:
+    """Return the lines of the page without the blanks at their ends."""
+    return [_trimmed(line) for line in laid_out(blocks, screen)]
 
 
 def _coloured(span: Span) -> str:

@@ -69,6 +69,14 @@ def legend_of_signs(*, is_unseen: bool) -> str:
     return f"{FREE} whole and free, {_SHARED} in use in part, {TAKEN} in use, {UNHEALTHY} unhealthy{unseen}"
 
 
+def bar(part: int, whole: int, cells: int = 8) -> str:
+    """Return a part of a whole as a bar; neither the part nor what is left is ever drawn as nothing."""
+    if whole <= 0:
+        return ""
+    signs = min(max(round(cells * part / whole), part > 0), cells - (part < whole))
+    return TAKEN * signs + FREE * (cells - signs)
+
+
 ROOT_NAME = "(root)"
 
 

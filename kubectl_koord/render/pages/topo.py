@@ -10,7 +10,7 @@ from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.wording.facts import FREE, TAKEN, UNKNOWN_AMOUNT, legend_of_signs
+from kubectl_koord.wording.facts import UNKNOWN_AMOUNT, bar, legend_of_signs
 from kubectl_koord.wording.words import (
     NEXT_STEPS,
     amount_of,
@@ -292,16 +292,8 @@ def _amount(resource: str, each: Amount) -> _Cells:
     return (free, amount_of(resource, each.total, "rounded"))
 
 
-_BAR = 8
-
-
 def _bar(each: Amount) -> str:
-    """Return how much is in use as a bar; neither what is free nor what is in use is ever drawn as nothing."""
-    if each.free is None or not each.total:
-        return ""
-    used = each.total - each.free
-    signs = min(max(round(_BAR * used / each.total), used > 0), _BAR - (each.free > 0))
-    return TAKEN * signs + FREE * (_BAR - signs)
+    return "" if each.free is None else bar(each.total - each.free, each.total)
 
 
 def together(amounts: Iterable[Amount]) -> Amount:

@@ -1,0 +1,97 @@
+"""`kubectl koord live`: who waits for what and where the room is, full screen, as it changes."""
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+import typer
+
+from kubectl_koord.cli.flags import AllNamespaces, Selector
+from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kubectl_koord.cli.session import Session
+    from kubectl_koord.live.state import Feed
+    from kubectl_koord.live.views import Overview
+    from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.reports.jobs import PendingGangsReport
+
+EXAMPLES = """\b
+Examples:
+  # Who waits for what in all namespaces, and where the room is
+  kubectl koord live -A
+  # Those of one team
+  kubectl koord live -A -l team=vision
+  # The same on the embedded demo cluster, or of a file
+  kubectl koord live --demo
+  kubectl koord live --snapshot cluster.json.gz
+"""
+INSTALL = "pip install 'kubectl-koord[live]'"
+
+
+def command(context: typer.Context, every: AllNamespaces = False, selector: Selector = "") -> None:
+    """Show who waits for what and where the room is, full screen, as it changes. Nothing is ever changed.
+
+    Enter opens a gang, node or domain, w tries what would help it, p shows whom preemption would remove, ? the keys.
+    """
+    session: Session = context.obj
+    if session.options.output:
+        raise KoordError(f"error: -o {session.options.output} cannot be used with live: it draws on a terminal")
+    if not on_terminal():
+        raise KoordError("error: live needs a terminal; why-pending --watch prints what changes")
+    run = screen()
+    run(feed(session), overview(session, selector, every=every), session.aim(), session.style())
+
+
+def on_terminal() -> bool:
+    """Tell whether there is a terminal to draw on, and to read keys from."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def screen() -> "Callable[..., None]":
+    """Return what runs the screen. Raises KoordError with the command that installs what it is made with."""
+    try:
+        from kubectl_koord.live.terminal import run
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in {"textual", "rich"}:
+            raise
+        raise KoordError(f"error: live needs Textual, which is not installed: {INSTALL}") from None
+    return run
+
+
+def feed(session: "Session") -> "Feed":
+    """Return where readings come from."""
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.live.state import Followed, Recorded
+
+    wanted = (*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS)
+    if session.options.is_live:
+        return Followed(partial(session.watch, wanted))
+    return Recorded(partial(session.snapshot, wanted, later=(kinds.EVENT.name,)))
+
+
+def overview(session: "Session", selector: str, *, every: bool) -> "Overview":
+    """Return the first screen, of the gangs that a listing would have."""
+    from kubectl_koord.cli.follow import JobsAround, report_now
+    from kubectl_koord.cli.output import parsed
+    from kubectl_koord.explain.every_pending import every_pending
+    from kubectl_koord.live.views import Overview, Questions
+    from kubectl_koord.wording.words import command as command_line
+
+    ask = partial(every_pending, selector=parsed(selector))
+    words = ("why-pending", *(["-A"] if every else []), *(["-l", selector] if selector else []))
+    everywhere = every or not (session.options.is_live or session.connection.namespace)
+    around = JobsAround(session, every=everywhere)
+
+    def pending(snapshot: "Snapshot") -> "PendingGangsReport":
+        seen = around.added(snapshot) if session.options.is_live else snapshot
+        return ask(seen, "" if everywhere else session.namespace())
+
+    questions = Questions(
+        pending=pending,
+        gang=lambda snapshot, name: report_now(session, snapshot, name),
+        subject=session.subject,
+    )
+    return Overview(questions, command_line(*words))
