@@ -221,9 +221,8 @@ def gang_plan(
         written: the objects of `pods_to_read`, as they came from the API server.
         overwrite: whether other values may be replaced.
 
-    Raises:
-        RefusedError: when there is no gang, one of the group does not exist or could not be read, a value is invalid,
-            or a key has another value already and `overwrite` is not set.
+    Raises RefusedError when there is no gang, one of the group does not exist or could not be read, a value is invalid,
+    or a key has another value already and `overwrite` is not set.
     """
     changes: list[tuple[Gang, list[Change]]] = []
     groups = dict(snapshot.pod_groups)

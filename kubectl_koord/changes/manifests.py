@@ -229,7 +229,6 @@ def _gang_name(pod: Mapping[str, Any]) -> str:
 
 
 def _with_settings(written: Manifest, key: str, where: Where, meant: Meant, wanted: WantedSettings) -> Manifest:
-    """Return what defines a gang with what is wanted."""
     if where == "PodGroup":
         minimum = written_value(written, MINIMUM)
     else:
@@ -278,8 +277,7 @@ def new_gang(
         wanted: the settings of the PodGroup; minMember is that of the workload unless it is among them.
         others: gangs that are there, too, once all is made.
 
-    Raises:
-        RefusedError: when it can be no gang, or is one, names another scheduler, or a setting is invalid.
+    Raises RefusedError when it can be no gang, or is one, names another scheduler, or a setting is invalid.
     """
     if one.obstacle is not None:
         raise RefusedError(no_gang_of(one))

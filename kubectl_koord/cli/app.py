@@ -83,7 +83,6 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
 
 
 def _short_help(words: Sequence[str]) -> bool:
-    """Tell whether the short help is asked for."""
     end = words.index("--") if "--" in words else len(words)
     return "-h" in words[:end] and "--help" not in words[:end]
 

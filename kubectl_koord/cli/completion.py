@@ -161,7 +161,6 @@ def _words(line: TypedLine, word: str) -> tuple[list[str], str]:
 
 
 def _targets(verb: str) -> list[str]:
-    """Return the verbs behind a verb."""
     behind = f"{verb} "
     return [f"{name[len(behind) :]}\t{row.about}" for name, row in VERBS.items() if name.startswith(behind)]
 

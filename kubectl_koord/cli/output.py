@@ -187,7 +187,6 @@ def _nodes(report: DiffReport | DevicesReport | TopologyReport | NodeReport | Do
 
 
 def _of_gang(report: WhyReport) -> Iterator[str]:
-    """Yield the PodGroup of a gang, or its pods where there is none."""
     if report.defined_by == "PodGroup":
         yield f"{POD_GROUPS}/{_bare(report.gang)}"
     else:

@@ -263,9 +263,7 @@ def state_of(transport: "Transport", target: "ObjectName") -> "Mapping[str, Any]
 def seen(cluster: "ClusterWatch", lacking: "Callable[[Snapshot], str]", seconds: float) -> "Snapshot":
     """Return the cluster once nothing is lacking any more of what was sent.
 
-    Raises:
-        KoordError: with what is, when it does not come in time.
-
+    Raises KoordError with what is, when it does not come in time.
     """
     end = time.monotonic() + seconds
     while True:
@@ -490,7 +488,6 @@ def _last_words(planned: "ChangePlan", done: int, aim: "Aim", *, is_sending: boo
 
 
 def _look_at(target: "ObjectName", aim: "Aim") -> str:
-    """Return the command that shows an object."""
     within = ("-n", target.namespace) if target.namespace else ()
     return aimed(shlex.join(["kubectl", "get", target.kind.lower(), target.name, *within, "-o", "yaml"]), aim)
 

@@ -170,8 +170,7 @@ def create_gang(
         wanted: the settings of the PodGroup.
         overwrite: whether the templates may name another scheduler.
 
-    Raises:
-        KoordError: when there is no such workload, one cannot be a gang, or a value cannot be set.
+    Raises KoordError when there is no such workload, one cannot be a gang, or a value cannot be set.
     """
     from kubectl_koord.changes.values import RefusedError
     from kubectl_koord.cli.sending import workload_as_written
@@ -359,9 +358,7 @@ def shaped(
         requests: the flag, and what was given for it; nothing for no requests.
         must_gather: the layer that they must gather in, empty for none.
 
-    Raises:
-        KoordError: when the requests cannot be read.
-
+    Raises KoordError when the requests cannot be read.
     """
     from kubectl_koord.simulation.submitted import of_profile
 
@@ -408,8 +405,7 @@ def print_changed(
         what: what is meant, for the error where there is none.
         overwrite: whether other values may be replaced.
 
-    Raises:
-        KoordError: when a file cannot be read, nothing in it is meant, or a value cannot be set.
+    Raises KoordError when a file cannot be read, nothing in it is meant, or a value cannot be set.
     """
     from kubectl_koord.changes.manifests import Meant
     from kubectl_koord.changes.values import RefusedError

@@ -139,9 +139,7 @@ def _is_usual(config_map: scheduler_module.ConfigMap) -> bool:
 def descheduler_config(own: Deployment | None, usual: str) -> tuple[_Key, str]:
     """Return where the configuration of koord-descheduler is: namespace and name of the ConfigMap, and the key in it.
 
-    Args:
-        own: its Deployment, None where none was read.
-        usual: the namespace that counts then.
+    `own`: its Deployment, None where none was read. `usual`: the namespace that counts then.
     """
     place = (settings.config_of(own) if own else None) or settings.Config(descheduler.CONFIG, descheduler.CONFIG)
     return (namespace(own.metadata) if own else usual, place.name), place.key
@@ -359,14 +357,14 @@ class Collector:
     ) -> None:
         """Begin an empty cluster.
 
+        Lists of a kind that is in `messages` may come as protobuf, and its objects as such messages of the schema.
+        What is set as `when_waiting` is called with each pod that waits, as soon as it is taken. Where `around` is set,
+        files hand it every object besides.
+
         Args:
             pool: the values that objects have in common; parts of one cluster share it.
             seen: is counted up, by kind, for who watches the reading.
             traced: whether every pod is also kept as a trace.
-
-        Lists of a kind that is in `messages` may come as protobuf, and its objects as such messages of the schema.
-        What is set as `when_waiting` is called with each pod that waits, as soon as it is taken. Where `around` is set,
-        files hand it every object besides.
         """
         self._pool = pool or PodPool()
         self._seen = {} if seen is None else seen

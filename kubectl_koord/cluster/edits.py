@@ -68,7 +68,6 @@ def replaced(document: Any, change: Callable[[Manifest], Manifest]) -> Any:  # n
 
 
 def _completed(written: Manifest) -> list[Any]:
-    """Return the items of a list, each with its kind."""
     return [completed(item, written.get("kind"), written.get("apiVersion")) for item in written["items"]]
 
 

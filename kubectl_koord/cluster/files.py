@@ -28,12 +28,10 @@ _DUMPED = {f"nodes{end}" for end in EXTENSIONS}
 def files_of(names: Iterable[str], *, recursive: bool = False) -> tuple[str, ...]:
     """Return the names with folders replaced by the files in them, in name order.
 
-    Args:
-        names: paths and URLs; `-` is standard input.
-        recursive: whether folders within folders are looked into; those of a `kubectl cluster-info dump` always are.
+    `names`: paths and URLs; `-` is standard input. `recursive`: whether folders within folders are looked into; those
+    of a `kubectl cluster-info dump` always are.
 
-    Raises:
-        KoordError: naming a folder that cannot be read, or that has no such file.
+    Raises KoordError, naming a folder that cannot be read, or that has no such file.
     """
     return tuple(file for name in names for file in (_files(name, recursive=recursive) if _is_folder(name) else [name]))
 

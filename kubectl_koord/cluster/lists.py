@@ -236,7 +236,6 @@ def _gap(request: ListRequest, refused: _Refused) -> _Read[T]:
 
 
 def _refusal(kind: str, page: Body, path: str) -> Exception:
-    """Return what a page other than 200 means."""
     body = page.read(LONGEST_REPLY)
     if page.status == _GONE:
         return Expired()

@@ -74,8 +74,7 @@ def of_job(
         namespace: that of names without one.
         pods: the pods of the gang that it means, as `namespace/name`, none where it means no gang.
 
-    Raises:
-        KoordError: when a live cluster cannot be reached, or answers with nonsense.
+    Raises KoordError when a live cluster cannot be reached, or answers with nonsense.
     """
     gaps: tuple[Gap, ...] = ()
     events: tuple[Event, ...] = ()
@@ -267,7 +266,6 @@ class _Reader:
         return None
 
     def _served(self) -> list[dict[str, Any]]:
-        """Return the API groups."""
         if self._groups is None:
             self._groups = written_jobs.objects(self._object("APIGroup", "/apis"), "groups")
         return self._groups

@@ -98,7 +98,6 @@ class _Line:
         return True
 
     def _runs(self, namespace: str, name: str) -> bool:
-        """Tell whether a pod of this name runs."""
         start, end = self._listed_in().get(namespace, (0, 0))
         place = bisect_left(self.listed, name, start, end, key=_name)
         return place < end and self.listed[place].name == name

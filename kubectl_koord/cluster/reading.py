@@ -189,9 +189,8 @@ def read_page(
         size: how many bytes to decode at once.
         meter: counts the items of all pages of a list.
 
-    Raises:
-        TooLargeError: when an item, or all of them, are larger than the bounds.
-        msgspec.MsgspecError: when it is no list, an item is none of the kind, or the end is missing.
+    Raises TooLargeError when an item, or all of them, are larger than the bounds. Raises msgspec.MsgspecError when it
+    is no list, an item is none of the kind, or the end is missing.
     """
     items = decoder(list[kind])
     counted = meter or Meter()
@@ -221,9 +220,8 @@ def read_slices(
         size: how many bytes to hand on at once, unless a single item has more.
         bounds: how large an item may be.
 
-    Raises:
-        TooLargeError: when an item is larger than the bounds.
-        msgspec.DecodeError: when it is no JSON up to its end; the position is that in the source.
+    Raises TooLargeError when an item is larger than the bounds. Raises msgspec.DecodeError when it is no JSON up to its
+    end; the position is that in the source.
     """
     begin, border = len(source.read(found.start)), found.border
     buffer = bytearray(size)
@@ -405,10 +403,8 @@ def read_encoded_page(
         meter: counts the items of all pages of a list.
         size: how many bytes to read at once.
 
-    Raises:
-        TooLargeError: when an item, or all of them, are larger than the bounds.
-        msgspec.DecodeError: when it is no such list, or the end is missing.
-
+    Raises TooLargeError when an item, or all of them, are larger than the bounds. Raises msgspec.DecodeError when it is
+    no such list, or the end is missing.
     """
     counted = meter or Meter()
     try:

@@ -33,8 +33,7 @@ def lacking(
         home: the namespace that Koordinator is installed in.
         namespace: the user's.
 
-    Raises:
-        KoordError: when the server cannot be reached.
+    Raises KoordError when the server cannot be reached.
     """
     wanted = _wanted(reads)
     own = namespace()

@@ -88,8 +88,7 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
             pod states: `--port`, else those of its containers, and `--secure-port`.
         home: the namespace that it runs in, empty where that is to be found out.
 
-    Raises:
-        KoordError: saying what keeps it from being seen: no leader, no permission, an endpoint that is off.
+    Raises KoordError saying what keeps it from being seen: no leader, no permission, an endpoint that is off.
     """
     segments = name.split("/") if name else []
     if not all(map(_NAME.fullmatch, segments)):

@@ -77,8 +77,7 @@ def read(names: Iterable[str], collector: Collector, size: int = SLICE, bounds: 
         size: how many bytes of a JSON List to decode at once.
         bounds: those of all the files together.
 
-    Raises:
-        KoordError: naming the file, and the object and field in it, that cannot be read.
+    Raises KoordError, naming the file, and the object and field in it, that cannot be read.
     """
     meter = Meter(bounds)
     for name in names:
@@ -306,7 +305,6 @@ class _File:
         self._add_one(kind, written)
 
     def _take_other(self, kind: str, value: dict[str, Any]) -> None:
-        """Take what is no object that is kept."""
         self._collector.count_other()
         if kind.endswith("List"):
             msgspec.convert(value, _Head)  # `items` that are none must not count as none at all

@@ -474,7 +474,6 @@ class ClusterWatch(Closing):
         return followers
 
     def _as_listed(self, request: ListRequest, *, narrowed: bool) -> ListRequest:
-        """Return the request with the path that was listed: of all namespaces or of one."""
         if not narrowed or request.namespaced_path is None:
             return structs.replace(request, namespaced_path=None)
         path = in_namespace(request.namespaced_path, self._namespace())

@@ -211,7 +211,6 @@ def _may_fit_wherever(simulation: Simulation, ahead: JobsAhead) -> bool:
 
 @memoised
 def _scheduling_queue(view: View, snapshot: Identity[Snapshot], tree: Identity[Tree | NoTree]) -> SchedulingQueue:
-    """Return the queue of one variant of the cluster."""
     cluster = Scenario(snapshot.value, view, tree.value)
     now = After(view, snapshot.value.nominated)
     return SchedulingQueue(pending_subjects(snapshot.value), now, partial(_tried, cluster))

@@ -504,7 +504,6 @@ def _notices(names: Iterable[str]) -> Iterator[Notice]:
 
 
 def _places_on_not_ready(nodes: Sequence[str]) -> str:
-    """Return that the scheduler places pods on nodes that are not ready."""
     verb, there = ("is", "there") if len(nodes) == 1 else ("are", "on them")
     return (
         f"{listed(nodes)} {verb} not ready: the scheduler looks at taints alone, and places pods {there} all the same."

@@ -169,7 +169,6 @@ class InTheWay:
         return slots_on(state, self._runs, self._prepared)
 
     def _size(self, pod: RunningPod) -> float:
-        """Return how much of a slot a pod has at most."""
         held = dict(pod.requirements.requests)
         return max((held.get(resource, 0) / amount for resource, amount in self._requests if amount), default=0)
 

@@ -665,7 +665,6 @@ def _one_name(levels: Sequence[FamilyLevel], nodes: Sequence[Node], notes: list[
 
 
 def _telling(levels: Sequence[FamilyLevel], nodes: int, notes: list[str]) -> Iterator[FamilyLevel]:
-    """Yield the levels that divide the nodes."""
     for level in levels:
         domains = set(level.values.values())
         if len(domains) == 1 and len(level.values) == nodes:

@@ -311,10 +311,8 @@ def _counted(books: DeviceBooks, devices: Collection[Device], *, usable: bool, u
 def totals(nodes: Iterable[Mapping[str, Counted]], sizes: Mapping[str, int], *, seen: bool) -> tuple[TypeTotal, ...]:
     """Return what nodes have together, by type.
 
-    Args:
-        nodes: what each has.
-        sizes: the types to count, each with the largest number of devices that a pod may want on a node.
-        seen: whether everything was read that takes devices.
+    `sizes`: the types to count, each with the largest number of devices that a pod may want on a node. `seen`: whether
+    everything was read that takes devices.
     """
     by_type: dict[str, list[Counted]] = {kind: [] for kind in sorted(sizes, key=_rank)}
     for node in nodes:
@@ -839,7 +837,6 @@ def meant_labels(view: View, pod: PendingPod) -> tuple[Meant, ...]:
 
 @memoised
 def _labels_of(view: View) -> Mapping[str, Counter[str]]:
-    """Return how many nodes have each value of each label."""
     found: dict[str, Counter[str]] = {}
     for labels, number in Counter(view.node(name).labels for name in view.names()).items():
         for key, value in labels:
@@ -966,7 +963,6 @@ def _lists(node: Node, kind: str) -> bool:
 
 @memoised
 def _offered(view: View) -> frozenset[str]:
-    """Return the resources that any node has."""
     sizes = {view.node(name).allocatable for name in view.names()}
     return frozenset(resource for size in sizes for resource, _ in size)
 
@@ -1013,7 +1009,6 @@ def _is_like(offered: str, resource: str) -> bool:
 
 
 def _label(node: Node, resource: str) -> str:
-    """Return the label by which a node should have a resource; empty for none."""
     labels = {key: value for key, value in node.labels if value.lower() not in _FALSE}
     usual = _LABELS_OF_GPUS if _type_of(resource) == GPU else _LABELS_OF_RDMA if "rdma" in resource else ()
     maker = resource.partition("/")[0]

@@ -86,7 +86,6 @@ def _slots(said: TopologyMessage, now: Computed) -> bool | None:
 
 
 def _tables(now: Computed) -> Iterator[Mapping[tuple[str, str], int]]:
-    """Yield the slots of each attempt that has any."""
     tables = (evidence.slot_rows(now.simulation, attempt, brief=True) for attempt in now.attempts)
     yield from ({(row.layer, row.name): row.offer_slots for row in rows} for rows in tables if rows)
 
@@ -316,7 +315,6 @@ def _now(
 
 
 def _most_slots_now(best: SlotRow, wanted: int) -> str:
-    """Return the most slots now of any domain."""
     where = f"in {best.name}" if best.name else "in the whole cluster"
     return f"the most is {best.offer_slots} of {wanted} {where}"
 

@@ -181,7 +181,6 @@ def meanwhile(  # noqa: PLR0913, PLR0917 - all of them decide
         by_job: what Coscheduling does.
         budget: what all of it may take: a step for each attempt in each further order of the cache, for a few turns,
             and for what `preempt_as_retried` looks at.
-
     """
     alone = job.each_queued and len(job.tried) > 1
     if alone or not done.gone or not done.nominations or not view.snapshot.config.plugins.preempts_in_quotas:

@@ -148,10 +148,9 @@ def outcomes(
         job: what is tried.
         view: the cluster.
         preemption: whether to look at what PostFilter does.
-        most_rounds: how many rounds are followed after the first; what comes after them is open. Where it is None
-            first attempts are not followed: victims, and their order, do not matter then.
+        most_rounds: how many rounds are followed after the first; what comes after them is open. Where it is None first
+            attempts are not followed: victims, and their order, do not matter then.
         budget: what all of it may take; it tells whether anything was left out.
-
     """
     budget = budget or Budget()
     kinds = job.triggers if preemption else tuple({job.kind(pod): pod for pod in reversed(job.triggers)}.values())[::-1]

@@ -44,9 +44,7 @@ def gather_rules(written: str | None, *, with_multiples: bool = True) -> tuple[S
     Upstream logs such a spec and schedules the gang without topology. Keys match whatever their
     case, as Go's JSON decoder does. Mirrors `GetNetworkTopologySpec`.
 
-    Args:
-        written: the annotation.
-        with_multiples: whether the version decodes `podCountMultiple`: one that does not takes whatever is written.
+    `with_multiples`: whether the version decodes `podCountMultiple`: one that does not takes whatever is written.
     """
     if not written:
         return None, ""

@@ -91,20 +91,15 @@ class NodeState:
     def booked(self, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
         """Return what a plugin's books say of the node, computed once for those who are in them.
 
-        Args:
-            self: the node.
-            compute: makes it of the node and its occupants, reading no pod that nothing is booked for.
-            args: all that it depends on besides.
+        `compute`: makes it of the node and its occupants, reading no pod that nothing is booked for. `args`: all that
+        it depends on besides.
         """
         return _once(self._booked, self, compute, *args)
 
     def assigned(self, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
         """Return what a plugin knows of those whom the node holds, whoever is put there or taken away on trial.
 
-        Args:
-            self: the node.
-            compute: makes it of the node and those whom it holds, `held`.
-            args: all that it depends on besides.
+        `compute`: makes it of the node and those whom it holds, `held`. `args`: all that it depends on besides.
         """
         return _once(self._assigned, self, compute, *args)
 
@@ -284,10 +279,8 @@ class View(Memo):
     def per_node(self, compute: "Callable[[View, *Ts], Callable[[str], T]]", *args: *Ts) -> Mapping[str, T]:
         """Return a value by node, computed once; a what-if computes only its changed nodes anew.
 
-        Args:
-            self: the cluster.
-            compute: returns, for a view and the arguments, what computes the value of one of its nodes.
-            args: all that the value depends on besides the view and the node.
+        `compute`: returns, for a view and the arguments, what computes the value of one of its nodes. `args`: all that
+        the value depends on besides the view and the node.
         """
         of_node = compute(self, *args)
         if not self._base:
@@ -299,11 +292,8 @@ class View(Memo):
     def of_node(self, name: str, compute: Callable[[NodeState, *Ts], T], *args: *Ts) -> T:
         """Return a value of one node, computed when it is first asked for; variants in which it is the same share it.
 
-        Args:
-            self: the cluster.
-            name: of the node.
-            compute: makes the value of the node's state and the arguments, and changes nothing of either.
-            args: all that the value depends on besides.
+        `compute`: makes the value of the node's state and the arguments, and changes nothing of either. `args`: all
+        that the value depends on besides.
         """
         if self._base and name not in self._nodes and name not in self._occupants:
             return self._base.of_node(name, compute, *args)
@@ -332,11 +322,8 @@ class View(Memo):
 
         Plugins whose caches no trial changes still know of those who are removed.
 
-        Args:
-            self: the cluster.
-            removed: returns, for a view and the arguments, by node which of its occupants are
-                removed, each once.
-            args: what they depend on besides the view.
+        `removed`: returns, for a view and the arguments, by node which of its occupants are removed, each once. `args`:
+        what they depend on besides the view.
         """
         by_node = removed(self, *args)
         base = self._base.without_any(removed, *args) if self._base else None

@@ -279,12 +279,8 @@ _MOST_LOOKED_AT = 64
 def surely_placed_beside_all(job: Job, view: View, names: Iterable[str], taken: int | None = None) -> bool:
     """Tell whether every attempt surely places a job that is not planned, whatever quotas and nominated pods there are.
 
-    Args:
-        job: what is tried.
-        view: the cluster.
-        names: the nodes of which the first are looked at.
-        taken: on how many of these nodes, it is open which, others are placed before; None where all are as in `view`.
-            Each must take a pod of the job as long as nobody is.
+    `names`: the nodes of which the first are looked at. `taken`: on how many of these nodes, it is open which, others
+    are placed before; None where all are as in `view`. Each must take a pod of the job as long as nobody is.
     """
     if job.topology is not None or len(job.triggers) > 1:
         return False
@@ -374,11 +370,8 @@ _Seats: TypeAlias = Mapping[str, tuple[PendingPod, ...]]
 def attempt(job: Job, view: View, trigger: PendingPod, member_order: MemberOrder = USUAL) -> Attempt:
     """Return what comes of an attempt with this trigger.
 
-    Args:
-        job: what is tried.
-        view: the cluster.
-        trigger: the member that is taken first.
-        member_order: how members come that are not planned for, and which feasible nodes they take.
+    `trigger`: the member that is taken first. `member_order`: how members come that are not planned for, and which
+    feasible nodes they take.
     """
     prepared = job.prepared_to_plan(trigger, view)
     refusal = job.prefilter or prepared.refusal

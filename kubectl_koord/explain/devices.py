@@ -23,10 +23,7 @@ def devices(snapshot: Snapshot, names: Collection[str] = (), domain: str = "") -
     The verdict is unknown where Devices or nodes could not be read, and with a domain the topology. Where pods or
     Reservations could not, devices are listed and what is free of them is not told.
 
-    Args:
-        snapshot: the cluster.
-        names: of nodes, all of which there are.
-        domain: a domain of the topology tree that there is, empty for none.
+    `names`: of nodes, all of which there are. `domain`: a domain of the topology tree that there is, empty for none.
     """
     unread = (*coverage.unread(snapshot, "devices"), *(coverage.unread(snapshot, "layers") if domain else ()))
     warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, _KINDS))

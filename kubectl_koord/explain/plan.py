@@ -44,7 +44,6 @@ def plan(
         weights: what a plan costs.
         keep: pods whose labels match stay where they are.
         is_there: whether the gang exists, so that it may have to be woken.
-
     """
     report = why(snapshot, subject, brief=True)
     if report.verdict == "yes":
@@ -149,7 +148,6 @@ def rest(
         closed: the nodes that those which were done have closed, and not opened.
         weights: what a plan costs.
         keep: pods whose labels match stay where they are.
-
     """
     nodes = {name: opened(node) if name in closed else node for name, node in snapshot.nodes.items()}
     snapshot = structs.replace(snapshot, nodes=nodes)

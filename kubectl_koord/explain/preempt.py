@@ -61,10 +61,8 @@ _FOR_EACH = {
 def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = None) -> PreemptReport:
     """Return what job preemption would do for the subject in its next attempts.
 
-    Args:
-        snapshot: the cluster.
-        subject: the gang or pod.
-        sharing: the cluster of the snapshot where there is one already, to share what was computed for it.
+    `subject`: the gang or pod. `sharing`: the cluster of the snapshot where there is one already, to share what was
+    computed for it.
     """
     simulation = (sharing or cluster_of(snapshot)).simulation(subject)
     missing = coverage.absent(snapshot, (*coverage.kinds_needed(subject, snapshot), "PodDisruptionBudget"))

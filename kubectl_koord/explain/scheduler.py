@@ -119,12 +119,7 @@ def _n_pods(pods: Collection[str]) -> str:
 def report(snapshot: Snapshot, part: Part, asked: str, about: About, items: Iterable[Compared]) -> SchedulerReport:
     """Return the report; where objects that it rests on could not be read, what the scheduler says stands alone.
 
-    Args:
-        snapshot: the objects.
-        part: what was asked for.
-        asked: who answered.
-        about: which kinds ours rests on.
-        items: what was compared.
+    `part`: what was asked for. `about`: which kinds ours rests on.
     """
     unread = coverage.unread(snapshot, about)
     compared = tuple(map(_alone, items) if unread else items)
@@ -225,11 +220,7 @@ _YES_NO = {True: "yes", False: "no"}
 def gangs(snapshot: Snapshot, found: Mapping[str, GangSummary], asked: str, name: str = "") -> SchedulerReport:
     """Return every gang that the scheduler or the objects know, or the named one.
 
-    Args:
-        snapshot: the objects.
-        found: the scheduler's answer.
-        asked: who answered.
-        name: `namespace/name` of a gang, empty for all.
+    `name`: `namespace/name` of a gang, empty for all.
     """
     ours = all_gangs(snapshot)
     keys = [name] if name else sorted({*found, *ours})

@@ -415,6 +415,5 @@ def _virtual(domains: Sequence[str]) -> str:
 
 
 def _outside(nodes: int) -> str:
-    """Return how many nodes are outside the tree."""
     verb = "is" if nodes == 1 else "are"
     return f"{count(nodes, 'node')} {verb} outside the tree: gangs with a topology spec are never placed there."

@@ -218,7 +218,6 @@ def _row(one: _Asked) -> LayerRow:
 
 
 def _of_scheduler(report: WhyReport) -> LayerRow:
-    """Return what the scheduler does, as a layer."""
     since, name = report.waiting_since, layer_of(report)
     if not report.pending_pods and report.verdict == "yes":
         return LayerRow(SCHEDULER, "passed", f"{count(report.bound_pods, 'pod')} placed")
@@ -295,7 +294,6 @@ def _held(
     rows: Sequence[LayerRow],
     report: WhyReport | None = None,
 ) -> WhyReport:
-    """Return that a layer holds the job."""
     cause = Cause(held.code, held.told, held.pods)
     bare = report or _bare(snapshot, job, subject)
     return structs.replace(

@@ -61,9 +61,7 @@ class Scoring(Struct, frozen=True, gc=False):
 
         Mirrors `leastResourceScorer` and `mostResourceScorer` of nodenumaresource and deviceshare.
 
-        Args:
-            self: the strategy.
-            used: by resource how much would be used, and of how much, which is not zero.
+        `used`: by resource how much would be used, and of how much, which is not zero.
         """
         total = scores = 0
         for resource, weight in self.weights:

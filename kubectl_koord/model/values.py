@@ -297,13 +297,11 @@ def parse(text: str | float) -> int:
     The API server caps so only what has a binary suffix; of any other such amount the scheduler's arithmetic makes
     something that Go leaves undefined.
 
-    Args:
-        text: such as `500m`, `1.5`, `2Gi`, `1e3`, or a JSON number.
-
-    Raises:
-        QuantityError: when the text is not of the form of a quantity.
-
     Mirrors `ParseQuantity` in k8s.io/apimachinery/pkg/api/resource/quantity.go.
+
+    `text`: such as `500m`, `1.5`, `2Gi`, `1e3`, or a JSON number.
+
+    Raises QuantityError when the text is not of the form of a quantity.
     """
     written = _spelled(text)
     match = _FORM.fullmatch(written)

@@ -218,7 +218,6 @@ def _wait_for_terminating(pods: int, overdue: str) -> str:
 
 
 def _see_finalizers_of_terminating(pod: str) -> str:
-    """Return what prints the finalizers of a pod that terminates."""
     name, option, namespace = name_and_namespace(pod)
     return paste("kubectl", "get", "pod", option, namespace, name, "-o", f"jsonpath={FINALIZERS}")
 
@@ -466,7 +465,6 @@ def _unmeasured(view: View, names: frozenset[str]) -> View:
 
 
 def _now(search: Search, node: str) -> Mapping[str, int]:
-    """Return the thresholds for the whole of a node."""
     metric, configured = search.view.node(node).metric, search.simulation.snapshot.config.load.thresholds
     return dict((metric.thresholds if metric is not None else configured).over(configured).whole)
 
@@ -917,7 +915,6 @@ def _held(view: View) -> Mapping[str, Reservation]:
 
 
 def _gain(slot_count: SlotCount, reservation: Reservation) -> int:
-    """Return how many more slots its node has without it."""
     name = reservation.node
     rooms = [
         one for one in slot_count.view.occupants(name) if isinstance(one, ReservedRoom) and one.uid == reservation.uid

@@ -548,9 +548,7 @@ class Search:
     def fewest(self, pieces: Sequence[tuple[int, tuple[Edit, ...]]], missing: int) -> tuple[Edit, ...]:
         """Return the edits of as few pieces as it takes, none when not even all of them work.
 
-        Args:
-            pieces: how many slots each brings, and its edits; the best first.
-            missing: how many slots are wanted.
+        `pieces`: how many slots each brings, and its edits; the best first. `missing`: how many slots are wanted.
         """
         gained, most = 0, 0
         for gain, _ in pieces:
@@ -618,7 +616,6 @@ class Search:
 
 
 def _change(edit: Edit) -> Change:
-    """Return what an edit is an instance of."""
     if isinstance(edit, DeletePod):
         return "free-pods" if edit.node else "fewer-pods"
     return _CHANGES[type(edit)]

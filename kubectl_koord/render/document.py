@@ -128,10 +128,7 @@ USUAL = Columns()
 def printed(page: Iterable[Block], columns: Columns, *, is_drawn: bool = False) -> list[Block]:
     """Return the page with those columns; without headers only the rows of what it lists.
 
-    Args:
-        page: its blocks.
-        columns: which are asked for.
-        is_drawn: whether it is for a terminal.
+    `columns`: which are asked for. `is_drawn`: whether it is for a terminal.
     """
     blocks = [
         _with_columns(block, [index for index, one in enumerate(block.columns) if _stays(one, columns, is_drawn)])

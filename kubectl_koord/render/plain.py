@@ -18,9 +18,8 @@ _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe0
 def harmless(text: str, *, ascii_only: bool = False) -> str:
     r"""Return the text with everything that acts, hides or reorders shown as `\x1b`, `\u202e` or `\U000e0001`.
 
-    Args:
-        text: anything, lone surrogates and line breaks included.
-        ascii_only: for an output that cannot carry more than ASCII.
+    `text`: anything, lone surrogates and line breaks included. `ascii_only`: for an output that cannot carry more than
+    ASCII.
     """
     if text.isascii():
         return text if text.isprintable() else "".join(map(_shown, text))
@@ -93,9 +92,7 @@ _BETWEEN = "   "
 def to_plain(blocks: Iterable[Block], *, unicode: bool = True) -> str:
     """Return the text that kubectl's habits promise to a pipe: upper-case headers, three spaces between columns.
 
-    Args:
-        blocks: the page.
-        unicode: False where the output cannot carry more than ASCII; the rest is then shown escaped.
+    `unicode`: False where the output cannot carry more than ASCII; the rest is then shown escaped.
     """
     lines: list[str] = []
     for block in blocks:

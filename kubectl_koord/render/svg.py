@@ -133,7 +133,6 @@ def _lacking(node: OutsideNode) -> Box:
 
 
 def _legend(roots: Iterable[Box]) -> list[Box]:
-    """Return what the looks mean that boxes have."""
     looks = {look for root in roots for look in _looks(root)}
     return [Box(meaning, "", look) for look, meaning in _LEGEND.items() if look in looks]
 

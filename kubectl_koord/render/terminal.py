@@ -208,9 +208,7 @@ def _command(command: Command, screen: Screen) -> Iterator[tuple[Span, ...]]:
 def wrapped(text: str, cells: int) -> list[str]:
     """Return the text in lines broken between words; a word wider than a line goes on in the next.
 
-    Args:
-        text: a harmless sentence.
-        cells: the width of a line, 0 for no limit.
+    `cells`: the width of a line, 0 for no limit.
     """
     if not cells or cells_of(text) <= cells:
         return [text]
@@ -347,8 +345,8 @@ def to_terminal(
         colour: whether escape codes for colours may be written.
         unicode: False for a terminal that knows ASCII only.
         write: takes the text, in one or more parts.
-        height: lines of the terminal, 0 for no limit. A longer page ends with its first block, the verdict, which
-            has scrolled away by then.
+        height: lines of the terminal, 0 for no limit. A longer page ends with its first block, the verdict, which has
+            scrolled away by then.
         names: how many names a list in a sentence may have before it is folded, None for any number.
     """
     screen = Screen(width, unicode, names)

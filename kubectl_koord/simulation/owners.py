@@ -130,10 +130,7 @@ def of_pods(jobs: Jobs, asked: str, pods: Collection[str]) -> Jobs:
 
     Of the owners of the first pod the highest that says how many pods it makes stands for all.
 
-    Args:
-        jobs: all that was read.
-        asked: what is asked about, as `Kind/namespace/name`.
-        pods: the pods.
+    `jobs`: all that was read. `asked`: what is asked about, as `Kind/namespace/name`.
     """
     found = tuple(pod for pod in jobs.pods if pod.key in pods)
     above: tuple[Owner, ...] = ()
@@ -197,7 +194,6 @@ def _above(jobs: Jobs, namespace: str, reference: OwnerReference | None) -> tupl
 
 
 def _made(jobs: Jobs, asked: Owner) -> tuple[Owner, ...]:
-    """Return what an owner made, and what that made, and so on, in name order."""
     below: dict[tuple[str, str, str], list[Owner]] = {}
     for one in jobs.owners:
         if one.owner is not None:

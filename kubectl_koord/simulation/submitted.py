@@ -255,7 +255,6 @@ def with_copy(snapshot: Snapshot, subject: GangSubject) -> tuple[Snapshot, Submi
 
 
 def _group(snapshot: Snapshot, gang: Gang) -> PodGroup:
-    """Return the PodGroup of the copy of a gang."""
     namespace, _, name = gang.key.partition("/")
     written = snapshot.pod_groups.get(gang.key)
     terms = next((pod.gang_terms for pod in gang.pending), None)

@@ -89,7 +89,6 @@ def _read(session: "Session") -> "tuple[Recorder, Recording]":
 
 
 def _told(session: "Session", taken: "Taken", file: str) -> str:
-    """Return what was taken, for people."""
     from kubectl_koord.render.pages.operation import snapshot_blocks
     from kubectl_koord.render.plain import to_plain
 

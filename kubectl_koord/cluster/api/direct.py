@@ -390,7 +390,6 @@ def _context(config: _Merged, connection: Connection) -> _Context:
 
 
 def _named(entries: Mapping[str, Any], name: str, what: str) -> Any:  # noqa: ANN401 - one of the parts above
-    """Return the entry of a name, None for no name."""
     if not name:
         return None
     if name not in entries:

@@ -365,8 +365,7 @@ def changed(
         namespace: the labels of its namespace, None where they could not be read.
         prioritised: gives a spec the priority of a class.
 
-    Raises:
-        RefusedError: when the pod is refused.
+    Raises RefusedError when the pod is refused.
     """
     labels = dict(strings(meta.labels))
     matched, opened = [], []
@@ -541,8 +540,8 @@ def admission(collector: Collector, chosen: Overrides, gaps: Iterable[Gap], *, i
     Args:
         collector: the cluster with what was submitted.
         chosen: what all pods get.
-        gaps: what could not be read of the cluster; a file that holds no profiles, or webhooks, counts as if there
-            were none.
+        gaps: what could not be read of the cluster; a file that holds no profiles, or webhooks, counts as if there were
+            none.
         is_mutated: whether Koordinator's webhook sees the pods.
     """
     unread = {gap.kind for gap in filter(is_lack, gaps) if gap.kind not in _OF_WEBHOOK or gap.code != "not-in-input"}
@@ -565,9 +564,8 @@ def completed(
         written: the spec as written.
         filler: what its controller fills in.
 
-    Raises:
-        KoordError: when the API server would refuse the pod: a class is not there, or an amount is negative or
-            a part of a whole unit.
+    Raises KoordError when the API server would refuse the pod: a class is not there, or an amount is negative or a part
+    of a whole unit.
     """
     chosen = admission.chosen
     spec = structs.replace(

@@ -240,13 +240,9 @@ def _claim_of(volume: Volume, pod: str) -> str:
 def pending_pod(pod: Pod, unevaluated: Iterable[PodUnevaluated], pool: PodPool) -> PendingPod:
     """Return the pod as it would wait.
 
-    Args:
-        pod: what is written of it.
-        unevaluated: what cannot be told of what is filled in.
-        pool: what pods share.
+    `pod`: what is written of it. `unevaluated`: what cannot be told of what is filled in.
 
-    Raises:
-        QuantityError: when a request is no quantity.
+    Raises QuantityError when a request is no quantity.
     """
     claims = pod.spec.resource_claims or ()
     named = [one for one in claims if one.resource_claim_name is not None]
@@ -366,13 +362,9 @@ class Manifests:
     def join(self, collector: Collector, moment: str, gaps: Collection[Gap] = ()) -> None:
         """Add everything to a cluster; it replaces objects of equal names and the pods of its workloads.
 
-        Args:
-            collector: the cluster.
-            moment: when the pods are made.
-            gaps: what could not be read of the cluster.
+        `moment`: when the pods are made. `gaps`: what could not be read of the cluster.
 
-        Raises:
-            KoordError: naming the object of which a value cannot be read, or whose PriorityClass is not there.
+        Raises KoordError, naming the object of which a value cannot be read, or whose PriorityClass is not there.
         """
         for title, kind, written in self._objects:
             _add(collector, title, kind, written)
@@ -661,12 +653,9 @@ def _new_job(spec: Mapping[str, Any]) -> dict[str, Any]:
 def workload(written: Any, namespace: str) -> Workload | None:  # noqa: ANN401 - any object
     """Return the workload of an object, None for an object that makes no pods.
 
-    Args:
-        written: the object.
-        namespace: that of objects which name none.
+    `namespace`: that of objects which name none.
 
-    Raises:
-        KoordError: naming the object and the field that cannot be read.
+    Raises KoordError, naming the object and the field that cannot be read.
     """
     try:
         head = msgspec.convert(written, Head)

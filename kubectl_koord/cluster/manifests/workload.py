@@ -23,12 +23,9 @@ _RULE = "lower case letters, digits, '-' and '.', a letter or digit first and la
 def checked_namespace(title: str, name: str) -> str:
     """Return the namespace that an object names.
 
-    Args:
-        title: what errors call the object.
-        name: the namespace.
+    `title`: what errors call the object.
 
-    Raises:
-        KoordError: when it is none that the API server takes.
+    Raises KoordError when it is none that the API server takes.
     """
     if len(name) > _LONGEST_LABEL or "." in name or not _NAME.fullmatch(name):
         raise KoordError(f"{title}: metadata.namespace {name[:_LONGEST]!r} is no name: {_LABEL_RULE}")
@@ -50,8 +47,7 @@ class Names:
             name: its metadata.name, empty for none.
             generated: its metadata.generateName.
 
-        Raises:
-            KoordError: when it has no name, or none that the API server takes, or that of another one.
+        Raises KoordError when it has no name, or none that the API server takes, or that of another one.
         """
         stem = name or generated.rstrip("-.")
         if not stem:

@@ -77,9 +77,7 @@ def text_of(data: Mapping[str, str], key: str = CONFIG) -> str | None:
 def configuration(state: ConfigState, parsed: Mapping[str, Any]) -> installation.Descheduler | None:
     """Return the configuration; None where there is none.
 
-    Args:
-        state: whether it is there, and can be read.
-        parsed: a DeschedulerConfiguration.
+    `state`: whether it is there, and can be read.
     """
     if state == "absent":
         return None

@@ -136,7 +136,6 @@ def _node_devices(meta: Meta, infos: Sequence[DeviceInfo | ListedDeviceInfo], la
 
 @lru_cache(maxsize=_LISTED_LAYOUTS)
 def _listed_layout(infos: bytes, partitions: str, honours: bool, plans: bool) -> DeviceLayout:  # noqa: FBT001 - as below
-    """Return the layout of listed devices, cached by their bytes."""
     return _layout(_encode(_infos.decode(infos)), partitions, honours, plans)
 
 

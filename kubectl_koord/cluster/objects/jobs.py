@@ -342,7 +342,6 @@ def _of_job(spec: Any) -> int | None:  # noqa: ANN401 - as `at`
 
 
 def _wanted(kind: str, spec: Any, status: Any) -> int | None:  # noqa: ANN401 - as `at`
-    """Return how many pods it makes, None where its spec does not tell."""
     if kind == "DaemonSet":
         return whole(status, "desiredNumberScheduled")
     roles = [one.wanted for one in _roles(kind, spec, status)]

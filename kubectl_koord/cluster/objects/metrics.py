@@ -167,7 +167,6 @@ def _metric(written: NodeMetric | ListedMetric, lists: _Lists, numbers: _Numbers
 
 
 def _measured_only(status: NodeMetricStatus[Amounts | None]) -> NodeMetricStatus[Amounts | None]:
-    """Return a status without empty usages."""
     of_node = status.node_metric
     if of_node is not None:
         over_time = [
@@ -211,7 +210,6 @@ def _times(written: tuple[tuple[str, ...], ...]) -> tuple[Time, ...]:
 
 
 def _only(written: Measured[Any] | None) -> Sequence[Any]:
-    """Return what was measured: one list, or none."""
     return (written.resources,) if written else ()
 
 

@@ -116,7 +116,6 @@ def _with_cpus(written: NodeResourceTopology | ListedTopology, told: tuple[str, 
 
 
 def _zones(written: Iterable[WrittenZone]) -> list[tuple[int, Amounts]]:
-    """Return the amounts of each zone as written, in the order of the zones."""
     found: dict[int, Amounts] = {}
     for zone in written:
         number = _zone_number(zone.name) if zone.type == "Node" else None

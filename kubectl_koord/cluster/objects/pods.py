@@ -89,12 +89,9 @@ class ResourceStatus(Struct, gc=False):
 def numa_request(annotations: Mapping[str, str | None], qos: str | None, priority_class: str) -> PodNUMA:
     """Return what a pod asks.
 
-    Args:
-        annotations: the pod's.
-        qos: its QoS class as labelled.
-        priority_class: its Koordinator priority class.
-
     Mirrors `AllowUseCPUSet` and the first lines of `PreFilter` in plugins/nodenumaresource.
+
+    `qos`: its QoS class as labelled. `priority_class`: its Koordinator priority class.
     """
     binds = qos in {"LSE", "LSR"} and priority_class == "koord-prod"
     if not binds and keys.RESOURCE_SPEC not in annotations and keys.NUMA_TOPOLOGY_SPEC not in annotations:
@@ -669,12 +666,11 @@ class PodPool(SharedValues):
     def __init__(self, *, details: bool = True) -> None:
         """Begin with an empty cache.
 
-        Args:
-            details: whether the labels, the owner and the times of running pods are kept; what labels say of a pod is
-                found out in any case.
-
         `reads_namespaces` is set once any requirements were seen whose terms select namespaces by their labels,
         `by_containers_too` once any of a pod that requests something as a whole.
+
+        `details`: whether the labels, the owner and the times of running pods are kept; what labels say of a pod is
+        found out in any case.
         """
         super().__init__()
         self.reads_namespaces = self.by_containers_too = False
@@ -692,11 +688,7 @@ class PodPool(SharedValues):
     def requirements(self, pod: Pod, qos: Qos, shape: bytes = b"") -> pods.PodRequirements:
         """Return the pod's requirements: one shared object for equal ones.
 
-        Args:
-            pod: the pod.
-            qos: its labels for QoS.
-            shape: its spec without the node and volumes, as bytes, where that is known.
-
+        `qos`: its labels for QoS. `shape`: its spec without the node and volumes, as bytes, where that is known.
         """
         meta, spec = pod.metadata, pod.spec
         waits = not spec.node_name

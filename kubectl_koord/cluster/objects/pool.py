@@ -45,14 +45,9 @@ _RENAMED = {
 def amounts(written: Amounts | None, parse: Callable[[str | float], int] = values.parse) -> Nano:
     """Return a resource list in billionths, under the names that the scheduler uses.
 
-    Args:
-        written: the list.
-        parse: reads an amount.
-
-    Raises:
-        QuantityError: naming the resource whose amount is no quantity.
-
     Mirrors the renames of pkg/util/transformer in Koordinator: a name stays where the new one is there, too.
+
+    Raises QuantityError, naming the resource whose amount is no quantity.
     """
     result: Nano = {}
     for resource, text in (written or {}).items():

@@ -164,13 +164,10 @@ def room(written: Reservation, reservation: reservations.Reservation, pool: PodP
 def reserve_pod(written: Reservation, moment: str, pool: PodPool, *, waiting_too: bool) -> pods.PendingPod | None:
     """Return the pod that stands for a Reservation which is to be placed, None for all others.
 
-    Args:
-        written: the Reservation.
-        moment: now; those that have expired are not placed any more.
-        pool: what pods share.
-        waiting_too: whether phase Waiting counts as Pending.
-
     Mirrors `NewReservePod` in pkg/util/reservation/reservation.go.
+
+    `moment`: now; those that have expired are not placed any more. `waiting_too`: whether phase Waiting counts as
+    Pending.
     """
     template = written.spec.template
     phases = {None, "", "Pending", *(("Waiting",) if waiting_too else ())}
@@ -312,5 +309,4 @@ def _expires(written: Reservation) -> str:
 
 
 def _duration(text: str) -> float:
-    """Return the seconds of a Go duration."""
     return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(text))

@@ -156,7 +156,6 @@ def resource_claim(written: ResourceClaim) -> ClaimOfCluster:
 
 
 def _qualified(name: str) -> tuple[str, str]:
-    """Return the domain and the name of an attribute."""
     domain, _, short = name.rpartition("/")
     return domain, short
 

@@ -190,7 +190,6 @@ def config(
 
 
 def _of_profile(profile: dict[str, Any], base: SchedulerConfig, gates: dict[str, bool]) -> SchedulerConfig:
-    """Return the configuration with the settings of a profile."""
     arguments, devices = arguments_of(profile, "Coscheduling"), arguments_of(profile, "DeviceShare")
     plugins = plugins_of(profile)
     quotas = quota_settings(arguments_of(profile, "ElasticQuota"), gates)
@@ -247,7 +246,6 @@ def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:
 
 
 def _elects_leader(parsed: dict[str, Any]) -> bool:
-    """Tell whether leaders are elected, by a lease."""
     election = parsed.get("leaderElection")
     return not isinstance(election, dict) or election.get("leaderElect", True) is not False
 
@@ -304,5 +302,4 @@ def _weight(written: Any) -> int:  # noqa: ANN401
 
 
 def _models(written: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
-    """Return the vendors and models of a list."""
     return tuple((str(one.get("vendor") or ""), str(one.get("model") or "")) for one in mappings(written))

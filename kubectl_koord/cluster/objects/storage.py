@@ -359,7 +359,6 @@ def _class_name(annotations: Mapping[str, str | None], named: str | None) -> str
 
 
 def _driver(spec: VolumeSpec) -> str:
-    """Return the CSI driver that attaches a volume, empty for none."""
     if spec.csi is not None:
         return intern(spec.csi.driver)
     sources = {

@@ -370,10 +370,7 @@ def referred(kind: str, tree: Tree) -> Iterator[str]:
 def kept_fields(kind: str, tree: Tree, labels: AbstractSet[str]) -> Tree | None:
     """Return what a snapshot holds of an object, None where it is none that is read.
 
-    Args:
-        kind: its kind.
-        tree: its decoded fields, which are changed.
-        labels: the keys of labels that anything in the cluster refers to.
+    `tree`: its decoded fields, which are changed. `labels`: the keys of labels that anything in the cluster refers to.
     """
     reduced = _REDUCED[kind](tree, labels) if kind in _REDUCED else tree
     if reduced is None:

@@ -191,7 +191,6 @@ def prepare(
         claims: the volume claims, by `namespace/name`.
         first: the member that is filtered first, where that is not the trigger itself.
         pending: the pods that wait, None where they are those of the snapshot.
-
     """
     by_node: dict[str, tuple[PendingPod, ...]] = {}
     for pod in nominated:
@@ -209,7 +208,6 @@ def prepare(
 
 @memoised
 def _enabled(snapshot: Snapshot) -> tuple[Prepare, ...]:
-    """Return the filters of the plugins that are enabled."""
     plugins = snapshot.config.plugins
     return tuple([one for one in FILTERS if one not in _PLUGINS or plugins.filters(_PLUGINS[one])])
 

@@ -360,7 +360,6 @@ def cards_of(books: DeviceBooks, kind: str, hint: DeviceHint, zones: Collection[
         kind: the type.
         hint: what the pod asks of it.
         zones: the NUMA nodes that are left, None for all.
-
     """
     left = books.left(kind)
     chosen = {

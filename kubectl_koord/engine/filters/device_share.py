@@ -475,7 +475,6 @@ def place_of(
             there is no Device object: so it stays when the pod goes.
         zones: the NUMA nodes that are left, None for all.
         mine: the reservations that match who asks.
-
     """
     ways = state.booked(ways_of, mine) if state.rooms else DeviceWays((), state.booked(books_of))
     books = ways.other

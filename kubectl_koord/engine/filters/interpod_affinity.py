@@ -335,7 +335,6 @@ class InterPodAffinity(Filter, Struct, frozen=True, dict=True):
         return at
 
     def _part(self, node: Node, occupants: Iterable[Occupant]) -> _Part:
-        """Return what the pods of one node add."""
         part = _Part(Counter(), Counter(), Counter())
         pod, known = self.pod, self._known
         affinity, anti_affinity = self.pod_affinity, self.pod_anti_affinity

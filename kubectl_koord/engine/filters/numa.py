@@ -332,7 +332,6 @@ def in_one_zone(
 
 @of_nodes
 def _zone_numbers(view: View) -> Collection[int]:
-    """Return the numbers that zones of any node have."""
     return frozenset(chain.from_iterable(set(seen_of_nodes(view, _numbers))))
 
 
@@ -937,7 +936,6 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
 
 
 def _hold_cpus(mine: Matched, view: View) -> bool:
-    """Tell whether any reservation that matches holds CPUs or zones."""
     states = (view.state(node) for node in mine.drawable.by_node)
     return any(state.rooms[one.uid].allocations.cpus for state in states for one in mine.drawable.on(state))
 

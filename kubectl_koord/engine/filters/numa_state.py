@@ -198,7 +198,6 @@ def take(
         exclusive: with whom cores or zones are not shared, as far as that is possible.
         booked: what others hold.
         most_allocated: whether full zones are filled first, where the node does not say.
-
     """
     if number <= 0 or node.cpus is None:
         return 0
@@ -732,7 +731,6 @@ def chosen(
         providers: what each plugin says.
         booked: who is in which zone.
         exclusive: whether pods in one zone and pods that span several keep apart.
-
     """
     everywhere = set_of(zones)
     hints: dict[str, Sequence[Hint]] = {}
@@ -935,7 +933,6 @@ class _Node:
         self.books = booked_of(state.node.numa, self._there, before) if taken else books(state)
 
     def _owners(self, uid: str) -> Iterator[CPUAllocation]:
-        """Yield what the owners of a reservation have booked."""
         for one in self._there:
             booked = _booked(one)
             if booked is not None and not isinstance(one, ReservedRoom) and _drawn_on(one) == uid:

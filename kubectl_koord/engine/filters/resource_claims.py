@@ -60,11 +60,7 @@ D = TypeVar("D", bound=Hashable)
 def seated(seat: S, options: Mapping[S, Sequence[D]], owner: dict[D, S]) -> bool:
     """Give a device to one who wants it: a free one, or one that its owner can replace (an augmenting path).
 
-    Args:
-        seat: who wants one.
-        options: the devices that serve each.
-        owner: who has which, which is changed where it succeeds.
-
+    `options`: the devices that serve each. `owner`: who has which, which is changed where it succeeds.
     """
     return _seated(seat, options, owner, set())
 
@@ -303,7 +299,6 @@ def _least_devices(requests: Sequence[Choices], node: Node) -> Mapping[str, int]
 
 
 def _wanted(one: OpenRequest, node: Node) -> int:
-    """Return how many devices a request gets, 0 where that is open."""
     if not one.request.every:
         return one.request.count
     return 0 if one.candidates.open else len(one.candidates.on(node))

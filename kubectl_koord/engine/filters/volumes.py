@@ -308,7 +308,6 @@ def _with_claims(there: Iterable[tuple[str, Iterable[Occupant]]]) -> dict[str, S
 
 @of_nodes
 def _limited(view: View) -> Collection[str]:
-    """Return the drivers of which any node has a limit."""
     return {driver for limits in set(seen_of_nodes(view, _limits_of)) for driver, _ in limits}
 
 

@@ -297,7 +297,6 @@ def _requested_by(state: QuotaState, view: View, pods: tuple[PendingPod, ...]) -
 
 
 def _over(state: QuotaState, view: View) -> QuotaState:
-    """Return the state in a view, from that in the view below it."""
     tree = quotas_of(view)
     state = state.with_limits(tree) if tree is not state.tree else state
     counted, nodes = differing(view, tree), capacity(view)

@@ -59,7 +59,6 @@ def all_running(snapshot: Snapshot) -> Mapping[QuotaKind, Alike[RunningPod]]:
 
 @memoised
 def _counting_of(snapshot: Snapshot, tree: Identity[QuotaTree]) -> Mapping[str, Sequence[Alike[RunningPod]]]:
-    """Return by quota who counts against it of all that run in a snapshot."""
     found: dict[str, list[Alike[RunningPod]]] = {}
     for kind, alike in all_running(snapshot).items():
         found.setdefault(tree.value.name_by(*kind), []).append(alike)
@@ -209,7 +208,6 @@ def _sums(
 
 
 def _counting(pods: Iterable[P], tree: QuotaTree) -> Mapping[QuotaKind, Alike[P]]:
-    """Return those of the pods that count."""
     return by_kind(pod for pod in pods if not (pod.terminating and tree.settings.ignores_terminating))
 
 
@@ -241,7 +239,6 @@ def _elsewhere(view: View, tree: QuotaTree) -> OwnSums:
 
 
 def _running(snapshot: Snapshot, tree: QuotaTree) -> dict[str, Sums]:
-    """Return the sums over all that run in a snapshot."""
     pods = all_running(snapshot)
     if tree.settings.ignores_terminating:
         pods = _counting(chain.from_iterable(alike.pods for alike in pods.values()), tree)

@@ -246,7 +246,6 @@ def _columns(total: TypeTotal, room: Sequence[int]) -> tuple[Column, ...]:
 
 
 def _rows(domains: Iterable[DomainCards], of: TypeTotal) -> Iterator[Row]:
-    """Yield a row for each domain that has devices of the type."""
     depths: dict[tuple[str, str], int] = {}
     for domain in domains:
         above = (domain.parent.layer, domain.parent.name) if domain.parent is not None else None
@@ -289,7 +288,6 @@ def _domain(node: NodeCards) -> tuple[bool, str]:
 
 
 def _held_by(node: NodeCards) -> str:
-    """Return who has cards of a node, with how many where it is not one."""
     held: dict[str, int] = {}
     for card in node.cards:
         if card.holders is None:

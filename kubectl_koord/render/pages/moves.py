@@ -54,7 +54,6 @@ def reservations(every: Sequence[GangReservation], shown: Shown) -> Iterator[Blo
 
 
 def _concerns(one: GangReservation) -> str:
-    """Return what a Reservation is to a gang."""
     parts = [f"used by {listed(one.drawing)}"] if one.drawing else []
     parts += [f"{count(one.may_draw, 'pending pod')} may use it"] if one.may_draw else []
     parts += ["counts as a member"] if one.is_member else []

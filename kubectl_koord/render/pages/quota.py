@@ -228,7 +228,6 @@ def _spelled_amount(resource: str, written: str) -> str:
 
 
 def _lent(quota: str, share: Share) -> str:
-    """Return what a quota lends, and who may have it."""
     limit = "" if share.exact else "up to "
     return f"{quota} lends {limit}{_spelled_amount(share.resource, share.amount)} to {listed(share.quotas)}."
 
