@@ -307,8 +307,13 @@ def reserve(pod: PendingPod, state: NodeState, prepared: Prepared) -> PendingPod
 
     The filters must have been prepared for this pod. Mirrors `RunReservePluginsReserve`.
     """
-    booked = _booked(prepared, lambda check, before: check.reserve(pod, state, before))
-    return structs.replace(pod, allocations=booked) if isinstance(booked, Allocations) else booked
+    booked = NOTHING
+    for check in prepared.checks:
+        found = check.reserve(pod, state, booked)
+        if not isinstance(found, Allocations):
+            return found
+        booked = found
+    return structs.replace(pod, allocations=booked)
 
 
 def unscored(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
@@ -322,19 +327,8 @@ def unscored(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | 
 
 def unbookable(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
     """Return why a node that takes the pod has nothing to book for it, None where it has."""
-    booked = _booked(prepared, lambda check, before: check.bookable(pod, state, before))
-    return None if isinstance(booked, Allocations) else booked
-
-
-def _booked(prepared: Prepared, book: Callable[[Filter, Allocations], Allocations | Reason]) -> Allocations | Reason:
-    """Return what all filters book, each with what those before it have booked, or the first reason against it."""
-    booked = NOTHING
-    for check in prepared.checks:
-        found = book(check, booked)
-        if not isinstance(found, Allocations):
-            return found
-        booked = found
-    return booked
+    found = reserve(pod, state, prepared)
+    return None if isinstance(found, PendingPod) else found
 
 
 def placed(pod: PendingPod, state: NodeState, prepared: Prepared) -> PendingPod | Reason | PreFilterRefusal:

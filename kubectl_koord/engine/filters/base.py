@@ -104,10 +104,6 @@ class Filter:
         """
         return booked
 
-    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Return what `reserve` does, as far as filters after this one read it: none reads which CPUs it is."""
-        return self.reserve(pod, state, booked)
-
     def unscored(self, _pod: PendingPod, _state: NodeState, /) -> Reason | None:
         """Return why a node that all filters let pass cannot be ranked, which ends the attempt, None where it can."""
         return None

@@ -395,10 +395,6 @@ class DeviceShare(Filter, Struct, frozen=True):
         found = allocate(self.request, place.reserving(booked.reservation, snapshot.config.device_scoring))
         return structs.replace(booked, devices=found) if isinstance(found, tuple) else found
 
-    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Return what is booked, computed only where it may fail: no later filter reads which devices it is."""
-        return self.reserve(pod, state, booked) if self.may_fail_to_reserve() else booked
-
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevices | None:
     """Return the filter for a pod that asks for devices, or why the scheduler refuses it; None for any other.

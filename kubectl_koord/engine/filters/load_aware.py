@@ -458,15 +458,6 @@ class LoadAware(Filter, Struct, frozen=True):
                 return Overloaded(resource, rounded, threshold, aggregated=isinstance(measure, AggregatedThresholds))
         return None
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod."""
-        if pod.requirements.of_daemon_set:
-            return 0
-        limits, passing = self._limits(pod), among
-        for resource in _limited(view.snapshot):
-            passing &= ~self._above(view, passing, limits, resource)
-        return among & ~passing
-
     def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
         """Return the nodes by how many percent of what would be used, or by when metrics were updated that expired."""
         limits = self._limits(pods[0])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, repeat
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import Struct, structs
 
@@ -702,9 +702,6 @@ def hints_for(trigger: PendingPod, cluster: Cluster, mine: Matched) -> tuple[Car
     return (CardHints(request, Identity(snapshot), mine),)
 
 
-_Numbers: TypeAlias = Callable[[Identity[NodeNUMA], Booked, Wants, Terms, Portion], tuple[int, ...]]
-
-
 class Placing(Filter, Struct, frozen=True):
     """The filter, and what it reserves: of the trigger, and of the node and all that is booked there.
 
@@ -790,15 +787,6 @@ class Placing(Filter, Struct, frozen=True):
 
         They are those of the reservation that the pod takes, or of the node (`allocateWithNominated`).
         """
-        return self._booking(pod, state, booked, cpus_of)
-
-    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Return what is taken, without the numbers of the CPUs."""
-        return self._booking(pod, state, booked, lambda *_: ())
-
-    def _booking(
-        self, pod: PendingPod, state: NodeState, booked: Allocations, numbers: _Numbers
-    ) -> Allocations | Reason:
         node = state.node.numa or NOTHING_KNOWN
         terms = settled(node, self.wants)
         if not isinstance(terms, Terms):
@@ -815,7 +803,7 @@ class Placing(Filter, Struct, frozen=True):
         if not isinstance(found, tuple):
             return found
         held, given = found
-        cpus = numbers(seen, held, self.wants, terms, given)
+        cpus = cpus_of(seen, held, self.wants, terms, given)
         zones = None if affinity.zones is None else members(affinity.zones)
         return structs.replace(booked, cpus=CPUAllocation(cpus, given.amounts), numa_nodes=zones)
 

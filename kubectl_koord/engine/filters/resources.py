@@ -72,13 +72,6 @@ class NodeResources(Filter, Struct, frozen=True):
             return Insufficient(tuple(short), oversized and self.rules.oversized_is_unresolvable, no_place)
         return TooManyPods(_allowed(state.node)) if no_place else None
 
-    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
-        """Return the nodes of a set that refuse the pod."""
-        apart = among & self.counted_singly(view)
-        plain = among & ~apart
-        fitting = with_room(view, plain, pod.requirements.requests)
-        return plain & ~fitting | Filter.refused(self, view, pod, apart)
-
     def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
         """Return the nodes by what is short for the first pod, and by whether they are too small for it when empty."""
         requests, apart = pods[0].requirements.requests, among & self.counted_singly(view)
