@@ -35,6 +35,7 @@ _KINDS = {
     "resourcequota": "ResourceQuota",
     "serviceaccount": "ServiceAccount",
     "limitranges": "LimitRange",
+    "priorityclasses": "PriorityClass",
 }
 _CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 _FLAGS: Mapping[str, Mapping[str, bool]] = {

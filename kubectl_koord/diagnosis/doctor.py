@@ -822,7 +822,7 @@ def koordlet_not_ready(ready: int, wanted: int, nodes: Sequence[str]) -> str:
     where = f"; not on {some(nodes)}" if nodes else ""
     return (
         f"{ready} of {count(wanted, 'pod')} of koordlet {verb(ready, 'is', 'are')} ready{where}: Device, NodeMetric and"
-        " NUMA zones of the other nodes are out of date, or missing."
+        f" NUMA zones {'there' if nodes else 'of the other nodes'} are out of date, or missing."
     )
 
 

@@ -636,6 +636,12 @@ def _pods_on(node: str) -> str:
     return paste("kubectl", "get", "pods", "-A", "-o", "wide", "--field-selector", f"spec.nodeName={node}")
 
 
+def _before_equals(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    pending = simulation.subject.pending
+    where = f"{template_of(owners_of(pending))}{and_recreate(len(pending))}"
+    yield WayOut("raise-priority", f"Name a PriorityClass above theirs in {where}, or make room for all of them")
+
+
 _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "other-scheduler": _scheduler_name,
     "mixed-schedulers": _scheduler_name,
@@ -647,6 +653,7 @@ _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "unknown-layer": _nearest_layer,
     "claims-unallocated": _claims,
     "resource-not-offered": _offer,
+    "contended": _before_equals,
 }
 
 _GANG_STEPS: Mapping[CauseCode, Callable[[Simulation, GangGroup, Cause], Iterable[WayOut]]] = {

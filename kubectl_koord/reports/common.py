@@ -174,6 +174,7 @@ ActionCode: TypeAlias = Literal[
     "start-topology-manager",
     "fix-layers",
     "use-layer",
+    "raise-priority",
     "wait-for-terminating",
     "wait-for-preemption",
     "wait-for-revoking",

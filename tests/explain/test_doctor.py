@@ -639,8 +639,8 @@ def test_koordlets_that_are_not_ready_are_told_with_their_nodes_and_where_to_loo
     drawn = koordlet("n2")(koordlet("n1", unready=True)(installed(agents=(Agents(AGENTS, 3, 1),))(sound())))
     one = only(drawn)
     assert one.message == (
-        "1 of 3 pods of koordlet is ready; not on n1: Device, NodeMetric and NUMA zones of the other nodes are out of"
-        " date, or missing."
+        "1 of 3 pods of koordlet is ready; not on n1: Device, NodeMetric and NUMA zones there are out of date, or"
+        " missing."
     )
     assert one.command == "kubectl get pods -A -o wide -l koord-app=koordlet"
     assert "; not on n1 and n2: " in only(installed(agents=(Agents(AGENTS, 2),))(drawn)).message

@@ -365,6 +365,13 @@ def _gangs() -> dict[str, Situation]:
             "unknown",
             "its gang must stay together in one block (MustGather BlockLayer), and is in block b0, where no node takes",
         ),
+        "several want the same room": Situation(
+            offering(cluster("s0: b0[a1:32]")).with_pod("p", owner="Job/p", **ALL).with_pod("q", **ALL),
+            "pod/p",
+            "default/q has the same priority and needs the same room: the one tried first gets it.",
+            "Name a PriorityClass above theirs in the pod template of Job/p and recreate the pod, or make room for all",
+            "unknown",
+        ),
         "room is reserved for others": Situation(
             cluster("s0: b0[a1:32]").with_reservation("res", "a1", 30, app="other").with_pod("p", cpu=20),
             "pod/p",
