@@ -16,11 +16,12 @@ from kubectl_koord.reports.jobs import Cause, FitGang, FitReport, Fits, PreemptR
 from kubectl_koord.simulation import what_if
 from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.submitted import Submitted, of_other_schedulers, subjects_of, taken_over
-from kubectl_koord.wording.words import could_not_be_read, count, listed
+from kubectl_koord.wording.words import could_not_be_read, count, few, listed
 
 _OF_ADMISSION = ("PriorityClass", "LimitRange")
 _OF_WORKLOADS = (*_OF_ADMISSION, "ResourceQuota")
 """What decides about pods of manifests besides: those of a shape are compared with no quota of their namespace."""
+_MOST_NAMED = 4
 _NEVER: frozenset[CauseCode] = frozenset(
     {
         "other-scheduler",
@@ -201,6 +202,13 @@ def _gang(
     room = preempt(cluster.snapshot, subject, sharing=cluster) if is_tried else None
     preempted = room is not None and room.verdict == "yes" and bool(room.victims)
     many, largest = _counted(cluster, subject, report) if count else (None, None)
+    ways = tuple(_ways(_alone(report.unblock) if alone else report.unblock))
+    killed = _victims(room) if preempted and room is not None else ()
+    if killed:
+        as_it_is = WayOut("wait-for-preemption", _preempted_for_it([one.pod for one in killed]))
+        is_told = any(way.action == as_it_is.action for way in ways)
+        ways = tuple(as_it_is if way.action == as_it_is.action else way for way in ways)
+        ways = ways if is_told else (as_it_is, *ways)
     return FitGang(
         gang=report.gang,
         pods=len(report.pending_pods),
@@ -209,7 +217,7 @@ def _gang(
         placement=report.placement,
         desired_offer_slot=report.desired_offer_slot,
         domains=report.domains,
-        victims=_victims(room) if preempted and room is not None else (),
+        victims=killed,
         cause=report.cause,
         how_many=many.number if many else None,
         largest=largest.number if largest else None,
@@ -219,7 +227,7 @@ def _gang(
         requests=report.requests,
         alone=alone,
         also_wrong=report.also_wrong,
-        unblock=tuple(_ways(_alone(report.unblock) if alone else report.unblock)),
+        unblock=ways,
         next_steps=tuple(_ways(report.next_steps)),
         no_way_out=report.no_way_out,
         ways_not_tried=report.ways_not_tried,
@@ -280,6 +288,10 @@ def _alone(ways: Iterable[WayOut]) -> Iterator[WayOut]:
             yield structs.replace(way, message=_some_start(*numbers), edits=())
         else:
             yield way
+
+
+def _preempted_for_it(pods: Sequence[str]) -> str:
+    return f"Submit it as it is: the scheduler preempts {few(pods, _MOST_NAMED)} and then places it"
 
 
 def _some_start(pods: int) -> str:

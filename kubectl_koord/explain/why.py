@@ -1098,8 +1098,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
     is_of_quota = verdict != "no" or (cause is not None and cause.code == "quota")
     of_quota = () if is_of_quota else _quota(simulation, found.unevaluated)
     also = (*next_steps.wanted(simulation), *of_quota) if verdict == "no" else ()
-    is_open = cause is not None and cause.code == "contended"
-    steps = next_steps.for_cause(simulation, cause) if cause is not None and (is_stuck or is_open) and not brief else ()
+    has_steps = is_stuck or (cause is not None and cause.code == "contended")
+    steps = next_steps.for_cause(simulation, cause) if cause is not None and has_steps and not brief else ()
     ways = _ways_out(simulation, likeliest, cause) if is_stuck and not brief and not steps else ways_out.Found(())
     if is_stuck and not brief and not steps:
         steps = next_steps.plan_moves(simulation, cause, likeliest.first.refused)

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 import pytest
 from msgspec import structs
 
+from kubectl_koord.cluster import stored
+from kubectl_koord.cluster.manifests.completed import Overrides
+from kubectl_koord.cluster.manifests.read import Manifests
 from kubectl_koord.engine.gangs import GangSubject
 from kubectl_koord.engine.state import View
 from kubectl_koord.explain.fit import fit
@@ -84,6 +87,19 @@ def test_a_gang_that_only_preemption_places_names_the_victims_of_all_attempts() 
     assert [one.gang for one in found.broken_gangs] == ["default/low"]
     assert "default/job fits only by preempting 1 pod: " in page(report)
     assert "The scheduler would preempt 1 pod, and then run it\n" in page(report)
+    as_it_is = "Submit it as it is: the scheduler preempts default/low and then places it"
+    assert [way.message for way in found.unblock if way.action == "wait-for-preemption"] == [as_it_is]
+
+
+def test_to_submit_it_stands_first_where_jobs_ahead_make_waiting_no_way_out() -> None:
+    manifests = Manifests(lambda: "default", overrides=Overrides(5000))
+    manifests.add_shape("shape", 4, {"nvidia.com/gpu": "8"}, "SpineLayer")
+    snapshot = of_profile(stored.demo("1.8", join=manifests.join), manifests.submitted())
+    (found,) = fit(snapshot, manifests.submitted()).gangs
+    assert (found.fits, found.unblock[0].message) == (
+        "by-preemption",
+        "Submit it as it is: the scheduler preempts train/eval-0 and train/eval-1 and then places it",
+    )
 
 
 @pytest.mark.parametrize(
