@@ -202,7 +202,9 @@ def meanwhile(  # noqa: PLR0913, PLR0917 - all of them decide
             if graph is None:
                 return Meanwhile(cut=True)
             graphs.append(graph)
-        is_open = is_open or any(len(graph) > MOST_STATES for graph in graphs)
+        if any(len(graph) > MOST_STATES for graph in graphs):
+            is_open = True
+            budget.cut()
         if not graphs or len(graphs[0]) > MOST_STATES:
             found += [*(made for turn in turns.by_job if (made := turn()).reason is None), *ties]
         found += [

@@ -16,6 +16,7 @@ from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, Unknow
 from kubectl_koord.model.jobs import Jobs
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs import Cause, LayerRow, WhyReport
 from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.subjects import is_owner_kind
@@ -127,11 +128,15 @@ def _decided(snapshot: Snapshot, job: Job, subject: Subject, *, brief: bool, sha
     How many of the others are refused alike is told with the cause. A pod without a gang stands for its owner.
     """
     report = why(snapshot, subject, brief=brief, sharing=sharing)
-    others = [(one, why(snapshot, one, brief=True, sharing=sharing)) for one in _beside(snapshot, job, subject)]
+    every = [*_beside(snapshot, job, subject)]
+    others = [(one, why(snapshot, one, brief=True, sharing=sharing)) for one in every[:_MOST_BESIDE]]
     refused = next((one for one, other in others if other.verdict == "no"), None)
     if refused is not None and report.verdict != "no":
         others = [(subject, report), *((one, other) for one, other in others if one is not refused)]
         subject, report = refused, why(snapshot, refused, brief=brief, sharing=sharing)
+    if len(every) > _MOST_BESIDE:
+        left = Notice("not-followed", f"asked about {_MOST_BESIDE} of its {len(every)} other gangs and pods that wait.")
+        report = structs.replace(report, warnings=(*report.warnings, left))
     if not job.owners or not isinstance(subject, PodSubject):
         return report
     cause = report.cause
@@ -151,11 +156,9 @@ def _beside(snapshot: Snapshot, job: Job, subject: Subject) -> Iterator[Subject]
     pending = [pod for pod in snapshot.pending if pod.key in keys]
     every = all_gangs(snapshot)
     seen = {*subject.gangs} if isinstance(subject, GangSubject) else set()
-    number = 0
     for pod in sorted(pending, key=lambda one: bool(one.gates)):
-        if number < _MOST_BESIDE and (pod.gang not in every or pod.gang not in seen):
+        if pod.gang not in every or pod.gang not in seen:
             seen.add(pod.gang)
-            number += 1
             yield _subject(every, pod)
 
 

@@ -126,7 +126,10 @@ def test_a_member_that_waits_on_its_node_does_not_hold_up_the_others() -> None:
 @pytest.mark.parametrize("bound", ["MOST_STATES", "MOST_TIES"])
 def test_what_is_not_followed_may_come(monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
     monkeypatch.setattr(meanwhile, bound, 0)
-    assert told(followed(BESIDE)[0]) == ([["alien"]], [["mine"]], True)
+    budget = Budget()
+    (outcome,) = [one for job in jobs_of(BESIDE) for one in outcomes(job, of(BESIDE), budget=budget)]
+    assert told(outcome) == ([["alien"]], [["mine"]], True)
+    assert budget.is_cut == (bound == "MOST_STATES")  # of ties each is told
 
 
 def test_of_nodes_that_cost_the_same_each_turn_may_take_another() -> None:

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.explain import every_pending
+from kubectl_koord.explain import way as of_way
 from kubectl_koord.explain.way import SCHEDULER, held_before, is_for_scheduler, is_running, subject_of, way
 from kubectl_koord.explain.why import why
 from kubectl_koord.layers import binding, running
@@ -117,6 +118,13 @@ def test_of_a_job_of_lone_pods_the_first_that_is_refused_is_told_and_how_many_ar
     assert (report.layers[-1].layer, report.layers[-1].state) == ("nodes", "held")
     assert of_lone_pods(4, 4).verdict == "yes"
     assert of_lone_pods(9).pending_pods == ("default/llm-0",)
+
+
+def test_of_a_job_of_very_many_pods_it_is_said_about_how_many_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_way, "_MOST_BESIDE", 1)
+    said = "asked about 1 of its 2 other gangs and pods that wait."
+    assert [one.message for one in of_lone_pods(4, 1, 1).warnings if one.code == "not-followed"] == [said]
+    assert not [one for one in of_lone_pods(4, 1).warnings if one.code == "not-followed"]
 
 
 def test_pods_of_a_job_that_have_a_gate_hold_no_others_of_it() -> None:

@@ -11,6 +11,34 @@ def test_each_setting_has_one_row() -> None:
     assert not [row for row in TABLE if row.kind == "argument" and "." not in row.name]
 
 
+QUOTAS = (
+    "MultiQuotaTree DisableDefaultQuota ElasticQuotaGuaranteeUsage ElasticQuotaIgnorePodOverhead"
+    " ElasticQuotaIgnoreTerminatingPod ElasticQuotaImmediateIgnoreTerminatingPod SupportParentQuotaSubmitPod"
+)
+OF_17 = (
+    "CSIStorageCapacity CleanExpiredReservationAllocated CompatibleCSIStorageCapacity CompatiblePodDisruptionBudget"
+    " DevicePluginAdaption DisableCSIStorageCapacityInformer DisablePodDisruptionBudgetInformer DynamicSchedulerCheck"
+    " GenericEphemeralVolume LazyReservationRestore OmitNodeLabelsForReservation PodDisruptionBudget ResizePod"
+    f" SkipReservationFitsNode {QUOTAS}"
+)
+OF_18 = f"{OF_17} DisableDynamicResourceAllocationInformer SyncBarrier"
+OF_MAIN = (
+    f"{OF_18} CrossSchedulerNomination EnableBatchScheduleNodeSnapshot EnableInlineBatchSchedule"
+    " GangPendingPodsConditionPatch SkipFilterWithNominatedPods"
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "gates", "number"), [("1.7", OF_17, 21), ("1.8", OF_18, 23), ("main", OF_MAIN, 28)]
+)
+def test_each_gate_that_koord_scheduler_registers_has_a_row_for_its_version(
+    version: str, gates: str, number: int
+) -> None:
+    rows = {row.name for row in TABLE if row.kind == "feature gate" and version in row.versions}
+    assert len(gates.split()) == number
+    assert set(gates.split()) <= rows
+
+
 @pytest.mark.parametrize(
     ("version", "gates", "found"),
     [
