@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _OK, _NOT_FOUND = 200, 404
 _MOST_ABOVE = 20
-"""So many cohorts, or owners, above another are read: more are a circle."""
+"""Bound of the cohorts, or owners, above another that are read: more are a circle."""
 _KUEUE_GATE = "kueue.x-k8s.io/"
 _OF_QUEUES = frozenset(row.name for row in QUEUES.values())
 _ALWAYS = ("", "apps", "batch")

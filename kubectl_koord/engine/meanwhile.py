@@ -37,7 +37,7 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.values import Identity
 
 MOST_STATES, MOST_TIES = 64, 8
-"""Of so many states (who is nominated, and who terminates) is followed what comes, if so few nodes cost the same."""
+"""Bounds of the states (who is nominated, who terminates) that are followed, and of the nodes of equal cost in one."""
 _TURNS_OF_A_STEP = 8
 
 ByJob: TypeAlias = Callable[[Attempt, VictimOrder], Preemption]

@@ -16,7 +16,7 @@ from kubectl_koord.model.pods import PendingPod, ReservedRoom
 from kubectl_koord.model.values import Identity, Memo, memoised, recently
 
 _MOST_OFFERS = 16
-"""Of so many offers a view keeps the slots of domains."""
+"""Size of the cache of slots of domains by offer."""
 
 
 class Domains(Memo):

@@ -21,7 +21,7 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 
 _MOST_AHEAD = 64
 MOST_WAYS = 24
-"""So many ways in which the jobs ahead may go are told apart, and fewer where there are many nodes, or many wait."""
+"""Bound of the ways in which the jobs ahead may go; lower where there are many nodes, or many wait."""
 _NODES_IN_ALL, _TRIED_IN_ALL = 1_500, 128
 _FEWEST_PREEMPTING, _FEWER_UNKNOWN = 2, 8
 _MOST_EQUALS, _FEWEST_ORDERS = 16, 4

@@ -38,7 +38,7 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
 from kubectl_koord.model.values import Memo, recently
 
 _MOST_KINDS = 16
-"""Of so many kinds of pods a view keeps which nodes pass."""
+"""Size of the caches of a view by kind of pods."""
 
 
 _Part: TypeAlias = tuple[Reason, NodeSet]
@@ -459,7 +459,7 @@ def _most_beside(
 def _running_out(
     view: View, taking: Collection[tuple[int, NodeSet]], pod: PendingPod, checks: Iterable[Filter]
 ) -> Iterator[NodeSet]:
-    """Yield nodes in parts by what is short there for one pod more than they take; it is told how many these are."""
+    """Yield nodes grouped by what is short there for the next pod; `taking` has how many they take before it."""
     singly = counted_singly(view, checks)
     one_more = ((number + 1, nodes & ~singly) for number, nodes in taking)
     yield from short_of(view, one_more, pod.requirements.requests)

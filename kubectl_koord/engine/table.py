@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce, wraps
-from itertools import chain, compress, count
+from itertools import chain, compress
 from operator import or_
 from typing import Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
@@ -22,11 +22,11 @@ Sees: TypeAlias = Callable[[Node], Hashable]
 """What a filter sees of a node: those of which it sees the same are one class."""
 
 _FEW = 8
-"""A view that changes fewer nodes than one in so many takes the others from below."""
+"""A view that changes less than this fraction of its nodes (1/8) reads the others in the view below."""
 _VERY_FEW = 256
-"""Fewer nodes than one in so many are taken from a set one by one."""
+"""The members of a set with less than this fraction of the nodes (1/256) are read bit by bit."""
 _SOME = 64
-"""The set of the nodes with the same value of a label is kept from so many on."""
+"""Size from which the bitmap of the nodes with one value of a label is cached."""
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 _BITS = bytes.maketrans(b"01", b"\x00\x01")
 
@@ -410,33 +410,30 @@ def with_names(view: View, names: Iterable[str]) -> NodeSet:
 Ts = TypeVarTuple("Ts")
 
 _STEP = 256
-"""So many nodes apart are the sets that are kept of nodes by a number of theirs."""
+"""Rows between two cached bitmaps of a ranked column."""
 _MOST_AMOUNTS = 32
-"""Of so many amounts it is kept which ranked nodes have as much."""
+"""Size of the cache of bitmaps by amount of a ranked column."""
 _MANY = 2 / 3
-"""From such a share of the nodes on all are asked."""
+"""From this share of the nodes on a column of all of them is computed, where the number itself says no other."""
 _MOST_PASSES = 4
-"""So often each node is looked at: to rank them takes about as long."""
+"""Scans of a column after which it is ranked: to rank it costs about as much."""
 
 
 class Number(Generic[*Ts]):
-    """A number of a node that is computed of its state, and of all nodes of a view without any state of theirs."""
+    """A number of a node, computed of its state, or at once for all nodes of a view: the two are equal.
+
+    `share` is the share of the nodes from which on a column of all of them costs less.
+    """
 
     def __init__(
         self,
         of_state: Callable[[NodeState, *Ts], int],
         everywhere: Callable[[View, *Ts], Sequence[int]],
         share: float = _MANY,
-        among: Callable[[View, NodeSet, *Ts], Iterable[int]] | None = None,
     ) -> None:
-        """Take both ways, which must come to the same, and from which share of the nodes on all of them cost less.
-
-        `among` is a third, for the nodes of a set, in name order: there below that share all of these are asked so.
-        """
         self.of_state = of_state
         self.everywhere = everywhere
         self.share = share
-        self.among = among
 
     def __call__(self, state: NodeState, *args: *Ts) -> int:
         """Return the number of one node."""
@@ -503,10 +500,6 @@ class _Column:
         self._number: Callable[[NodeState], int] = lambda state: number(state, *args)
         self._everywhere = partial(number.everywhere, view, *args) if isinstance(number, Number) else None
         self._share = number.share if isinstance(number, Number) else _MANY
-        among = number.among if isinstance(number, Number) else None
-        self._among = None if among is None else lambda nodes: among(view, nodes, *args)
-        self._asked: NodeSet = 0
-        self._some: list[int] = []
         self._known: dict[str, int] = {}
         self._every: Sequence[int] | None = None
         self._enough: dict[int, NodeSet] = {}
@@ -515,8 +508,6 @@ class _Column:
     def of(self, nodes: NodeSet) -> Iterable[int]:
         if self._is_worth_it(nodes):
             return compress(self.every(), selector(self._view, nodes))
-        if self._among is not None:
-            return compress(self._partly(self._among, nodes), selector(self._view, nodes))
         return [self._one(name) for name in members(self._view, nodes)]
 
     def at_least(self, amount: int, among: NodeSet) -> NodeSet:
@@ -526,9 +517,7 @@ class _Column:
             enough = set_of(self._view, (position for name, position in touched if self._one(name) >= amount))
             return self._below.at_least(amount, among & ~changed) | among & enough
         if not self._is_worth_it(among):
-            if self._among is None:
-                return which(self._view, lambda name: self._one(name) >= amount, among)
-            return among & packed(bytes(map(amount.__le__, self._partly(self._among, among))))
+            return which(self._view, lambda name: self._one(name) >= amount, among)
         if amount not in self._enough:
             if self._is_asked_often():
                 return among & self._ranked.at_least(amount)
@@ -545,17 +534,6 @@ class _Column:
             return self._ranked.highest(among)
         return max(self.of(among))
 
-    def _partly(self, find: Callable[[NodeSet], Iterable[int]], nodes: NodeSet) -> Sequence[int]:
-        """Return the numbers of the nodes of a set, by position, among others that are not told."""
-        self._some = self._some or [0] * len(self._view.names())
-        new = nodes & ~self._asked
-        if new:
-            positions = compress(count(), selector(self._view, new))
-            for position, number in zip(positions, find(new), strict=True):
-                self._some[position] = number
-            self._asked |= new
-        return self._some
-
     def every(self) -> Sequence[int]:
         """Return the number of every node."""
         if self._every is None and self._below is not None:
@@ -566,7 +544,7 @@ class _Column:
         if self._every is None:
             each = [self._one(name) for name in names_of(self._view)] if not self._everywhere else self._everywhere()
             self._every = compact(each)
-            self._known, self._some = {}, []
+            self._known = {}
         return self._every
 
     @cached_property
@@ -579,8 +557,7 @@ class _Column:
 
     def _is_worth_it(self, among: NodeSet) -> bool:
         number = len(self._view.names())
-        known = len(self._known) + self._asked.bit_count()
-        return self._every is not None or among.bit_count() >= self._share * number or 2 * known >= number
+        return self._every is not None or among.bit_count() >= self._share * number or 2 * len(self._known) >= number
 
     def _one(self, name: str) -> int:
         known = self._known.get(name)

@@ -57,7 +57,7 @@ from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.values import Identity
 
 _MOST_RANKED = 100
-"""Of so many nodes all that take a pod are found, and ranked."""
+"""Size of a cluster up to which all nodes that take a pod are ranked."""
 
 
 def pod_by_pod(job: Job, view: View, prepared: Prepared, member_order: MemberOrder) -> Attempt:
@@ -273,7 +273,7 @@ def _one_by_one(job: Job, view: View, first: Prepared, member_order: MemberOrder
 
 
 _MOST_LOOKED_AT = 64
-"""So many nodes are looked at, or as many as there are pods."""
+"""Bound of the nodes that are looked at, unless there are more pods."""
 
 
 def surely_placed_beside_all(job: Job, view: View, names: Iterable[str], taken: int | None = None) -> bool:

@@ -214,7 +214,7 @@ def _gone(one: MovedPod) -> DrainedPod:
 
 
 _FEW = 4
-"""Of so few nodes each is asked by itself."""
+"""Up to this number of nodes each is asked by itself."""
 
 
 def waiting(cluster: Scenario, names: Sequence[str], domain: int | None) -> tuple[WaitingGang, ...]:

@@ -46,7 +46,7 @@ _LAYERS: Mapping[str, str] = {
 _OF_SLOTS = ("insufficient-slots", "never-fits", "multiple-mismatch")
 """Causes of the topology where pods must gather in one domain."""
 _MOST_BESIDE = 20
-"""So many other gangs and pods of a job are looked at."""
+"""Bound of the other gangs and pods of a job that are looked at."""
 
 
 class _Asked(Struct, frozen=True):

@@ -247,7 +247,7 @@ class ParsedMessage(Struct, frozen=True):
 
 _DEEPEST = 4
 _MOST_TEXTS = 128
-"""So many texts are kept as they were read: most pods wait for what others wait for."""
+"""Size of the cache of parsed texts: most pods wait for what others wait for."""
 _OF_NODES_TOO = {"no-reservation", "cpus-not-integer"}  # what is said before any node, and behind a number by nodes
 _CUT = " ..."
 _NUMBER = r"\d{1,18}"  # what a scheduler counts has fewer digits; whatever has more stays text

@@ -11,7 +11,7 @@ from kubectl_koord.model.reservations import OwnerReference
 
 _PODS = {"pod", "pods", "po"}
 _MOST = 20
-"""So many owners above an object, or makers below it, are followed: more are a circle."""
+"""Bound of the owners above an object, or makers below it, that are followed: more are a circle."""
 SHORT: Mapping[str, tuple[str, ...]] = {
     "CronJob": ("cj",),
     "Deployment": ("deploy",),

@@ -107,7 +107,7 @@ _PLUGINS: Mapping[Prepare, str] = {
 
 _REFUSALS = frozenset(get_args(PreFilterRefusal))
 _MOST_KINDS = 16
-"""Of so many kinds of pods a snapshot keeps what is prepared by their requirements."""
+"""Size of the cache of prepared filters by kind of pods."""
 
 
 class Prepared(Struct, frozen=True):

@@ -8,7 +8,7 @@ from itertools import compress, repeat
 from operator import attrgetter
 from typing import ClassVar, Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from kubectl_koord.engine.filters.base import Cluster, DependsOn, Filter
 from kubectl_koord.engine.reasons import MetricExpired, Overloaded, Reason
@@ -24,11 +24,11 @@ from kubectl_koord.engine.table import (
     grouped,
     held_of,
     in_classes,
-    members,
     nodes_of,
     numbers_of,
     of_nodes,
     patched,
+    position_of,
     selector,
     set_of,
     singles,
@@ -84,33 +84,15 @@ def expected_on(state: NodeState, settings: LoadSettings, measure: Measure) -> M
     return _expected_use(state.node.metric or NodeMetric(None), state.held, settings, measure)
 
 
-class _Above(Struct):
-    """The nodes that were looked at, and by name what is expected of those of which it is not what was measured."""
-
-    nodes: NodeSet = 0
-    use: dict[str, Mapping[str, int]] = field(default_factory=dict)
-
-
 @memoised
-def _above(_view: View, _settings: LoadSettings, _measure: Measure) -> _Above:
-    return _Above()
-
-
-def expected_above(
-    view: View, nodes: NodeSet, settings: LoadSettings, measure: Measure
-) -> Mapping[str, Mapping[str, int]]:
-    """Return the expected use by name of those nodes of a set, and maybe others, where it is not just the measured one.
-
-    Nodes without a metric are left out.
-    """
-    known = _above(view, settings, measure)
-    asked = selector(view, nodes & ~known.nodes)
-    for node, held in zip(compress(nodes_of(view), asked), compress(held_of(view), asked), strict=True):
+def _expected_above(view: View, settings: LoadSettings, measure: Measure) -> Mapping[str, Mapping[str, int]]:
+    """Return the expected use by name of those nodes with a metric where it is not just the measured one."""
+    found = {}
+    for node, held in zip(nodes_of(view), held_of(view), strict=True):
         metric = node.metric
         if metric is not None and not _is_measured(metric, held, settings, measure):
-            known.use[node.name] = _expected_use(metric, held, settings, measure)
-    known.nodes |= nodes
-    return known.use
+            found[node.name] = _expected_use(metric, held, settings, measure)
+    return found
 
 
 def measured(metric: NodeMetric, measure: Measure) -> Resources | None:
@@ -387,37 +369,31 @@ def _most_incoming(state: NodeState, limits: Limits, resource: str) -> int:
     return limit if isinstance(limit, int) else limit[1] - limits.held(state, limit[0], resource)
 
 
-def _most_among(view: View, nodes: NodeSet, limits: Limits, resource: str) -> Sequence[int]:
-    trial, placed = view.trial(), placed_members(view)
-    if trial is not None:  # who is taken away stays in the cache
-        found = list(numbers_of(trial[0], nodes, MOST_INCOMING, limits, resource))
-        placed = placed_members(trial[0])
-    else:
-        found = _most_of_held(view, nodes, limits, resource)
-    for at, name in enumerate(members(view, nodes)) if placed else ():
-        if name in placed:
-            found[at] = _most_incoming(view.state(name), limits, resource)
-    return found
-
-
-def _most_of_held(view: View, nodes: NodeSet, limits: Limits, resource: str) -> list[int]:
-    asked = selector(view, nodes)
-    limited = list(compress(limits_of(view, limits, resource), asked))
-    there = list(compress(nodes_of(view), asked))
-    found = list(map(_left, limited, there, repeat(resource)))
-    measures = {limit[0] for limit in set(limited) if not isinstance(limit, int)}
-    above = {measure: expected_above(view, nodes, limits.settings, measure) for measure in measures}
-    for at, (node, limit) in enumerate(zip(there, limited, strict=True)) if any(above.values()) else ():
-        if not isinstance(limit, int) and node.name in above[limit[0]]:
-            found[at] = limit[1] - above[limit[0]][node.name].get(resource, 0)
-    return found
-
-
 def _most_everywhere(view: View, limits: Limits, resource: str) -> Sequence[int]:
-    return _most_among(view, every_node(view), limits, resource)
+    trial, known = view.trial(), position_of(view)
+    before = view if trial is None else trial[0]  # who is taken away stays in the cache
+    if trial is None:
+        found = _most_of_held(view, limits, resource)
+    else:
+        found = list(numbers_of(before, every_node(before), MOST_INCOMING, limits, resource))
+    for name in placed_members(before):
+        found[known[name]] = _most_incoming(view.state(name), limits, resource)
+    return found
 
 
-MOST_INCOMING = Number(_most_incoming, _most_everywhere, among=_most_among)
+def _most_of_held(view: View, limits: Limits, resource: str) -> list[int]:
+    limited = limits_of(view, limits, resource)
+    found = list(map(_left, limited, nodes_of(view), repeat(resource)))
+    known = position_of(view)
+    for measure in {limit[0] for limit in set(limited) if not isinstance(limit, int)}:
+        for name, used in _expected_above(view, limits.settings, measure).items():
+            limit = limited[known[name]]
+            if not isinstance(limit, int) and limit[0] == measure:
+                found[known[name]] = limit[1] - used.get(resource, 0)
+    return found
+
+
+MOST_INCOMING = Number(_most_incoming, _most_everywhere, share=1 / 8)
 """How much one more pod may use on a node."""
 
 

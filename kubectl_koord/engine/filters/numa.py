@@ -113,7 +113,7 @@ from kubectl_koord.model.values import Identity, Resources, memoised, recently
 _PLENTY = 1 << 62
 """What zones have left of a resource that none of the node tells of."""
 _MOST_REQUESTS = 64
-"""For so many requests a view keeps which nodes have all of it in one zone."""
+"""Size of the cache of nodes that have a request in one zone."""
 
 
 class _Zones(Struct, frozen=True, gc=False):

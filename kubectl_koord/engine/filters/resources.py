@@ -115,7 +115,7 @@ def with_room(view: View, among: NodeSet, each: Resources, number: int = 1) -> N
 def short_of(view: View, refusing: Iterable[tuple[int, NodeSet]], each: Resources) -> Iterator[NodeSet]:
     """Yield nodes in parts by what is short there, or by how many pods are allowed where that is all.
 
-    Of each set of nodes it is told for how many pods that take up `each` there is no room.
+    Each set comes with the number of pods that take up `each` for which it has no room.
     """
     short: dict[tuple[str, ...], NodeSet] = {}
     for number, nodes in refusing:
