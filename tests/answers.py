@@ -29,7 +29,10 @@ def answer(*words: str) -> str:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = run([*words, "-o", "json"])
     out.seek(0)
-    return f"$ {' '.join(words[: -2 if '--snapshot' in words else None])}\n{code}\n{out.read()}{err.getvalue()}"
+    file = words[-1] if "--snapshot" in words else ""
+    printed = f"{out.read()}{err.getvalue()}"
+    # Commands to paste name the file, whose folder is another in each run.
+    return f"$ {' '.join(words[: -2 if file else None])}\n{code}\n{printed.replace(file, 'FILE') if file else printed}"
 
 
 def answers(*where: str) -> Iterator[str]:
