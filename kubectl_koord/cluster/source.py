@@ -14,7 +14,7 @@ from kubectl_koord.cluster import protobuf
 from kubectl_koord.cluster.api.transport import JSON, Transport, failure
 from kubectl_koord.cluster.bounds import BOUNDS, Meter, Outcomes
 from kubectl_koord.cluster.collect import Collector, installation, installed_descheduler_config, uses_volumes
-from kubectl_koord.cluster.collect_live import ListingCollector, SummingCollector
+from kubectl_koord.cluster.collect_live import SummingCollector
 from kubectl_koord.cluster.kinds import (
     CLAIM_KINDS,
     CONFIG_MAP,
@@ -276,7 +276,7 @@ def live(  # noqa: PLR0913 - each names one thing
     all is there but for what pending pods use. With `sums` only what pods take up is kept, by node. Raises KoordError
     when the server cannot be reached or answers with anything but a list or a refusal.
     """
-    collector = SummingCollector(seen) if sums else ListingCollector(PodPool(details=POD_GROUP.name in kinds), seen)
+    collector = SummingCollector(seen) if sums else Collector(PodPool(details=POD_GROUP.name in kinds), seen)
     collector.looked_in = told.namespace
     ahead = (
         Ahead(lambda more: read(transport, requests(more), namespace, collector), kinds)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.cluster.collect_live import ListingCollector, SummingCollector
+from kubectl_koord.cluster.collect_live import SummingCollector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.model.pods import NAME_LABEL
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -126,7 +126,7 @@ def test_namespaces_that_could_not_be_read_have_no_labels() -> None:
     assert collector.snapshot(moment="", source="cluster", gaps=gaps).namespaces == {}
 
 
-@pytest.mark.parametrize("kind", [Collector, ListingCollector, SummingCollector])
+@pytest.mark.parametrize("kind", [Collector, SummingCollector])
 def test_what_only_the_collector_has_is_given_back_without_a_garbage_collection(kind: type[Collector]) -> None:
     gc.disable()
     try:

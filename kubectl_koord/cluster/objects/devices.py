@@ -1,15 +1,15 @@
 """Device objects: the GPUs, RDMA cards and FPGAs of a node."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
 from kubectl_koord.cluster.bounds import decoder
 from kubectl_koord.cluster.objects import fields
-from kubectl_koord.cluster.objects.fields import NOTHING, Int32, Meta
+from kubectl_koord.cluster.objects.fields import Int32, Meta
 from kubectl_koord.cluster.objects.pod_devices import VirtualFunction
 from kubectl_koord.cluster.objects.pool import Amounts, limits
 from kubectl_koord.model import keys, values
@@ -24,7 +24,7 @@ from kubectl_koord.model.hardware import (
 )
 from kubectl_koord.model.values import Labels, packed_strings
 
-_LAYOUTS, _LISTED_LAYOUTS = 1 << 12, 1 << 8
+_LAYOUTS = 1 << 12
 
 
 class Topology(Struct, gc=False):
@@ -73,34 +73,7 @@ class _Partition(Struct, gc=False, rename="camel"):
     allocation_score: int = 0
 
 
-class ListedDeviceInfo(Struct, gc=False, omit_defaults=True):
-    """`DeviceInfo` in a list: fields that many nodes share are left as bytes."""
-
-    type: str = ""
-    id: str | None = None
-    minor: Int32 | None = None
-    health: bool = False
-    resources: Raw = NOTHING
-    topology: Raw = NOTHING
-    labels: Raw = NOTHING
-    groups: Raw = field(default=NOTHING, name="vfGroups")
-
-
-class ListedDeviceSpec(Struct, gc=False):
-    """spec of a Device in a list."""
-
-    devices: list[ListedDeviceInfo] | None = None
-
-
-class ListedDevice(Struct, gc=False):
-    """One Device in a list: the fields of `DeviceObject`."""
-
-    metadata: Meta
-    spec: ListedDeviceSpec = field(default_factory=ListedDeviceSpec)
-
-
 _Partitions: TypeAlias = dict[int, list[_Partition] | None]
-_Layout: TypeAlias = Callable[[bytes, str, bool, bool], DeviceLayout]
 
 _encode = msgspec.json.Encoder().encode
 _infos = decoder(list[DeviceInfo])
@@ -108,35 +81,18 @@ _infos = decoder(list[DeviceInfo])
 
 def node_devices(written: DeviceObject) -> NodeDevices:
     """Return the devices of a node. Raises QuantityError when an amount is no quantity."""
-    return _node_devices(written.metadata, written.spec.devices or (), _layout)
-
-
-def listed_devices(written: ListedDevice) -> NodeDevices:
-    """Return the devices of a node, of a Device in a list.
-
-    Raises QuantityError as `node_devices`. Raises msgspec.ValidationError when a field that was left as bytes is
-    something else.
-    """
-    return _node_devices(written.metadata, written.spec.devices or (), _listed_layout)
-
-
-def _node_devices(meta: Meta, infos: Sequence[DeviceInfo | ListedDeviceInfo], layout: _Layout) -> NodeDevices:
-    labels, annotations = meta.labels or {}, meta.annotations or {}
+    labels, annotations = written.metadata.labels or {}, written.metadata.annotations or {}
+    infos = written.spec.devices or ()
     ids = tuple([info.id or "" for info in infos])
     for info in infos:
         info.id = None
-    alike = layout(
+    alike = _layout(
         _encode(infos),
         annotations.get(keys.GPU_PARTITIONS) or "",
         labels.get(keys.GPU_PARTITION_POLICY) == "Honor",
         labels.get(keys.SECONDARY_PLANNED) == "true",
     )
     return NodeDevices(alike, packed_strings(ids) if ids else ())
-
-
-@lru_cache(maxsize=_LISTED_LAYOUTS)
-def _listed_layout(infos: bytes, partitions: str, honours: bool, plans: bool) -> DeviceLayout:  # noqa: FBT001 - as below
-    return _layout(_encode(_infos.decode(infos)), partitions, honours, plans)
 
 
 @lru_cache(maxsize=_LAYOUTS)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get
 
 import msgspec
 from msgspec import Meta as Limits
-from msgspec import Raw, Struct, field, structs
+from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.bounds import decoder
 from kubectl_koord.cluster.objects.pool import Amounts, Nano, amounts
@@ -193,8 +193,6 @@ def kept_back(annotation: str) -> Nano:
 Int32: TypeAlias = Annotated[int, Limits(ge=-(1 << 31), le=(1 << 31) - 1)]
 Int64: TypeAlias = Annotated[int, Limits(ge=-(1 << 63), le=(1 << 63) - 1)]
 Strings: TypeAlias = Mapping[str, str]
-NOTHING = Raw(b"null")
-"""A field that is left as bytes, where it is not written."""
 
 
 class Owner(Struct, gc=False, rename="camel"):

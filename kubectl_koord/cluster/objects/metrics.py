@@ -3,14 +3,13 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
-from msgspec import Raw, Struct, field, structs
+from msgspec import Struct, field, structs
 
-from kubectl_koord.cluster.bounds import decoder
 from kubectl_koord.cluster.objects import fields, settings
-from kubectl_koord.cluster.objects.fields import NOTHING, Int64, Meta
+from kubectl_koord.cluster.objects.fields import Int64, Meta
 from kubectl_koord.cluster.objects.pool import CPU_AND_MEMORY, Amounts, amounts, cpu_and_memory, measured, resources
 from kubectl_koord.model import keys, load, values
 from kubectl_koord.model.values import Resources
@@ -22,37 +21,33 @@ Time: TypeAlias = tuple[str, float]
 """The type of an aggregation, and seconds."""
 
 
-R = TypeVar("R")
-"""How a resource list is read: decoded, or in a list of NodeMetrics as bytes, as hardly two are equal."""
-
-
-class Measured(Struct, Generic[R], frozen=True, gc=False, omit_defaults=True):
+class Measured(Struct, frozen=True, gc=False, omit_defaults=True):
     """A resource list that was measured."""
 
-    resources: R = None  # type: ignore[assignment] # of bytes only what is missing is None
+    resources: Amounts | None = None
 
 
-class MeasuredOverTime(Struct, Generic[R], gc=False, omit_defaults=True):
+class MeasuredOverTime(Struct, gc=False, omit_defaults=True):
     """status.nodeMetric.aggregatedNodeUsages[] of a NodeMetric."""
 
     duration: str = ""
-    usage: dict[str, Measured[R]] | None = None
+    usage: dict[str, Measured] | None = None
 
 
-class NodeMeasured(Struct, Generic[R], gc=False, omit_defaults=True, rename="camel"):
+class NodeMeasured(Struct, gc=False, omit_defaults=True, rename="camel"):
     """status.nodeMetric of a NodeMetric."""
 
-    node_usage: Measured[R] | None = None
-    system_usage: Measured[R] | None = None
-    aggregated_node_usages: list[MeasuredOverTime[R]] | None = None
+    node_usage: Measured | None = None
+    system_usage: Measured | None = None
+    aggregated_node_usages: list[MeasuredOverTime] | None = None
 
 
-class PodMeasured(Struct, Generic[R], gc=False, omit_defaults=True, rename="camel"):
+class PodMeasured(Struct, gc=False, omit_defaults=True, rename="camel"):
     """status.podsMetric[] of a NodeMetric."""
 
     namespace: str = ""
     name: str = ""
-    pod_usage: Measured[R] | None = None
+    pod_usage: Measured | None = None
     priority: str = ""
 
 
@@ -68,28 +63,20 @@ class NodeMetricSpec(Struct, gc=False, rename="camel"):
     metric_collect_policy: CollectPolicy | None = None
 
 
-class NodeMetricStatus(Struct, Generic[R], gc=False, omit_defaults=True, rename="camel"):
+class NodeMetricStatus(Struct, gc=False, omit_defaults=True, rename="camel"):
     """status of a NodeMetric."""
 
     update_time: str | None = None
-    node_metric: NodeMeasured[R] | None = None
-    pods_metric: list[PodMeasured[R]] | None = None
+    node_metric: NodeMeasured | None = None
+    pods_metric: list[PodMeasured] | None = None
 
 
-class Metric(Struct, Generic[R], gc=False):
+class NodeMetric(Struct, gc=False):
     """One NodeMetric: measured usage of a node and its pods."""
 
     metadata: Meta
     spec: NodeMetricSpec = field(default_factory=NodeMetricSpec)
-    status: NodeMetricStatus[R] = field(default_factory=NodeMetricStatus)
-
-
-class NodeMetric(Metric[Amounts | None], gc=False):
-    """One NodeMetric with decoded resource lists."""
-
-
-class ListedMetric(Metric[Raw], gc=False):
-    """One NodeMetric of a list, with resource lists as bytes."""
+    status: NodeMetricStatus = field(default_factory=NodeMetricStatus)
 
 
 _Numbers: TypeAlias = tuple[list[int] | None, list[int] | None, list[int] | None, list[int] | None]
@@ -97,16 +84,16 @@ _Numbers: TypeAlias = tuple[list[int] | None, list[int] | None, list[int] | None
 
 
 class _Lists(NamedTuple):
-    """The resource lists of a NodeMetric, decoded or as JSON, with the pods and times that some belong to."""
+    """The resource lists of a NodeMetric, with the pods and times that some belong to."""
 
-    whole: Sequence[Any]
-    system: Sequence[Any]
-    of_pods: Sequence[Any]
-    over_time: Sequence[Any]
-    pods: Sequence[PodMeasured[Any]]
+    whole: Sequence[Amounts]
+    system: Sequence[Amounts]
+    of_pods: Sequence[Amounts]
+    over_time: Sequence[Amounts]
+    pods: Sequence[PodMeasured]
     times: tuple[Time, ...]
 
-    def groups(self) -> tuple[Sequence[Any], Sequence[Any]]:
+    def groups(self) -> tuple[Sequence[Amounts], Sequence[Amounts]]:
         """Return the lists in groups: koordlet writes all lists of a group in the same units."""
         return (*self.whole, *self.system, *self.of_pods), self.over_time
 
@@ -119,7 +106,6 @@ class _Lists(NamedTuple):
 
 
 _encode = msgspec.json.Encoder().encode
-_alone = decoder(NodeMetric)
 
 
 def metric(written: NodeMetric) -> load.NodeMetric:
@@ -127,17 +113,6 @@ def metric(written: NodeMetric) -> load.NodeMetric:
     lists = _lists(written.status)
     numbers = cpu_and_memory(*[list(map(_encode, group)) for group in lists.groups()])
     return _metric(written, lists, lists.numbers(numbers)) if numbers else _odd_metric(written)
-
-
-def listed_metric(written: ListedMetric) -> load.NodeMetric:
-    """Return what was measured of a node, of a NodeMetric in a list.
-
-    Raises QuantityError when an amount is no quantity. Raises msgspec.ValidationError when a resource list is something
-    else.
-    """
-    lists = _lists(written.status)
-    numbers = cpu_and_memory(*[[NOTHING if one is None else one for one in group] for group in lists.groups()])
-    return _metric(written, lists, lists.numbers(numbers)) if numbers else _odd_metric(_alone.decode(_encode(written)))
 
 
 def _odd_metric(written: NodeMetric) -> load.NodeMetric:
@@ -150,7 +125,7 @@ def _odd_metric(written: NodeMetric) -> load.NodeMetric:
     return _metric(written, lists, (whole, system, of_pods, over_time))
 
 
-def _metric(written: NodeMetric | ListedMetric, lists: _Lists, numbers: _Numbers) -> load.NodeMetric:
+def _metric(written: NodeMetric, lists: _Lists, numbers: _Numbers) -> load.NodeMetric:
     """Return the value of a NodeMetric; `numbers` are CPU and memory of each kind of list, None for other resources."""
     status, policy = written.status, written.spec.metric_collect_policy
     in_whole, in_system, in_pods, in_time = numbers
@@ -166,7 +141,7 @@ def _metric(written: NodeMetric | ListedMetric, lists: _Lists, numbers: _Numbers
     )
 
 
-def _measured_only(status: NodeMetricStatus[Amounts | None]) -> NodeMetricStatus[Amounts | None]:
+def _measured_only(status: NodeMetricStatus) -> NodeMetricStatus:
     of_node = status.node_metric
     if of_node is not None:
         over_time = [
@@ -180,11 +155,11 @@ def _measured_only(status: NodeMetricStatus[Amounts | None]) -> NodeMetricStatus
     return NodeMetricStatus(status.update_time, of_node, pods)
 
 
-def _full(written: Measured[Amounts | None] | None) -> Measured[Amounts | None] | None:
+def _full(written: Measured | None) -> Measured | None:
     return written if written is not None and written.resources else None
 
 
-def _lists(status: NodeMetricStatus[Any]) -> _Lists:
+def _lists(status: NodeMetricStatus) -> _Lists:
     of_node = status.node_metric or NodeMeasured()
     pods = [one for one in status.pods_metric or () if one.pod_usage]
     over_time: list[Any] = []
@@ -209,7 +184,7 @@ def _times(written: tuple[tuple[str, ...], ...]) -> tuple[Time, ...]:
     return tuple((kind, fields.seconds(duration) or 0) for duration, *kinds in written for kind in kinds)
 
 
-def _only(written: Measured[Any] | None) -> Sequence[Any]:
+def _only(written: Measured | None) -> Sequence[Amounts]:
     return (written.resources,) if written else ()
 
 
@@ -220,7 +195,7 @@ def _used(written: Sequence[Amounts], numbers: list[int] | None) -> Resources:
 
 
 def _pods(
-    pods: Sequence[PodMeasured[Any]], written: Iterable[Amounts], numbers: list[int] | None
+    pods: Sequence[PodMeasured], written: Iterable[Amounts], numbers: list[int] | None
 ) -> tuple[load.PodUsage, ...] | load.PodUsages:
     names, namespaces = [one.name for one in pods], [one.namespace for one in pods]
     prod = [one.priority == "koord-prod" for one in pods]

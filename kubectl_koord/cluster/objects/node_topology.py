@@ -8,16 +8,13 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Raw, Struct, structs
+from msgspec import Struct, structs
 
-from kubectl_koord.cluster.bounds import decoder
 from kubectl_koord.cluster.objects.fields import annotation, cpu_set
 from kubectl_koord.cluster.objects.pool import Amounts, limits
 from kubectl_koord.cluster.objects.resource_topologies import (
     CPUDetails,
     CPUManagerPolicy,
-    ListedAnnotations,
-    ListedTopology,
     NodeReservation,
     NodeResourceTopology,
     PodCPUs,
@@ -40,7 +37,7 @@ from kubectl_koord.model.values import Identity, Resources
 
 _LABELS = frozenset((keys.CPU_BIND_POLICY, keys.NUMA_POLICY, keys.NUMA_STRATEGY))
 _READ = (keys.KUBELET_CPU_POLICY, keys.POD_CPUS, keys.NODE_RESERVATION, keys.SYSTEM_QOS, keys.AMPLIFICATION)
-_MOST_TOPOLOGIES, _MOST_COMPARED, _MOST_NODES = 1 << 9, 1 << 4, 1 << 12
+_MOST_TOPOLOGIES, _MOST_NODES = 1 << 9, 1 << 12
 
 _KUBELET_POLICIES: Mapping[str, NUMAPolicy] = {
     "BestEffort": "BestEffort",
@@ -67,8 +64,6 @@ class Settings(Struct, frozen=True, gc=False):
 
 
 _NOTHING_SAID = Settings()
-_NO_ANNOTATIONS = ListedAnnotations()
-_text = decoder(str | None)
 
 
 def topology(written: NodeResourceTopology) -> Told:
@@ -79,36 +74,7 @@ def topology(written: NodeResourceTopology) -> Told:
     """
     annotations = written.metadata.annotations or {}
     cpus = _cpu_topology(annotations.get(keys.CPU_TOPOLOGY) or "")
-    return _with_cpus(written, tuple([annotations.get(name) or "" for name in _READ]), cpus)
-
-
-class ListedTopologies:
-    """Decodes listed NodeResourceTopologies, with a cache by the bytes of their CPUs, of which there are few kinds."""
-
-    def __init__(self) -> None:
-        self._known: list[tuple[Raw, CPUTopology | None]] = []
-
-    def topology(self, written: ListedTopology) -> Told:
-        """Return the NodeResourceTopology, as `topology` does.
-
-        Raises QuantityError when an amount is no quantity. Raises msgspec.ValidationError when the CPUs are no text.
-        """
-        one = written.metadata.annotations or _NO_ANNOTATIONS
-        told = (one.kubelet or "", one.pod_cpus or "", one.reservation or "", one.system or "", one.ratio or "")
-        return _with_cpus(written, told, self._cpus(one.cpus))
-
-    def _cpus(self, written: Raw) -> CPUTopology | None:
-        for known, cpus in self._known:
-            if known == written:
-                return cpus
-        found = _cpu_topology(_text.decode(written) or "")
-        if len(self._known) >= _MOST_COMPARED:
-            self._known.clear()
-        self._known.append((written.copy(), found))
-        return found
-
-
-def _with_cpus(written: NodeResourceTopology | ListedTopology, told: tuple[str, ...], cpus: CPUTopology | None) -> Told:
+    told = tuple([annotations.get(name) or "" for name in _READ])
     common = _common(Identity(cpus), told, tuple(written.topology_policies or ()))
     reserved = common.topology.reserved
     zones = [_zone(number, amounts, cpus, reserved) for number, amounts in _zones(written.zones or ())]

@@ -1,9 +1,8 @@
 """The fields of a NodeResourceTopology, and of the annotations that it and its node have."""
 
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
-from kubectl_koord.cluster.objects.fields import NOTHING, Int32, Meta
-from kubectl_koord.model import keys
+from kubectl_koord.cluster.objects.fields import Int32, Meta
 
 
 class ZoneResource(Struct, gc=False):
@@ -25,33 +24,6 @@ class NodeResourceTopology(Struct, gc=False, rename="camel"):
     """One NodeResourceTopology."""
 
     metadata: Meta
-    topology_policies: list[str] | None = None
-    zones: list[WrittenZone] | None = None
-
-
-class ListedAnnotations(Struct, gc=False):
-    """metadata.annotations of a NodeResourceTopology in a list: the CPUs, which many nodes share, are left as bytes."""
-
-    cpus: Raw = field(default=NOTHING, name=keys.CPU_TOPOLOGY)
-    kubelet: str | None = field(default=None, name=keys.KUBELET_CPU_POLICY)
-    pod_cpus: str | None = field(default=None, name=keys.POD_CPUS)
-    reservation: str | None = field(default=None, name=keys.NODE_RESERVATION)
-    system: str | None = field(default=None, name=keys.SYSTEM_QOS)
-    ratio: str | None = field(default=None, name=keys.AMPLIFICATION)
-
-
-class ListedMeta(Struct, gc=False):
-    """metadata of a NodeResourceTopology in a list."""
-
-    name: str = ""
-    namespace: str | None = None
-    annotations: ListedAnnotations | None = None
-
-
-class ListedTopology(Struct, gc=False, rename="camel"):
-    """One NodeResourceTopology in a list: the fields of `NodeResourceTopology`."""
-
-    metadata: ListedMeta
     topology_policies: list[str] | None = None
     zones: list[WrittenZone] | None = None
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from kubectl_koord.cluster.bounds import resident
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.cluster.collect_live import ListingCollector
 from kubectl_koord.cluster.objects import pods as decode
 from kubectl_koord.cluster.objects.listed import ListedPods
 from kubectl_koord.cluster.objects.pod_wire import Pod
@@ -146,13 +145,12 @@ def taken(collector: Collector, *pods: Json) -> Snapshot:
     return collector.snapshot(moment="", source="")
 
 
-@pytest.mark.parametrize("kind", [Collector, ListingCollector])
-def test_a_live_cluster_is_the_same_as_one_of_a_file(kind: type[Collector]) -> None:
+def test_a_live_cluster_is_the_same_as_one_of_a_file() -> None:
     again = pod("bound-22", nodeName="n1")  # the later of two counts, and this one offers nothing
     for pods in (EVERY, (*EVERY, again)):
         file = Collector()
         file.add_all("Pod", [msgspec.convert(one, Pod) for one in pods])
-        assert taken(kind(), *pods) == file.snapshot(moment="", source="")
+        assert taken(Collector(), *pods) == file.snapshot(moment="", source="")
 
 
 OWNERS = st.sampled_from(["", *"abc"]).map(lambda name: [{"kind": "ReplicaSet", "name": name}] if name else [])
@@ -203,5 +201,5 @@ def test_what_is_remembered_of_large_specs_stays_small() -> None:
 def test_a_pod_that_cannot_be_taken_is_named(bound: Json, place: int) -> None:
     pods = [*EVERY[:place], pod("q", namespace="a", requests={"cpu": "much"}, **bound), *EVERY[place:]]
     with pytest.raises(KoordError) as raised:
-        taken(ListingCollector(), *pods)
+        taken(Collector(), *pods)
     assert raised.value.message == "error: Pod a/q: cpu: 'much' is not a quantity"

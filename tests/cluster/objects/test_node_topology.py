@@ -5,11 +5,10 @@ import json
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.collect_live import ListingCollector
+from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.objects.fields import cpu_set
-from kubectl_koord.cluster.objects.node_topology import ListedTopologies, topology
 from kubectl_koord.cluster.objects.nodes import Node
-from kubectl_koord.cluster.objects.resource_topologies import ListedTopology, NodeResourceTopology
+from kubectl_koord.cluster.objects.resource_topologies import NodeResourceTopology
 from kubectl_koord.model.hardware import (
     CPU,
     NO_NUMA,
@@ -283,29 +282,9 @@ def test_a_bound_pod_holds_nothing_where_it_cannot_be_read_how_it_binds_cpus(spe
     assert running(annotations=annotations).allocations == booked
 
 
-LISTED = (
-    nrt(),
-    nrt(cpu_topology=CPUS, zones=ZONES, policies=["Restricted"]),
-    nrt(cpu_topology="[", zones=[*ZONES, {"name": "other", "type": "Node"}, {"name": "node-1", "type": "Cell"}]),
-    nrt(cpu_topology=CPUS, zones=ZONES, cpu_manager_policy={"policy": "static", "reservedCPUs": "0"}),
-    nrt(zones=ZONES, reservation={"reservedCPUs": "0-1"}, system_qos_resource={"cpuset": "3"}),
-    nrt(cpu_topology=CPUS, pod_cpu_allocs=[{"uid": "u", "cpuset": "2", "managedByKubelet": True}]),
-    nrt(zones=ZONES, resource_amplification_ratio={"cpu": 2}),
-    thing("NodeResourceTopology", "n1", annotations={"node.koordinator.sh/cpu-topology": None}),
-    *(nrt(cpu_topology={"detail": [{"id": number}]}) for number in range(20)),
-)
-
-
-def test_a_listed_topology_is_what_it_is_for_itself() -> None:
-    written = msgspec.json.encode([*LISTED, *LISTED])
-    listed, alone = ListedTopologies(), msgspec.json.decode(written, type=list[NodeResourceTopology])
-    found = [listed.topology(one) for one in msgspec.json.decode(written, type=list[ListedTopology])]
-    assert found == [topology(one) for one in alone]
-
-
-def test_a_live_cluster_has_the_same_zones_as_a_file() -> None:
-    collector, written = ListingCollector(), msgspec.json.encode(nrt(cpu_topology=CPUS, zones=ZONES))
+def test_a_node_of_a_cluster_has_its_zones() -> None:
+    collector, written = Collector(), msgspec.json.encode(nrt(cpu_topology=CPUS, zones=ZONES))
     collector.add("Node", msgspec.json.decode(msgspec.json.encode(thing("Node", "n1")), type=Node))
-    collector.add("NodeResourceTopology", msgspec.json.decode(written, type=ListedTopology))
+    collector.add("NodeResourceTopology", msgspec.json.decode(written, type=NodeResourceTopology))
     (node,) = collector.snapshot(moment="", source="").nodes.values()
     assert node.numa == numa(nrt(cpu_topology=CPUS, zones=ZONES))
