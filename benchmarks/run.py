@@ -222,7 +222,7 @@ def main() -> int:
     parser.add_argument("--diverse", action="store_true", help="the start and the diverse clusters only")
     parser.add_argument("--sizes", action="store_true", help="ways out by the size of the cluster only")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="how often what is diverse runs (default: 9)")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name} too: of --diverse its sections")
+    parser.add_argument("--write", action="store_true", help=f"write what was measured into {RESULTS.name} too")
     options = parser.parse_args()
     kubectl = find_kubectl()
     if not kubectl:
@@ -243,8 +243,7 @@ def main() -> int:
             print("\n".join(("", f"## {title}", *found[title])), flush=True)
             passed &= all(one.passed for one in figures)
     if options.write:
-        known = _written(_lines(RESULTS)) if options.diverse or options.sizes else {}
-        for title, rows in (known | found).items():
+        for title, rows in (_written(_lines(RESULTS)) | found).items():
             lines += ["", f"## {title}", *rows]
         RESULTS.write_text("\n".join(lines) + "\n")
     return 0 if passed else 1

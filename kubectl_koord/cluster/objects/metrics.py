@@ -86,14 +86,14 @@ _Numbers: TypeAlias = tuple[list[int] | None, list[int] | None, list[int] | None
 class _Lists(NamedTuple):
     """The resource lists of a NodeMetric, with the pods and times that some belong to."""
 
-    whole: Sequence[Amounts]
-    system: Sequence[Amounts]
-    of_pods: Sequence[Amounts]
-    over_time: Sequence[Amounts]
+    whole: Sequence[Any]
+    system: Sequence[Any]
+    of_pods: Sequence[Any]
+    over_time: Sequence[Any]
     pods: Sequence[PodMeasured]
     times: tuple[Time, ...]
 
-    def groups(self) -> tuple[Sequence[Amounts], Sequence[Amounts]]:
+    def groups(self) -> tuple[Sequence[Any], Sequence[Any]]:
         """Return the lists in groups: koordlet writes all lists of a group in the same units."""
         return (*self.whole, *self.system, *self.of_pods), self.over_time
 
@@ -184,7 +184,7 @@ def _times(written: tuple[tuple[str, ...], ...]) -> tuple[Time, ...]:
     return tuple((kind, fields.seconds(duration) or 0) for duration, *kinds in written for kind in kinds)
 
 
-def _only(written: Measured | None) -> Sequence[Amounts]:
+def _only(written: Measured | None) -> Sequence[Any]:
     return (written.resources,) if written else ()
 
 
