@@ -16,7 +16,7 @@ from kubectl_koord.simulation import subjects
 from kubectl_koord.wording.words import Aim
 
 _COMMAND = "why-pending one-short -n train --demo"
-_SHOWN = 19  # lines: down to the last of the slots
+_SHOWN = 16  # lines: down to the last of the slots
 _CHAR, _LINE, _MARGIN, _BAR = 8.4, 18, 16, 34
 _LOOKS = {"1": "bold", "2": "dim", "31": "bad", "32": "good", "33": "warn", "36": "code"}
 _CODES = re.compile(r"\x1b\[([0-9;]*)m")
