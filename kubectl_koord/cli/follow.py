@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kubectl_koord.engine.gangs import Subject
     from kubectl_koord.explain.every_pending import ProgressNote
     from kubectl_koord.model.jobs import Jobs
+    from kubectl_koord.model.pods import Event
     from kubectl_koord.model.snapshot import Gap, Snapshot
     from kubectl_koord.render.show import TopoOptions
     from kubectl_koord.render.structured import Report
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 GOALS = ("scheduled", "running")
 SECONDS_BETWEEN_ANSWERS = 1.0
-SECONDS_BETWEEN_JOBS = 10.0
+SECONDS_BETWEEN_JOBS = 5.0
 """So old what was read around the scheduler may be in a listing that is followed: it is listed, not watched."""
 SHORTEST_LOOK = 5.0
 """Seconds that reading may take although `--timeout` is shorter: without it there is nothing to tell."""
@@ -103,7 +104,7 @@ def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snaps
             raise nowhere
         session.show(told, more_follow=True)
         ear = _ChangeListener(cluster, None)
-        while ear.wait():
+        while ear.wait(around.due):
             snapshot = around.added(cluster.snapshot())
             report = listing(snapshot)
             if news := listing_changes(snapshot, told, report):
@@ -112,13 +113,18 @@ def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snaps
 
 
 class JobsAround:
-    """What lies around the scheduler, for a listing that goes on: listed anew where it is too old."""
+    """What lies around the scheduler, for a listing that goes on: listed anew where it is too old.
+
+    `due` is in how many seconds it is to be asked again although nothing changes, None where it was just listed.
+    """
 
     def __init__(self, session: "Session", *, every: bool) -> None:
         self._session = session
         self._every = every
         self._jobs: Jobs | None = None
+        self._events: tuple[Event, ...] = ()
         self._read = -math.inf
+        self.due: float | None = None
 
     def added(self, snapshot: "Snapshot") -> "Snapshot":
         """Return the snapshot with it."""
@@ -126,10 +132,12 @@ class JobsAround:
 
         from kubectl_koord.cluster.around import Around
 
-        if time.monotonic() - self._read < SECONDS_BETWEEN_JOBS:
-            return structs.replace(snapshot, jobs=self._jobs)
+        age = time.monotonic() - self._read
+        if age < SECONDS_BETWEEN_JOBS:
+            self.due = SECONDS_BETWEEN_JOBS - age
+            return structs.replace(snapshot, jobs=self._jobs, events=self._events)
         found = with_jobs(self._session, snapshot, Around(with_pods=False), every=self._every)
-        self._jobs, self._read = found.jobs, time.monotonic()
+        self._jobs, self._events, self._read, self.due = found.jobs, found.events, time.monotonic(), None
         return found
 
 
@@ -281,15 +289,16 @@ class _ChangeListener:
             for poll in (self._output, self._both):
                 poll.register(descriptor, 0)
 
-    def wait(self) -> bool:
+    def wait(self, at_most: float | None = None) -> bool:
         """Return True when something has changed, a second after the last answer at the earliest; False at the end.
 
-        Raises BrokenPipeError when nobody reads our output any more.
+        So many seconds later `at_most` it returns True all the same. Raises BrokenPipeError when nobody reads our
+        output any more.
         """
         if self._left() == 0:
             return False
         self._heard(self._output, SECONDS_BETWEEN_ANSWERS)
-        return self._heard(self._both, None)
+        return self._heard(self._both, at_most) or at_most is not None
 
     def _left(self) -> float | None:
         return None if self._end is None else max(0.0, self._end - time.monotonic())

@@ -245,7 +245,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "scheduler gangs": Verb(
         "show every gang as the scheduler remembers it",
-        reads=_ASKS_LEADER,
+        reads=("members", "leader"),
     ),
     "scheduler gang": Verb(
         "show one gang as the scheduler remembers it",
@@ -254,7 +254,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "scheduler node": Verb(
         "show the pods of a node as the scheduler counts them",
-        reads=_ASKS_LEADER,
+        reads=("members", "leader"),
         words=("node",),
     ),
     "scheduler quotas": Verb(

@@ -108,6 +108,10 @@ class Around:
         if found is not None:
             self._events.append(found)
 
+    def owner(self, kind: str, key: str, group: str) -> Owner | None:
+        """Return an owner that was taken, by its kind, `namespace/name` and API group."""
+        return self._owners.get((kind, key, group))
+
     def of_queue(self, row: QueueKind) -> dict[str, Any]:
         """Return what was taken of a kind of queues."""
         return self._queues[row.name]

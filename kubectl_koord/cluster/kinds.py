@@ -437,6 +437,8 @@ def _needed_by(*needs: Need) -> tuple[str, ...]:
 TOPOLOGY_KINDS = _needed_by("topology")
 DEVICE_KINDS = _needed_by("topology", "devices")
 GANG_KINDS = _needed_by("topology", "devices", "gangs")
+MEMBER_KINDS = tuple(kind.name for kind in (POD, DEPLOYMENT, CONFIG_MAP, POD_GROUP, RESERVATION, LEASE))
+"""What tells who is in which gang, whatever nodes there are."""
 DISRUPTION_KINDS = (*GANG_KINDS, *_needed_by("disruption"))
 """What is read where running pods may have to go: by preemption, or to make room."""
 VOLUME_KINDS = _needed_by("volumes")

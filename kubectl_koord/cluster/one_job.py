@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from kubectl_koord.model.pods import Event
 
 _OK, _NOT_FOUND = 200, 404
+_MOST_NAMED = 8
+"""So many objects of a kind are read one by one; of more all."""
 _MOST_ABOVE = 20
 """Bound of the cohorts, or owners, above another that are read: more are a circle."""
 _KUEUE_GATE = "kueue.x-k8s.io/"
@@ -193,6 +195,20 @@ class _Reader:
             for queue in (UNIT, QUEUE):
                 self._list(queue, namespace if queue is UNIT else "")
         self._events(namespace, OF_CONTROLLERS)
+        self._refused()
+
+    def _refused(self) -> None:
+        """Read what is not listed as it is no job, and could not make a pod: by name, or all where there are many."""
+        about = {(one.kind, one.namespace, one.name) for one in self.around.jobs().events if owners.is_not_made(one)}
+        for row in (one for one in OWNERS if one not in LISTED_OWNERS):
+            named = sorted((home, name) for kind, home, name in about if kind == row.kind)
+            if len(named) > _MOST_NAMED:
+                for each in (row, *([BY_KIND["apps", "Deployment"]] if row.kind == "ReplicaSet" else ())):
+                    self._list(each, "")
+                continue
+            for home, name in named:
+                if self._get(row, home, name) and (found := written_owner(self.around, row, home, name)):
+                    self._above(home, found.owner)
 
     def read_whole(self, makers: Collection[tuple[str, str]]) -> None:
         """Read all owners and queues of kinds that are served, and the others that make pods, of a few kinds."""
@@ -463,8 +479,7 @@ def _decoded(_: str, pages: Pages) -> list[dict[str, Any]]:
 
 def written_owner(around: Around, row: OwnerKind, namespace: str, name: str) -> Owner | None:
     """Return an owner that was taken."""
-    written = around.written.get((row.kind, f"{namespace}/{name}", row.group))
-    return None if written is None else written_jobs.owner(written)
+    return around.owner(row.kind, f"{namespace}/{name}", row.group)
 
 
 def _is_queued(jobs: Jobs) -> bool:

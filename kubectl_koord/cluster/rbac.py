@@ -19,6 +19,7 @@ _LISTED: Mapping[str, tuple[str, ...]] = {
     "topology": kinds.TOPOLOGY_KINDS,
     "devices": kinds.DEVICE_KINDS,
     "gangs": (*kinds.GANG_KINDS, *_USED),
+    "members": (*kinds.MEMBER_KINDS, *_USED),
     "disruption": (*kinds.DISRUPTION_KINDS, *_USED),
     "doctor": (*kinds.DOCTOR_KINDS, *_USED),
     "recorded": (*kinds.RECORDED_KINDS, kinds.EVENT.name),

@@ -225,7 +225,7 @@ def gangs(snapshot: Snapshot, found: Mapping[str, GangSummary], asked: str, name
     ours = all_gangs(snapshot)
     keys = [name] if name else sorted({*found, *ours})
     items = (_compared(key, found.get(key), ours, snapshot) for key in keys)
-    return report(snapshot, "gang" if name else "gangs", asked, "listing", items)
+    return report(snapshot, "gang" if name else "gangs", asked, "members", items)
 
 
 def _compared(key: str, theirs: GangSummary | None, gangs: Mapping[str, Gang], snapshot: Snapshot) -> Compared:

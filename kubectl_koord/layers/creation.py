@@ -10,18 +10,12 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import between
 from kubectl_koord.remedies.next_steps import admitted
 from kubectl_koord.reports.common import WayOut
+from kubectl_koord.simulation.owners import is_not_made
 from kubectl_koord.wording.words import age_at, could_not_be_read, count, spelled
 
 NAME = "pods"
 READS = ("Event", "ResourceQuota", "LimitRange")
 
-_REASONS = (
-    "FailedCreate",
-    "FailedCreatePod",
-    "FailedToCreateWorkerPod",
-    "FailedToCreateHeadPod",
-    "FailedCreateReplica",
-)
 _REFUSED = re.compile(r"\bis forbidden: |denied the request|exceeded quota")
 """What admission says, whatever the controller calls the event in which it passes that on."""
 _LEASE_SECONDS, _TIMES = 15, 4
@@ -64,8 +58,7 @@ def _refusal(job: Job, snapshot: Snapshot) -> JobEvent | None:
     found = [
         event
         for event in (snapshot.jobs.events if snapshot.jobs else ())
-        if (event.reason in _REASONS or _REFUSED.search(event.message))
-        and (event.kind, event.namespace, event.name) in names
+        if (is_not_made(event) or _REFUSED.search(event.message)) and (event.kind, event.namespace, event.name) in names
     ]
     return max(found, key=lambda event: event.last, default=None)
 

@@ -1,5 +1,6 @@
 """Which job a name means among owners of pods, and all that belongs to it: its owners, what it made, pods, events."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
@@ -25,6 +26,8 @@ SHORT: Mapping[str, tuple[str, ...]] = {
 """Names that kubectl has for kinds."""
 _OF_MANY = ("CronJob", "DaemonSet", "Deployment", "ReplicaSet", "ReplicationController")
 """Kinds that are not one job: they make others again and again, or serve, and there are many of them."""
+_NOT_MADE = re.compile("Failed(To)?Create.*")
+"""The reasons of such events: FailedCreate, FailedCreatePod, FailedToCreateWorkerPod."""
 _VOLCANO = ("vcjob", "vj")
 
 
@@ -105,7 +108,7 @@ def of_owner(jobs: Jobs, asked: Owner) -> Jobs:
 def with_few_pods(jobs: Jobs, namespace: str = "") -> Iterator[Jobs]:
     """Yield each job that has fewer pods than it wants, or pods with gates, with what belongs to it, in name order.
 
-    One that has ended or wants none is passed over, and what is not one job.
+    One that has ended or wants none is passed over. What is not one job counts where a pod of it was refused.
     """
     homes: dict[str, list[Owner]] = {}
     for one in jobs.owners:
@@ -117,12 +120,19 @@ def with_few_pods(jobs: Jobs, namespace: str = "") -> Iterator[Jobs]:
         part = structs.replace(
             jobs, owners=tuple(owned), pods=pods, events=tuple(one for one in jobs.events if one.namespace == home)
         )
-        names = {(one.kind, one.name) for one in owned if one.kind not in _OF_MANY}
+        names = {(one.kind, one.name) for one in owned if one.kind != "CronJob"}  # whose Jobs are jobs of their own
         for one in owned:
             is_root = one.owner is None or (one.owner.kind, one.owner.name) not in names
-            over = one.finished or one.deleting or one.wanted == 0 or one.kind in _OF_MANY
+            over = one.finished or one.deleting or one.wanted == 0
             if is_root and not over and (one.wanted is None or made[f"{one.kind}/{one.name}"] < one.wanted):
-                yield of_owner(part, one)
+                job = of_owner(part, one)
+                if one.kind not in _OF_MANY or any(is_not_made(event) for event in job.events):
+                    yield job
+
+
+def is_not_made(event: JobEvent) -> bool:
+    """Tell whether an event says that a pod could not be made."""
+    return event.kind != "Pod" and _NOT_MADE.fullmatch(event.reason) is not None
 
 
 def of_pods(jobs: Jobs, asked: str, pods: Collection[str]) -> Jobs:

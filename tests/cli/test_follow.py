@@ -116,6 +116,21 @@ def test_a_listing_tells_who_comes_and_goes(server: ApiServer, started: Started)
     assert child.returncode == 143
 
 
+def test_a_listing_tells_of_jobs_that_a_layer_holds_and_what_becomes_of_them(
+    server: ApiServer, started: Started
+) -> None:
+    server.put(job_object(suspend=True))
+    with started("why-pending", "--watch") as child:
+        first = page(child)
+        assert first[0].startswith("6 jobs wait: ")
+        assert any(line.split()[:1] == ["default/train"] and "suspended" in line for line in first), first
+        server.put(job_object(suspend=False))
+        server.put(pod_of_job("a1", ready=True))
+        assert change(child) == "default/train  waits no more, or is gone"
+        child.send_signal(signal.SIGTERM)
+        assert child.communicate(timeout=20) == ("", "")
+
+
 def test_each_change_is_a_document_on_a_line_of_its_own(server: ApiServer, started: Started) -> None:
     with started("why-pending", "job", "--watch", *UNTIL, "-o", "json") as child:
         assert json.loads(line(child))["verdict"] == "no"

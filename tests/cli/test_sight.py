@@ -99,7 +99,7 @@ VERBS = (
     Verb(
         ("diff", "-", DEMO, "--for", "job"), (0, "yes"), ("Node", *ATTEMPT[3:], "Reservation", "NodeMetric"), ("Pod",)
     ),
-    Verb(("scheduler", "gangs", "--endpoint", SAVED), (0, "yes"), ("Node", "Pod", "PodGroup")),
+    Verb(("scheduler", "gangs", "--endpoint", SAVED), (0, "yes"), ("Pod", "PodGroup")),
     Verb(("why-preempted", "filler-a"), (1, "no"), ("Pod", "Event")),
     Verb(("why-preempted", "nobody"), FAILED, ("Pod", "Event"), ("PodGroup",)),
 )

@@ -192,6 +192,28 @@ def test_all_jobs_are_listed_each_kind_once_where_its_group_is_served() -> None:
     assert jobs.events
 
 
+@pytest.mark.parametrize("number", [1, 9])
+def test_what_is_no_job_is_read_where_a_pod_of_it_was_refused_by_name_or_all_of_the_kind(number: int) -> None:
+    items: list[dict[str, Any]] = []
+    for at in range(number):
+        about = {"kind": "ReplicaSet", "namespace": "train", "name": f"web-{at}"}
+        meta = {"namespace": "train", "name": f"web-{at}", "uid": f"rs-{at}"}
+        owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": f"web{at}", "uid": "d", "controller": True}
+        items += [
+            {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "train", "name": f"web{at}"}},
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {**meta, "ownerReferences": [owner]}},
+            {"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": meta, "regarding": about, "type": "Warning"}
+            | {"reason": "FailedCreate", "note": "exceeded quota"},
+        ]
+    server = Server(items)
+    snapshot = every_job(Snapshot("2026-11-20T08:00:00Z", {}, {}), Around(with_pods=False), server, "")  # type: ignore[arg-type]
+    found = {(one.kind, one.name) for one in jobs_of(snapshot).owners}
+    assert {("ReplicaSet", "web-0"), ("Deployment", "web0")} <= found
+    assert [event.reason for event in snapshot.events] == ["FailedCreate"] * number
+    lists = [path for path in server.asked if path.partition("?")[0] == "/apis/apps/v1/replicasets"]
+    assert len(lists) == (number > 8)
+
+
 def test_one_object_as_kubectl_prints_it_is_enough(tmp_path: Path) -> None:
     (job,) = [one for one in objects_of(CLUSTERS / "owner-job-suspended.yaml") if one["kind"] == "Job"]
     (tmp_path / "job.json").write_text(json.dumps(job))

@@ -53,6 +53,7 @@ READING: tuple[tuple[str, ...], ...] = (
     ("snapshot", "-o", "-"),
     ("diff", "-", "EMPTY"),
     ("scheduler", "gangs"),
+    ("scheduler", "quotas"),
     ("scheduler", "gang", "nobody", "-n", "nowhere"),
 )
 """Each verb with the flags with which it reads most."""

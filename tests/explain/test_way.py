@@ -268,6 +268,27 @@ def test_a_listing_has_the_jobs_that_a_layer_holds_before_they_have_pods() -> No
     ]
 
 
+def test_a_listing_has_what_is_no_job_only_where_a_pod_of_it_was_refused() -> None:
+    serve = structs.replace(LLM, kind="Deployment", group="apps", name="serve", wanted=2)
+    replicas = structs.replace(serve, kind="ReplicaSet", name="serve-1", owner=OwnerReference("Deployment", "serve"))
+    agent = structs.replace(serve, kind="DaemonSet", name="agent")
+    owned = (serve, replicas, agent, structs.replace(serve, name="quiet"))
+    events = tuple(
+        JobEvent(kind, "default", name, reason, "exceeded quota")
+        for kind, name, reason in (
+            ("ReplicaSet", "serve-1", "FailedCreate"),
+            ("DaemonSet", "agent", "FailedCreate"),
+            ("Deployment", "quiet", "ScalingReplicaSet"),
+            ("Pod", "quiet-0", "FailedCreatePodSandBox"),
+        )
+    )
+    report = every_pending.every_pending(cluster(NODES).but(jobs=Jobs(owners=owned, events=events)))
+    assert [(item.gang, item.owner_kind, item.cause and item.cause.code) for item in report.items] == [
+        ("default/agent", "DaemonSet", "pods-not-created"),
+        ("default/serve", "Deployment", "pods-not-created"),
+    ]
+
+
 def test_a_job_that_a_layer_holds_no_more_leaves_the_listing() -> None:
     before = every_pending.every_pending(listing())
     after = listing().but(jobs=None, pending=())

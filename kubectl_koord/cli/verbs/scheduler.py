@@ -179,12 +179,13 @@ def diagnosis(context: typer.Context, log: _Log, pod: _Pod = "", everything: All
 
 
 def _gangs(session: "Session", name: str, endpoint: str, port: int, *, everything: bool) -> None:
+    from kubectl_koord.cluster import kinds
     from kubectl_koord.cluster.objects import summaries
     from kubectl_koord.explain.scheduler import gangs as compared
 
     answer = _answer(session, "gang" if name else "gangs", name, endpoint, port)
     found = {} if answer.body is None else summaries.gangs(answer.body, answer.asked)
-    snapshot = _snapshot(session)
+    snapshot = session.snapshot(kinds.MEMBER_KINDS)
     session.everything = everything
     if name and name not in found:
         session.subject(snapshot, f"podgroup/{name}" if name in snapshot.pod_groups else name)

@@ -24,6 +24,7 @@ from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.web import to_html
 from kubectl_koord.reports.manual import VersionReport
+from tests.layers.drawing import alone, asked, pod, waiting
 from tests.render.planting import planted_everywhere, planted_one_by_one, shown_as_blocks
 from tests.render.samples import PENDING, PIPE, REPORTS, WHY
 
@@ -262,3 +263,13 @@ def test_without_headers_there_are_rows_alone() -> None:
 
 def test_a_page_of_nothing_is_a_page() -> None:
     assert body(to_html([])) == "<section></section>"
+
+
+def test_the_way_of_a_job_is_a_table_of_layers_of_which_that_which_holds_it_stands_out() -> None:
+    report = asked(alone(pod("job-0", waiting("ErrImagePull"))), "pod/job-0")
+    page = to_hand_on(report, "html")
+    rows = re.findall(r'<tr( class="bad")?><th scope="row">(\w+)</th><td data-head="LAYER">([^<]*)</td>', page)
+    assert [(state, layer, bool(bad)) for bad, state, layer in rows] == [
+        ("ok", "gang, quota, topology", False),
+        ("HELD", "bound, not running", True),
+    ]
