@@ -82,7 +82,7 @@ lint: $(VENV)/tools
 	$(BIN)/ruff check --quiet .
 
 types: $(VENV)/tools
-	$(BIN)/mypy
+	$(BIN)/mypy $(if $(CI),--cache-dir=/dev/null)
 
 imports: $(VENV)/tools
 	$(BIN)/lint-imports --no-logo

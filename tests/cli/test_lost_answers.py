@@ -27,6 +27,7 @@ from tests.apiserver import ApiServer, Rule, merge, status_body
 from tests.cli.conftest import Run
 from tests.cli.world import Object, topology, world
 
+WORLD = world()
 GROUP = ("PodGroup", "podgroups", "default")
 STORES = {"PodGroup": "podgroups", "Node": "nodes", "Pod": "pods", "ClusterNetworkTopology": "clusternetworktopologies"}
 TOPOLOGIES = "/apis/scheduling.koordinator.sh/v1alpha1/clusternetworktopologies"
@@ -165,11 +166,12 @@ def name(case: Case, called: str) -> ObjectName:
 
 
 def planned(server: ApiServer, case: Case) -> ChangePlan:
-    """Put the world back, and return the plan of a case."""
+    """Put back what is of the kind that a case changes, and return its plan."""
     server.rules.clear()
     server.log.clear()
-    for item in world()["items"]:
-        server.put(item)
+    for item in WORLD["items"]:
+        if item["kind"] == case.kind:
+            server.put(item)
     if case.creates:
         server.delete("clusternetworktopologies", "", "default")
     changes = tuple(_change(server, case, called) for called in case.names)

@@ -19,6 +19,8 @@ HOSTILE = (
     ":smile: a\nb\tc\r\x7f\ufeff 节点 \U0001f600 \U000e0041 \ue000 'q' \"d\" \\x1b # - : {a} &x *y %"
 )
 SURROGATES = "\ud800 lone \udfff"
+QUICK = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Takes a tenth of the time, but no half of a surrogate pair."""
 BAD = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 OUR_COLOURS = re.compile(r"\x1b\[(?:0|1|2|32|33|36|1;31)m")
 STYLES = {
@@ -90,7 +92,8 @@ def test_yaml_equals_json_and_is_ascii_only(name: str, evil: str) -> None:
     written = to_yaml(report)
     assert written.isascii()
     assert dangerous(written) == set()
-    assert yaml.load(written, Loader=yaml.SafeLoader) == json.loads(to_json(report))
+    loader = yaml.SafeLoader if evil == SURROGATES else QUICK
+    assert yaml.load(written, Loader=loader) == json.loads(to_json(report))  # noqa: S506 - both are safe
 
 
 @of_each_report
