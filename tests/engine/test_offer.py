@@ -19,6 +19,7 @@ def test_reasons_that_are_known_of_each_node_are_told_one_by_one() -> None:
     reason = TooManyPods(3)
     offer = Offer.of({"n1": NodeSlots(2, reason), "n2": NodeSlots(0, reason), "n3": NodeSlots(2, None)})
     assert offer.reasons == (Refused(reason, 1), Refused(reason, 1))
+    assert offer.refused == (Refused(reason, 1),)
 
 
 def test_of_a_nominated_node_it_is_told_by_itself_why_it_takes_no_more_pods_with_cards() -> None:
