@@ -815,6 +815,8 @@ class Meant(Struct, frozen=True):
 
 def missing_labels(view: View, pod: PendingPod) -> tuple[tuple[str, str], ...]:
     """Return the labels without which no node is selected for a pod, and which no node has: no more than a few."""
+    if not (pod.requirements.selector or pod.requirements.affinity):
+        return ()
     every = _labels_of(view)
     of_terms = [
         [(one.key, one.values[0]) for one in term.labels if one.operator == "In" and len(one.values) == 1]
