@@ -259,7 +259,7 @@ class _Items(Struct):
     items: list[_Item] | None = None
 
 
-def find(what: str, word: str, connection: Connection, chosen: Globals, seconds: float = SECONDS) -> list[str]:
+def find(what: str, word: str, connection: Connection, chosen: Globals, seconds: float = 0) -> list[str]:
     """Return the names of a kind that a word may become; none where they cannot be had within the time."""
     outcome: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
 
@@ -271,7 +271,7 @@ def find(what: str, word: str, connection: Connection, chosen: Globals, seconds:
 
     threading.Thread(target=look_up, daemon=True).start()
     try:
-        return [name for name in outcome.get(timeout=seconds) if _HARMLESS.fullmatch(name)]
+        return [name for name in outcome.get(timeout=seconds or SECONDS) if _HARMLESS.fullmatch(name)]
     except queue.Empty:
         return []
 
@@ -293,7 +293,7 @@ def _look_up(
 
 def _live(what: str, word: str, transport: Transport) -> list[str]:
     """Return names in the namespace of the line, or in that of a word `namespace/...`."""
-    from kubectl_koord.cluster.kinds import ELASTIC_QUOTA, NETWORK_TOPOLOGY, NODE, POD_GROUP
+    from kubectl_koord.cluster.kinds import ELASTIC_QUOTA, NETWORK_TOPOLOGY, NODE, POD, POD_GROUP
 
     if what == "namespace":
         return [item.metadata.name for item in _list(transport, "/api/v1/namespaces")]
@@ -310,7 +310,8 @@ def _live(what: str, word: str, transport: Transport) -> list[str]:
         listed = _list(transport, NETWORK_TOPOLOGY.path())
         return [layer.topology_layer for item in listed if item.spec for layer in item.spec.network_topology_spec or ()]
     namespace, slash, _ = word.rpartition("/")
-    listed = _list(transport, POD_GROUP.path(namespace or transport.namespace()))
+    kind = POD if what == "pod" else POD_GROUP
+    listed = _list(transport, kind.path(namespace or transport.namespace()))
     return [f"{namespace}{slash}{item.metadata.name}" for item in listed]
 
 

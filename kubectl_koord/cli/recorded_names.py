@@ -11,7 +11,7 @@ _STDIN = "-"
 
 
 def find(what: str, word: str, chosen: Globals, namespace: str) -> list[str]:
-    """Return the names of a kind that a word may become; gangs of the namespace without it."""
+    """Return the names of a kind that a word may become; gangs and pods of the namespace without it."""
     snapshot = _snapshot(chosen)
     if what == "node":
         return list(snapshot.nodes)
@@ -21,7 +21,10 @@ def find(what: str, word: str, chosen: Globals, namespace: str) -> list[str]:
         return _domains(snapshot, full="/" in word)
     if what == "layer":
         return [layer.name for topology in snapshot.topologies.values() for layer in topology.layers]
-    keys = list(snapshot.pod_groups if what == "podgroup" else gangs.all_gangs(snapshot))
+    if what == "pod":
+        keys = [pod.key for there in snapshot.running.values() for pod in there]
+    else:
+        keys = list(snapshot.pod_groups if what == "podgroup" else gangs.all_gangs(snapshot))
     if what == "namespace":
         return sorted({key.partition("/")[0] for key in keys})
     return keys if "/" in word else [key.removeprefix(f"{namespace}/") for key in keys]

@@ -85,6 +85,7 @@ def test_the_words_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
         (["--demo", "devices", "node-1", "node-2"], ["node-2"]),
         (["--demo", "devices", "--domain", "block-"], [f"block-{number}" for number in range(5)]),
         (["--demo", "quota", "koordinator-d"], ["koordinator-default-quota"]),
+        (["--demo", "-n", "train", "evict", "sw"], ["sweep-1", "sweep-0"]),
         (["nonsense", ""], []),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
@@ -139,7 +140,8 @@ def test_names_that_a_shell_could_act_on_are_not_offered(tmp_path: Path) -> None
     assert candidates("why-pending", "--snapshot", write(tmp_path, objects), "") == ["good.1"]
 
 
-def test_names_come_from_the_live_cluster(server: ApiServer) -> None:
+def test_names_come_from_the_live_cluster(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completion, "SECONDS", 60.0)
     server.put(pod_group("far", 1, "away"))
     assert candidates("devices", "a0", "b") == ["b0", "b1"]
     assert candidates("devices", "--domain", "") == ["spine-a", "spine-b"]
@@ -152,6 +154,7 @@ def test_names_come_from_the_live_cluster(server: ApiServer) -> None:
     assert candidates("why-pending", "") == ["few", "high", "job", "tiny"]
     assert candidates("why-pending", "-n", "away", "") == ["far"]
     assert candidates("why-pending", "away/f") == ["away/far"]
+    assert candidates("evict", "filler-") == ["filler-a", "filler-b"]
     assert candidates("annotate", "podgroup", "x", "--must-gather", "S") == ["SpineLayer"]
     assert "away" in candidates("topo", "-n", "")
     assert {request.method for request in server.log} == {"GET"}
