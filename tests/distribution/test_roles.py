@@ -181,7 +181,12 @@ def watched(reads: Collection[str], seen: set[Right]) -> set[Right]:
 
 
 def carried_out(koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Request]:
-    """Yield the requests of plans that are carried out, one by koord-descheduler, one that releases a Reservation."""
+    """Yield the requests of plans: by koord-descheduler, which fails once, and one that releases a Reservation."""
+    with Cluster(DESCHEDULER) as failing:
+        failing.ends = {"phase": "Failed"}
+        monkeypatch.setenv("KUBECONFIG", str(failing.kubeconfig(tmp_path)))
+        assert koord("plan", "job", "--apply", "--yes").code == 2
+        yield from of_objects(failing.log)
     with Cluster(DESCHEDULER) as moving:
         moving.migrates = True
         monkeypatch.setenv("KUBECONFIG", str(moving.kubeconfig(tmp_path)))
