@@ -240,10 +240,12 @@ def _is_likely(simulation: Simulation, budget: SearchBudget, ahead: JobsAhead | 
 def _next_places(simulation: Simulation, budget: SearchBudget) -> bool | None:
     """Tell whether the next attempt places the subject whichever pod is tried first.
 
-    What preemption does is computed, which takes long, only where some triggers place it and others do not.
+    What preemption does is computed, which takes long, only where some triggers place it and others do not. More
+    attempts than one for each kind of pods, as where their order is open, count when it is known how many there were.
     """
     steps = Budget(simulation.steps)
     placed = {outcome.placed_at_once for outcome in every_outcome(simulation, preemption=False, budget=steps)}
+    budget.take_up_to(max(0, _KIND * (simulation.steps - steps.left) - run_of(simulation)))
     if steps.is_cut:
         return None
     if placed != {True, False}:

@@ -353,3 +353,15 @@ def test_where_a_run_is_cut_off_it_is_not_known_whether_a_change_helps() -> None
     simulation = simulate(drawing, drawing.subject("job"))
     assert is_placed(simulation, SearchBudget(simulation)) is True
     assert is_placed(structs.replace(simulation, steps=1), SearchBudget(simulation)) is None
+
+
+def test_attempts_in_several_orders_count_as_many_steps() -> None:
+    taken = {}
+    for nodes in ("n1 n2 n3 n4", "n1 n2"):
+        drawing = cluster(f"s0: b0[{nodes}]").cordon("n2").with_group("job", 3)
+        for number, cpu in enumerate((6, 5, 2)):
+            drawing = drawing.with_pod(f"job-{number}", gang="job", cpu=cpu)
+        searched = search(drawing, MOST_STEPS)
+        searched.works((Uncordon("n2"),))
+        taken[nodes] = MOST_STEPS - searched.budget.left
+    assert taken["n1 n2"] > taken["n1 n2 n3 n4"]
