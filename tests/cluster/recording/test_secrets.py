@@ -122,6 +122,7 @@ def planted() -> list[Object]:
         limits,
         priority,
         *changing_pods(),
+        *owners(),
         secret_pod,
         waiting,
         first,
@@ -136,6 +137,41 @@ def planted() -> list[Object]:
         map_,
         lease(),
         topology(),
+    ]
+
+
+def owners() -> list[Object]:
+    """Return what makes pods, of kinds that are known and not, with a secret likewise."""
+    container = {
+        "name": SECRET,
+        "image": f"registry/{SECRET}",
+        "env": [{"name": "A", "value": SECRET}],
+        "args": [SECRET],
+    }
+    template = {
+        "metadata": {"annotations": {"a": SECRET}, "labels": {"token": SECRET}},
+        "spec": {"containers": [container]},
+    }
+    head = {"namespace": "default", "labels": {"token": SECRET}, "annotations": {"a": SECRET}}
+    replicas = {"Worker": {"replicas": 2, "template": template}}
+    return [
+        {
+            "apiVersion": api,
+            "kind": kind,
+            "metadata": {**head, "name": kind.lower()},
+            "spec": {**spec, "password": SECRET},
+        }
+        for api, kind, spec in (
+            ("batch/v1", "Job", {"template": template}),
+            ("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas, "runPolicy": {"token": SECRET}}),
+            ("apps/v1", "DaemonSet", {"template": template, "selector": {"matchLabels": {"app": "x"}}}),
+            ("own.example.com/v1", "Notebook", {"template": template}),
+            (
+                "kueue.x-k8s.io/v1beta2",
+                "Workload",
+                {"queueName": "q", "podSets": [{"name": "main", "template": template}]},
+            ),
+        )
     ]
 
 
@@ -168,6 +204,9 @@ def test_no_secret_of_the_cluster_is_in_its_snapshot(*, anonymize: bool) -> None
     assert "hunter" not in text
     assert '"kind":"Secret"' not in text
     assert text.count('"kind":"Pod"') == 2
+    assert {
+        kind for kind in ("PyTorchJob", "DaemonSet", "Notebook", "Workload") if f'"kind":"{kind}"' not in text
+    } == set()
 
 
 def test_a_configuration_that_cannot_be_read_stays_one_and_is_not_held() -> None:
