@@ -56,10 +56,11 @@ PREVIEWS = (
     ("annotate", "podgroup", "one-short", "--mode=NonStrict"),
     ("annotate", "gang", "one-short", "--mode=NonStrict"),
     ("annotate", "pods", "one-short", "--index"),
+    ("evict", "notebook-5"),
     ("topo", "label", "-f"),
 )
-OTHERS = {"topo init", "snapshot", "diff"}
-"""Verbs that read a cluster and have tests of their own."""
+OTHERS = {"topo init", "snapshot", "diff", "live"}
+"""Verbs that read a cluster and have tests of their own; `live` needs a terminal, and reads as `--watch` does."""
 AGE = re.compile(r"\b\d+(ms|[smhd])\b")
 
 
