@@ -30,7 +30,8 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Count towards coverage what the tests in the folders of the measured packages run, and those marked `measured`.
 
-    Tracing makes a test two to three times as slow, and what a whole command happens to pass is not tested by it.
+    Tracing makes a test two to three times as slow, and what a whole command happens to pass is not tested by it. Long
+    tests whose lines others run as well are marked `no_cover`.
 
     What needs a browser is left out where there is none.
     """

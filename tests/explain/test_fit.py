@@ -329,6 +329,7 @@ def gangs() -> Iterator[tuple[Drawing, int, int]]:
     yield running.with_gang("job", 1, cpu=8), 3, 3
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("drawn", "many", "largest"), list(gangs()), ids=range(10))
 def test_the_count_is_what_repeated_placement_gives(drawn: Drawing, many: int, largest: int) -> None:
     found = only(asked(drawn, count=True))
@@ -391,6 +392,7 @@ def runtime_quotas() -> Iterator[tuple[Drawing, int, int]]:
     yield beside.with_gang("job", 2, cpu=2, must_gather=SPINE), 5, 10
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("drawn", "many", "largest"), list(runtime_quotas()), ids=range(3))
 def test_all_copies_request_of_their_quota(drawn: Drawing, many: int, largest: int) -> None:
     found = only(asked(drawn, count=True))
