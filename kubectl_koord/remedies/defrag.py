@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FEWEST = Weights(hours=0.001, pods=1, gangs=0, budgets=0.001)
 """Each pod that moves counts one; of as many those are chosen that lose the least work."""
-_MOST_MORE, _MOST_SLOTS, _MOST_STEPS, _NODES_A_STEP = 16, 256, 1024, 500
+_MOST_MORE, _FEWEST_MORE, _MOST_SLOTS, _MOST_STEPS, _NODES_A_STEP = 16, 2, 256, 512, 500
 _NONE, _ROUNDED = float("inf"), 1e-6
 
 
@@ -57,14 +57,15 @@ def defragment(base: Simulation, weights: Weights, keep: Selector | None) -> Roo
     Each gang more gets the cheapest moves that make room for it beside those before it, which stay where the scheduler
     puts them. That all together are the cheapest is proven by a bound, or not said.
     """
+    most = max(min(_MOST_MORE, _FEWEST_MORE), _MOST_MORE // (1 + len(base.view.names()) // _NODES_A_STEP))
     filled = _Filled(base, base.view)
     failed = filled.fill(MOST_COPIES)
     now, moves, points = filled.gangs, list[Move](), list[Point]()
     if failed is None:
         return Room(now, now_cut=True, points=(), found=None, is_cut=False)
     whole = Planner(Search(base, failed, SearchBudget(base)), weights, keep, ())
-    bound, cost, is_cut = _Bound(whole), 0.0, False
-    while failed is not None and len(points) < _MOST_MORE:
+    bound, cost, is_cut = _Bound(whole, most), 0.0, False
+    while failed is not None and len(points) < most:
         moved = {pod.key for move in moves for pod in move.unit.pods}
         planner = Planner(Search(filled.simulation, failed, SearchBudget(base)), weights, keep, moved)
         found = planner.search()
@@ -80,7 +81,7 @@ def defragment(base: Simulation, weights: Weights, keep: Selector | None) -> Roo
         is_only = not points and not now and found.is_cheapest  # no gang stands where another might stand better
         is_least = cost <= bound.of(gangs) + _ROUNDED or (is_only and gangs == 1)
         points.append(Point(gangs, len(moves), pods, hours, cost, is_least))
-    is_cut = is_cut or len(points) == _MOST_MORE
+    is_cut = is_cut or len(points) == most
     return Room(now, False, tuple(points), _all(whole, filled, moves, points) if points else None, is_cut)  # noqa: FBT003
 
 
@@ -88,7 +89,7 @@ def _all(whole: Planner, filled: "_Filled", moves: list[Move], points: Sequence[
     """Return all moves as one plan: whatever the scheduler chooses meanwhile, so many gangs fit at the end, or not."""
     base, last = whole.simulation, points[-1]
     closed = closed_for(moves, filled.nodes)
-    choices = Choices(whole, lambda view: _Filled(base, view).fill(last.gangs) is None, last.gangs)
+    choices = Choices(whole, lambda view: _Filled(base, view).fill(last.gangs) is None, last.gangs * filled.steps)
     blocked = choices.blocked(base.view, moves, frozenset(closed))
     nodes = tuple(sorted(filled.nodes))
     every = tuple(moves)
@@ -101,7 +102,7 @@ class _Filled:
     def __init__(self, base: Simulation, view: View) -> None:
         self._base = base
         self._view = view
-        self._steps = 1 + len(view.names()) // _NODES_A_STEP
+        self.steps = 1 + len(view.names()) // _NODES_A_STEP
         self.gangs = 0
         self._budget = Budget(_MOST_STEPS)
         self.nodes: set[str] = set()
@@ -109,7 +110,7 @@ class _Filled:
 
     def fill(self, most: int) -> "Outcome | None":
         """Place gangs, so many at most, and return how the first fails that finds no room."""
-        while self.gangs < most and self._budget.take(self._steps):
+        while self.gangs < most and self._budget.take(self.steps):
             copy = self._asked(renamed(self._base.subject, self.gangs))
             outcome = likeliest_outcome(copy)
             if not outcome.placed_at_once:
@@ -133,24 +134,23 @@ class _Filled:
 class _Bound:
     """The least that so many gangs cost, wherever the moved pods go: by place, and then by all places together."""
 
-    def __init__(self, planner: Planner) -> None:
+    def __init__(self, planner: Planner, most: int) -> None:
         each = len(planner.simulation.subject.pending)
-        self._table = [0.0] + [_NONE] * _MOST_MORE
+        self._table = [0.0] + [_NONE] * most
         self._free = 0
         for place, slots in enumerate(planner.slots()):
-            least = _least(planner.options(place), min(_MOST_MORE * each, _MOST_SLOTS))
+            least = _least(planner.options(place), min(most * each, _MOST_SLOTS))
             self._free += slots // each
-            lacking = (number * each - slots % each for number in range(1, _MOST_MORE + 1))
+            lacking = (number * each - slots % each for number in range(1, most + 1))
             more = [0.0, *(least[min(one, len(least) - 1)] for one in lacking)]
             self._table = [
-                min(self._table[number - here] + more[here] for here in range(number + 1))
-                for number in range(_MOST_MORE + 1)
+                min(self._table[number - here] + more[here] for here in range(number + 1)) for number in range(most + 1)
             ]
         self._is_known = not planner.budget.is_cut
 
     def of(self, gangs: int) -> float:
         """Return the least that so many gangs cost, 0 where it is not known."""
-        more = min(max(0, gangs - self._free), _MOST_MORE)
+        more = min(max(0, gangs - self._free), len(self._table) - 1)
         return self._table[more] if self._is_known else 0.0
 
 

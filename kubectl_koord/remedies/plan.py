@@ -1,7 +1,7 @@
 """A plan that makes room: the cheapest moves, in order, after which the engine places a gang."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from heapq import heappop, heappush
 from itertools import accumulate, count, islice, product
 from typing import Literal, TypeAlias
@@ -27,9 +27,9 @@ from kubectl_koord.simulation.what_if import deleted, opened, recreated
 _MOST_STEPS, _FEWEST_STEPS, _NODES_A_STEP, _STEPS_OF_GANG = 12_000, 300, 200, 3
 _STEPS_OF_RUN = 20
 _FOR_FEW, _FOR_GREEDY, _NODES_A_LOOK = 2, 3, 32
-_ANY, _FEW_MOVES = 1 << 30, 4
+_ANY, _FEW_MOVES, _SHARE_OF_MANY = 1 << 30, 4, 4
 _MOST_PLACES, _MOST_NODES, _MOST_SUBSETS, _MOST_PIECES = 64, 512, 256, 12
-_MOST_SEATS, _MOST_CHOICES, _MOST_GREEDY, _MOST_LOOKS = 200, 400, 8, 512
+_MOST_SEATS, _MOST_CHOICES, _MOST_GREEDY, _MOST_LOOKS = 200, 2000, 8, 512
 _GPU, _HIGHEST = "/gpu", 1_000_000_000  # above that the priorities of the system begin
 _SECONDS = 3600
 _HOSTNAME = "kubernetes.io/hostname"
@@ -148,7 +148,9 @@ class Planner:
         self._own = _HIGHEST if self._only_moves else priority(search.simulation.subject)
         self._weights = weights
         self._keep = keep
-        self.budget = Budget(max(_FEWEST_STEPS, _MOST_STEPS // (1 + len(self._view.names()) // _NODES_A_STEP)))
+        share = _SHARE_OF_MANY if self._only_moves else 1
+        steps = _MOST_STEPS // (share + share * len(self._view.names()) // _NODES_A_STEP)
+        self.budget = Budget(max(_FEWEST_STEPS, steps))
         self._steps = self.budget
         self._places: tuple[Shortage, ...] = tuple(islice(self._slot_count.shorts(), _MOST_PLACES + 1))
         if len(self._places) > _MOST_PLACES:
@@ -303,11 +305,16 @@ class Planner:
     def _next(self, state: _State) -> Iterator[_State]:
         """Yield the states with one more node on which room is made."""
         nodes = self._nodes(state.place)
+        touched = {pod.node for unit in state.units for pod in unit.pods}
         for index in range(state.last, len(nodes)):
-            for _, units in self._pieces_on(nodes[index]):
+            name = nodes[index]
+            for gain, units in self._pieces_on(name):
                 more = _joined(state.units, units)
-                if len(more) > len(state.units):
-                    yield _State(more, state.place, index + 1, self._gained(more, nodes))
+                if len(more) == len(state.units):
+                    continue
+                is_apart = name not in touched and all(pod.node == name for unit in units for pod in unit.pods)
+                gained = state.gained + gain if is_apart else self._gained(more, nodes)
+                yield _State(more, state.place, index + 1, gained)
 
     def _gained(self, units: tuple[Unit, ...], nodes: Collection[str]) -> int:
         """Return how many slots units bring on these nodes together."""
@@ -333,11 +340,21 @@ class Planner:
 
     def _units(self, name: str) -> tuple[Unit, ...]:
         """Return what may be moved away from a node, opened or released there."""
-        found: dict[Unit, None] = {}
-        for pod in removable(self._search, name):
-            unit = self._unit_of(pod)
-            if unit is not None:
-                found[unit] = None
+        return self._among(name, removable(self._search, name))
+
+    def _in_the_way(self, name: str) -> tuple[Unit, ...]:
+        """Return the same without pods that hold nothing of which the gang finds too little there."""
+        prepared, pods = self._search.first.prepared, removable(self._search, name)
+        state, slots = self._view.state(name), self._slot_count.most_on(name)
+        has_cards = any(pod.allocations not in {None, NOTHING} for pod in state.occupants)
+        if prepared.counts_only_room and not has_cards and state.places >= slots:
+            asked = prepared.trigger.requirements.requests
+            short = {resource for resource, amount in asked if state.free.get(resource, 0) < amount * slots}
+            pods = tuple(pod for pod in pods if any(one in short and n for one, n in pod.requirements.requests))
+        return self._among(name, pods)
+
+    def _among(self, name: str, pods: Iterable[RunningPod]) -> tuple[Unit, ...]:
+        found = dict.fromkeys(unit for pod in pods if (unit := self._unit_of(pod)) is not None)
         settings = [self._opened[name]] if name in self._opened else []
         return (*found, *settings, *self._released.get(name, ()))
 
@@ -346,16 +363,16 @@ class Planner:
             return None
         gang = all_gangs(self._snapshot)[pod.gang] if pod.gang else None
         if gang is None or _lets_one_go(gang):
-            return self._costed("pod", pod.key, (pod,)) if self._may_go((pod,)) else None
+            return self._gone("pod", pod.key, (pod,))
         return self._gang_unit(gang.key)
 
     def _unit_of_gang(self, key: str) -> Unit | None:
         """Return a gang that is moved as a whole: one that waits for no pod, and for no other gang."""
         gang = all_gangs(self._snapshot)[key]
         is_alone = gang.group == (key,) and not gang.pending and not gang.reserved and not gang.finished
-        if not is_alone or not all(map(self._may_move, gang.running)) or not self._may_go(gang.running, whole=True):
+        if not is_alone or not all(map(self._may_move, gang.running)):
             return None
-        return self._costed("gang", key, gang.running)
+        return self._gone("gang", key, gang.running)
 
     def _may_move(self, pod: RunningPod) -> bool:
         """Tell whether a pod may be ended: its controller makes another, and nobody has said that it is to stay."""
@@ -372,21 +389,22 @@ class Planner:
             and not (self._keep is not None and matches(self._keep, dict(pod.labels)))
         )
 
-    def _may_go(self, pods: Sequence[RunningPod], *, whole: bool = False) -> bool:
-        """Tell whether budgets let pods go at once, and no gang falls below its minimum that is not moved whole."""
+    def _gone(self, kind: Kind, key: str, pods: tuple[RunningPod, ...]) -> Unit | None:
+        """Return pods as a unit, None where budgets do not let them go at once, or a gang would be too few then."""
         every = disruption.freed(self._snapshot, pods)
-        return all(one.evictable and one.budgets_read and (whole or one.breaks is None) for one in every)
+        if not all(one.evictable and one.budgets_read and (kind == "gang" or one.breaks is None) for one in every):
+            return None
+        return self._costed(kind, key, pods, sum(one.pod_disruption_budget is not None for one in every))
 
-    def _costed(self, kind: Kind, key: str, pods: tuple[RunningPod, ...], *, waits: bool = False) -> Unit:
+    def _costed(self, kind: Kind, key: str, pods: tuple[RunningPod, ...], budgets: int, *, waits: bool = False) -> Unit:
         hours = sum(gpus(pod) * self._age(pod) for pod in pods)
-        budgets = sum(one.pod_disruption_budget is not None for one in disruption.freed(self._snapshot, pods))
         weights = self._weights
         cost = weights.hours * hours + weights.budgets * budgets
         cost += len(pods) * (weights.pods + (weights.waits if waits else 0))
         return Unit(kind, key, pods, hours, cost + (weights.gangs if kind == "gang" else 0), waits, budgets)
 
     def _that_waits(self, unit: Unit) -> Unit:
-        return self._costed(unit.kind, unit.key, unit.pods, waits=True)
+        return self._costed(unit.kind, unit.key, unit.pods, unit.budgets, waits=True)
 
     def _age(self, pod: RunningPod) -> float:
         age = between(pod.scheduled or pod.created, self._snapshot.moment)
@@ -398,7 +416,7 @@ class Planner:
     def _pieces(self, name: str) -> tuple[tuple[int, tuple[Unit, ...]], ...]:
         """Return what sets of units bring on a node, the cheapest first: of none does a part bring as much."""
         most = self._slot_count.most_on(name) - self._slot_count.slots(self._view)[name]
-        units = self._units_on(name) if most > 0 else ()
+        units = self._in_the_way(name) if most > 0 else ()
         if not units or not self._gain(name, units):
             return ()
         found: list[tuple[int, tuple[Unit, ...]]] = []
@@ -549,9 +567,9 @@ class Planner:
         Where more gangs may follow the fullest nodes come first.
         """
         prepared, rooms = self.prepared(pod, view), dict[object, str]()
-        for name in view.names():
+        for name, room in view.per_node(_room_of).items():
             if name not in closed:
-                rooms.setdefault(_room(view, name), name)
+                rooms.setdefault(room, name)
         names = list(rooms.values())
         if self._only_moves:
             names.sort(key=lambda name: [view.state(name).free.get(one, 0) for one, _ in pod.requirements.requests])
@@ -656,12 +674,16 @@ class Choices:
         self._planner = planner
         self._is_good = is_good or (lambda view: all_place(next_attempt(planner.simulation, view)))
         self._steps = steps
+        self._has_begun = False
         self.budget = Budget(_MOST_CHOICES // (1 + nodes // _NODES_A_STEP))
 
     def blocked(self, view: View, moving: Sequence[Move], closed: frozenset[str]) -> str:
         """Return who finds no place after a choice of the scheduler, empty where nobody is found."""
         if not moving:
             return self._of_gang(view)
+        if self._has_begun and not self.budget.take():
+            return ""
+        self._has_begun = True
         if self._are_all_free(view, moving, closed):
             return ""
         unit, shut = moving[0].unit, closed - set(moving[0].to)
@@ -680,9 +702,16 @@ class Choices:
             return self.blocked(view, rest, shut)
         if not self.budget.take():
             return ""
-        every = [view.with_pods({name: [there]}) for name, there in self._planner.unlike(view, shut, left[0])]
-        further = (self._each(there, unit, left[1:], rest, shut) for there in every)
-        return next(filter(None, further), "") if every else unit.key
+        found = False
+        for name, there in self._planner.unlike(view, shut, left[0]):
+            if found and not self.budget.left:
+                self.budget.cut()
+                return ""
+            found = True
+            blocked = self._each(view.with_pods({name: [there]}), unit, left[1:], rest, shut)
+            if blocked:
+                return blocked
+        return "" if found else unit.key
 
     def _are_all_free(self, view: View, moving: Sequence[Move], closed: frozenset[str]) -> bool:
         """Tell whether pods that are alike have room wherever those before them go, as each takes one place of all."""
@@ -773,13 +802,22 @@ def _is_enough(view: View, closed: Collection[str], pods: Sequence[RunningPod | 
     if view.snapshot.reservations:
         return True
     asked = [dict(pod.requirements.requests) for pod in pods]
-    free = [view.state(name).free for name in view.names() if name not in closed]
+    names = [name for name in view.names() if name not in closed]
     for least in {pod.requirements.requests: dict(pod.requirements.requests) for pod in pods}.values():
         as_large = sum(all(one.get(name, 0) >= amount for name, amount in least.items()) for one in asked)
-        places = (min((max(0, left.get(name, 0)) // n for name, n in least.items() if n), default=1) for left in free)
-        if any(least.values()) and sum(places) < as_large:
+        counts = (_times(view.state(name).free, least) for name in names)
+        if any(least.values()) and not any(places >= as_large for places in accumulate(counts)):
             return False
     return True
+
+
+def _times(free: Mapping[str, int], least: Mapping[str, int]) -> int:
+    return min((max(0, free.get(name, 0)) // amount for name, amount in least.items() if amount), default=1)
+
+
+def _room_of(view: View) -> Callable[[str], object]:
+    """Return what tells of a node in which it is as others are to pods."""
+    return partial(_room, view)
 
 
 def _room(view: View, name: str) -> object:

@@ -45,10 +45,10 @@ class Cluster(ApiServer):
 
     def delete(self, plural: str, namespace: str, name: str) -> None:
         super().delete(plural, namespace, name)
-        if plural == "pods" and self.goes:
-            self.put(owned(f"{name}-2", self.goes, "2", phase=self.phase))
         if plural == "pods" and self.also:
             self.put(self.also)
+        if plural == "pods" and self.goes:
+            self.put(owned(f"{name}-2", self.goes, "2", phase=self.phase))
 
 
 def owned(name: str, on: str, cpu: str, phase: str = "Running", priority: int = 0) -> Object:

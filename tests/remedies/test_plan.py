@@ -460,6 +460,29 @@ def test_a_pod_that_keeps_others_away_is_followed_by_itself() -> None:
     assert (told(found), found and found.blocked) == ([("pod", "default/a", ("n1",))], "")
 
 
+def test_choices_beyond_those_that_are_followed_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_MOST_CHOICES", 2)
+    apart = (PodTerm("kubernetes.io/hostname", having(app="none")),)
+    drawing = ONE_SHORT.without_running("default/a")
+    found = planned(drawing.with_running("a", "n0", 2, owner="Job/a", pod_anti_affinity=apart))
+    assert (told(found), found and found.choices_cut) == ([("pod", "default/a", ("n1",))], True)
+
+
+def test_where_no_more_places_are_tried_nothing_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "_MOST_SEATS", 0)
+    assert asked(ONE_SHORT) == (None, True)
+
+
+def test_pods_that_hold_nothing_of_what_is_short_stay() -> None:
+    drawing = cluster("s: b[n0 n1 n2]")
+    for name in ("n0", "n1", "n2"):
+        drawing = drawing.change(name, allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
+        drawing = drawing.with_running(f"card-{name}", name, requests=cpus(0, nvidia_gpu=2), owner="Job/x")
+        drawing = drawing.with_running(f"small-{name}", name, 1, owner="Job/y")
+    found = planned(drawing.with_gang("job", 1, requests=cpus(1, nvidia_gpu=8)))
+    assert told(found) == [("pod", "default/card-n0", ("n1",))]
+
+
 def test_moves_that_wait_for_each_other_are_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans.Planner, "moved", lambda *_: None)  # no order is good
     assert planned(ONE_SHORT) is None
