@@ -2,6 +2,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.show import TopoOptions, text
 from kubectl_koord.reports.common import DomainName, Notice
+from kubectl_koord.wording.facts import legend_of_signs
 from tests.render.samples import ASCII_TERMINAL, NO_TOPO, PIPE, TERMINAL, TOPO, TOPO_FOR
 
 
@@ -36,6 +37,13 @@ def test_a_terminal_with_room_draws_what_is_in_use_as_a_bar() -> None:
         "|- spine-0       2                     ?          16       1   1 cordoned, 1 not ready",
         "`- spine-1       2   #######.          1        1000       2",
     ]
+
+
+def test_what_the_signs_of_cards_mean_is_told_below_the_nodes() -> None:
+    signed = replace(TOPO, nodes=tuple(replace(row, cards={"gpu": ".#?"}) for row in TOPO.nodes))
+    lines = text(signed, style=PIPE, topo_options=TopoOptions(nodes=True)).splitlines()
+    (legend,) = (line for line in lines if line.startswith("CARDS: "))
+    assert legend == f"CARDS: {legend_of_signs(is_unseen=True)}."
 
 
 def test_topo_in_a_pipe_indents_and_draws_nothing() -> None:

@@ -6,7 +6,7 @@ from kubectl_koord.cli.command_line import flags_of
 from kubectl_koord.cli.verb_table import VERBS
 from kubectl_koord.wording import words
 from kubectl_koord.wording.facts import delete
-from kubectl_koord.wording.words import Aim, aimed
+from kubectl_koord.wording.words import Aim, aimed, each_command
 
 PROD = Aim(("--context=my prod", "--as=root"), ("--context=my prod", "--as=root", "--koordinator-version=1.7"))
 KUBECTL = "kubectl '--context=my prod' --as=root"
@@ -77,3 +77,7 @@ def test_where_a_file_was_read_it_is_said_for_which_cluster_commands_are() -> No
     )
     assert "the demo cluster is no real one" in words.for_recorded([])
     assert words.not_repeated(["--token"]) == "The commands do not repeat --token: add what is secret yourself."
+
+
+def test_commands_that_are_joined_are_told_apart_but_not_within_quotes() -> None:
+    assert each_command("kubectl cordon a && echo 'b && c'") == ["kubectl cordon a", "echo 'b && c'"]
