@@ -197,7 +197,7 @@ def _of_others_that_wait(group: GangGroup, snapshot: Snapshot) -> Iterator[Block
 
 
 def _of_rounds_of_others(group: GangGroup, snapshot: Snapshot) -> Iterator[Blocker]:
-    """Yield why gangs are never tried that the pods of a satisfied one wait for: before that all gangs are counted."""
+    """Yield which gangs have too few pods, where those of a gang that has run wait for them: all are counted first."""
     if any(needed(group).values()):
         for member in group.members:
             yield from _of_size(member, snapshot, own=member.key == group.own.key)
@@ -263,7 +263,8 @@ def _of_waiting(group: GangGroup) -> Iterator[Blocker]:
 def _of_other_lists(group: GangGroup) -> Iterator[Blocker]:
     """Yield what blocks where a gang's own list leaves it out, or gangs of a group that wait have different lists.
 
-    One that waits ends the round of the others once it has what its own list wants (`SucceedGangScheduling`).
+    A gang with a shorter list starts once that list is complete, and is then no longer there for those that list it.
+    Follows from `SucceedGangScheduling` in coscheduling/core/core.go: upstream refuses nothing.
     """
     own = group.own
     differing = tuple(

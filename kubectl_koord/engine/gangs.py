@@ -135,7 +135,7 @@ class GangGroup(Struct, frozen=True, dict=True):
         return frozenset(self._list_of(gang) for gang in self.everyone if gang.bound)
 
     def _list_of(self, gang: Gang) -> frozenset[str]:
-        """Return the list of a gang: what pods that have finished say of theirs is not kept, and counts as this one."""
+        """Return the group that a gang names; of one whose pods have all finished it is not kept: it counts as ours."""
         is_told = gang.defined_by != "pods" or gang.pending or gang.running
         return frozenset(gang.group if is_told else self.own.group)
 

@@ -222,7 +222,7 @@ def _never_fits(simulation: Simulation) -> bool:
 
 
 def _surely_fits(simulation: Simulation) -> bool:
-    """Tell whether an empty cluster surely has room: no is no proof of the contrary.
+    """Tell whether an empty cluster surely has room; False leaves it open.
 
     Who else waits is placed nowhere in it, and keeps nobody away.
     """

@@ -46,6 +46,17 @@ def test_what_the_signs_of_cards_mean_is_told_below_the_nodes() -> None:
     assert legend == f"CARDS: {legend_of_signs(is_unseen=True)}."
 
 
+def test_cards_are_shown_as_signs_with_what_these_mean() -> None:
+    cards = ({"gpu": "##.x", "rdma": ".."}, {"gpu": "?"})
+    nodes = tuple(replace(row, cards=each) for row, each in zip(TOPO.nodes, cards, strict=False))
+    found = text(replace(TOPO, nodes=nodes), style=PIPE, topo_options=TopoOptions(nodes=True))
+    assert "   ##.x ..   " in found
+    legend = ". whole and free, + in use in part, # in use, x unhealthy"
+    assert f"CARDS: {legend}, ? not known.\n" in found
+    one = replace(TOPO, nodes=(nodes[0],))
+    assert f"CARDS: {legend}.\n" in text(one, style=PIPE, topo_options=TopoOptions(nodes=True))
+
+
 def test_topo_in_a_pipe_indents_and_draws_nothing() -> None:
     expected = """\
 The topology tree has 2 spines and 4 nodes; 12 of 32 GPU free.

@@ -37,6 +37,11 @@ def test_each_command_of_a_line_goes_to_the_cluster_that_was_asked(command: str,
     assert aimed(command, PROD) == expected.format(words)
 
 
+def test_commands_that_belong_together_are_told_apart_but_not_within_quotes() -> None:
+    assert words.each_command("kubectl a 'b && c' && kubectl d") == ["kubectl a 'b && c'", "kubectl d"]
+    assert words.each_command("") == []
+
+
 def test_whatever_the_names_are_the_words_of_a_command_stay() -> None:
     name = "x'; kubectl delete node a; echo '"
     command = delete("pod", f"a/{name}")
