@@ -216,9 +216,9 @@ def _defined_by_group(group: PodGroup) -> _Definition:
 
 
 def _defined_by_pods(pending: tuple[PendingPod, ...], running: tuple[RunningPod, ...]) -> _Definition:
-    """Return what the pod says that the scheduler saw first of those with a minimum: the oldest, the first by name.
+    """Return what the oldest pod with a valid minimum says, the first by name; where none has one, the oldest of all.
 
-    Each pod may initialise the gang until one does (`tryInitByPodConfig`).
+    Each pod may initialise the gang until one does. Mirrors `tryInitByPodConfig` in coscheduling/core/gang.go.
     """
     waiting = [(pod.created, pod.name, pod.gang_terms) for pod in pending if not pod.needs_pod_group]
     bound = [(pod.created, pod.name, pod.gang_terms) for pod in running if pod.gang_terms is not None]

@@ -198,7 +198,7 @@ def gangs(
 def _answers(cluster: Scenario, wanted: Iterable[Gang]) -> Mapping[str, WhyReport]:
     """Return by gang what `why-pending` answers for those that wait, each group computed once.
 
-    A gang is asked about for itself where another stands for its group that lists others, or has not run as it has.
+    One gang of a group is asked about for all, but for those of which its answer is not true (`_tried`).
     """
     waiting = {gang.key for gang in wanted if gang.pending}
     snapshot = cluster.snapshot
@@ -215,7 +215,7 @@ def _answers(cluster: Scenario, wanted: Iterable[Gang]) -> Mapping[str, WhyRepor
 
 
 def _tried(subject: Subject) -> tuple[Gang, ...]:
-    """Return the gangs of which a subject tells: those with the list of its own that are tried as that is."""
+    """Return the gangs of a group for which the answer of one holds: of the same list, and run as that has or not."""
     if not isinstance(subject, GangSubject):
         return ()
     group = subject.group
