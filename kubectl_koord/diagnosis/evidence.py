@@ -605,10 +605,7 @@ def _refused(simulation: Simulation, first: Attempt) -> Iterable[Refused]:
     """Return why nodes take not even one pod, and how many."""
     if first.plan is None:
         return asked(simulation, first.trigger).reasons
-    slots = first.plan.nodes
-    if first.node_answers is slots:
-        return slots.refused
-    return (Refused(reason, 1) for name, reason in first.rejections.items() if not slots.counts[name])
+    return first.plan.nodes.refused
 
 
 def _stages(total: int, refused: Iterable[Refused], first: Attempt) -> Iterator[tuple[str, int]]:
