@@ -254,6 +254,8 @@ def fewer_pods(search: Search) -> Iterator[WayOut]:
     number = next((size for size in in_turn if works(size)), 0) or largest_from_above(most - len(in_turn), works)
     if number:
         yield _fewer(gang, number, shrunk(gang, number, drops=search.first.plan is not None))
+    elif search.simulation.multiples and len(in_turn) < most:
+        search.left_out.add("fewer-pods")
 
 
 def _most_pods(search: Search, gang: Gang) -> int:

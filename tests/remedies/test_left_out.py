@@ -6,9 +6,11 @@ from kubectl_koord.model.objects import Storage, StorageClass
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.values import Taint
 from kubectl_koord.remedies import cluster as of_cluster
-from kubectl_koord.remedies import pods, quotas, search
+from kubectl_koord.remedies import gang, pods, quotas, search
+from kubectl_koord.remedies.search import Search, SearchBudget
 from kubectl_koord.reports.jobs import WhyReport
-from tests.build import SPINE, Drawing, cluster, cpus, having, why_of
+from kubectl_koord.simulation.simulation import next_attempt, simulate
+from tests.build import BLOCK, SPINE, Drawing, cluster, cpus, having, rules, why_of
 
 DOWN = (Taint("node.kubernetes.io/not-ready", "", "NoSchedule"),)
 HOST = "kubernetes.io/hostname"
@@ -82,3 +84,17 @@ def test_slots_that_were_counted_for_some_triggers_only_prove_nothing(monkeypatc
     assert WORDS["add-nodes"] not in _not_tried(why_of(drawing))
     monkeypatch.setattr(search, "_MOST_SLOT_COUNTS", 1)
     assert WORDS["add-nodes"] in _not_tried(why_of(drawing))
+
+
+def test_sizes_of_a_gang_with_multiples_are_told_where_not_all_were_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = cluster("s0: b0[n1 n2 n3 n4]").with_gang("job", 6, 8, topology=rules(f"MustGather {BLOCK} x2"))
+    found = search_of(drawing)
+    monkeypatch.setattr(found, "works", lambda _edits: False)
+    assert (list(gang.fewer_pods(found)), found.left_out) == ([], set())
+    monkeypatch.setattr(gang, "_MOST_SIZES", 1)
+    assert (list(gang.fewer_pods(found)), found.left_out) == ([], {"fewer-pods"})
+
+
+def search_of(drawing: Drawing) -> Search:
+    simulation = simulate(drawing, drawing.subject("job"))
+    return Search(simulation, next_attempt(simulation)[0], SearchBudget(simulation))
