@@ -804,11 +804,11 @@ def _discovery(path: str) -> Object | None:
 
 
 def _groups() -> list[Object]:
-    versions = sorted({one.group_version for one in RESOURCES if "/" in one.group_version})
-    each = [
-        (whole.partition("/")[0], {"groupVersion": whole, "version": whole.partition("/")[2]}) for whole in versions
-    ]
-    return [{"name": group, "versions": [version], "preferredVersion": version} for group, version in each]
+    found: dict[str, list[Object]] = {}
+    for whole in sorted({one.group_version for one in RESOURCES if "/" in one.group_version}):
+        group, _, version = whole.partition("/")
+        found.setdefault(group, []).append({"groupVersion": whole, "version": version})
+    return [{"name": name, "versions": each, "preferredVersion": each[0]} for name, each in found.items()]
 
 
 def _described(one: Resource) -> Object:

@@ -64,9 +64,9 @@ def test_the_verb_alone_decides_whether_kubectls_proxy_lets_anything_but_get_thr
 
 
 @pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if row.module])
-def test_only_annotate_and_a_dry_run_on_the_server_may_send_more_than_get(verb: str) -> None:
-    assert may_send([verb]) == may_send([verb, "--dry-run=none"]) == (verb == "annotate")
-    assert may_send([verb, "--dry-run=server"]) == (verb in {"annotate", "preempt"})
+def test_only_what_writes_and_a_dry_run_on_the_server_may_send_more_than_get(verb: str) -> None:
+    assert may_send([verb]) == may_send([verb, "--dry-run=none"]) == (verb in {"annotate", "evict"})
+    assert may_send([verb, "--dry-run=server"]) == (verb in {"annotate", "evict", "preempt"})
     assert not may_send([verb, "--dry-run=client"])
 
 

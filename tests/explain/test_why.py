@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.diagnosis.coverage import of_search
+from kubectl_koord.explain import why as questions
 from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.explain.why import decided, why, with_nodes
 from kubectl_koord.model.hardware import CPU, CPUTopology, NodeNUMA
@@ -166,6 +167,13 @@ def test_what_not_even_an_empty_cluster_takes_never_fits() -> None:
     message = "its 1 pod (9 CPU) does not fit even in an empty cluster; waiting does not help."
     assert report.cause is not None
     assert (report.cause.code, report.cause.message) == ("never-fits", message)
+
+
+def test_where_plans_go_on_failing_it_is_not_said_that_a_gang_never_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = WORKED.with_gang("job", 6, 8, must_gather=SPINE)
+    assert code_of(drawing) == ("no", "never-fits")
+    monkeypatch.setattr(questions, "_MOST_PLANS", 0)
+    assert code_of(drawing) == ("no", "insufficient-slots")
 
 
 MASTER = cluster("s0: b0[n1 n2]").with_nodes(node("master")).taint("master", "node-role.kubernetes.io/control-plane")

@@ -492,3 +492,21 @@ def test_beside_reservations_and_booked_cards_each_node_is_asked_for_itself() ->
     drawing = ONE_SHORT.with_reservation("held", "n2", 1).without_running("default/b")
     drawing = drawing.with_running("b", "n1", 4, allocations=holding(0))
     assert told(planned(drawing)) == [("pod", "default/a", ("n1",))]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_the_choices_of_a_later_move_are_bounded_together_with_those_before(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(plans, "_MOST_CHOICES", most)
+    apart = (PodTerm("kubernetes.io/hostname", having(app="none")),)
+    drawing = cluster("s: b[n0 n1 n2 n3]").with_gang("job", 1, cpu=8)
+    for name in ("n1", "n2", "n3"):
+        drawing = drawing.with_running(f"x-{name}", name, 3)
+    for name, cpu in (("a", 2), ("c", 3)):
+        drawing = drawing.with_running(name, "n0", cpu, owner=f"Job/{name}", pod_anti_affinity=apart)
+    found = planned(drawing)
+    assert (told(found), found and found.choices_cut) == (
+        [("pod", "default/a", ("n1",)), ("pod", "default/c", ("n1",))],
+        True,
+    )

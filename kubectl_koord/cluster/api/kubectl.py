@@ -342,6 +342,7 @@ _PROMPT = b"Please enter "
 _LONGEST_SOCKET_PATH = 99
 _SENTENCE = re.compile(r"error\b", re.IGNORECASE)
 _INFO = re.compile(r"I\d{4} ")
+_INFO_LINE = re.compile(rb"^I\d{4} [^\n]*\n", re.MULTILINE)
 
 
 def private_folder() -> str:
@@ -591,6 +592,9 @@ def _relay(errors: int, limits: Limits) -> None:
     """
     is_logged = False
     while piece := os.read(errors, _PIPE):
+        is_full = len(piece) == _PIPE
+        if not is_logged:
+            piece = _INFO_LINE.sub(b"", piece)  # such as client-go's that HTTP/2 is off
         logged = None if is_logged else _LOG_LINE.search(piece)
         begin = 0 if is_logged else logged.start() if logged else len(piece)
         if printed := piece[:begin]:
@@ -598,7 +602,7 @@ def _relay(errors: int, limits: Limits) -> None:
             with contextlib.suppress(OSError):
                 os.write(2, printed)
         # A line of the log is written at once: what fills the pipe, or ends without a line feed, goes on.
-        is_logged = begin < len(piece) and (len(piece) == _PIPE or not piece.endswith(b"\n"))
+        is_logged = begin < len(piece) and (is_full or not piece.endswith(b"\n"))
     os.close(errors)
 
 

@@ -824,3 +824,9 @@ def _best_of_all(everywhere: int, hints: list[list[Hint]]) -> int:
         if preferred > best[0] or is_narrower or (size == before and found[2] > best[2]):
             best = found
     return everywhere if best[3] else best[1]
+
+
+def test_best_effort_keeps_a_preferred_zone_over_one_that_pods_spanning_zones_are_in() -> None:
+    hints = {"cpu": (Hint(0b01, preferred=True), Hint(0b10, preferred=True, score=5))}
+    assert chosen("BestEffort", (0, 1), (hints,), Booked(spanning=0b10), exclusive=True) == ZoneAffinity(0b01)
+    assert chosen("BestEffort", (0, 1), (hints,), Booked(spanning=0b01), exclusive=True) == ZoneAffinity(0b10)
