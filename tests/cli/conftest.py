@@ -10,6 +10,7 @@ import pytest
 
 from kubectl_koord.cli.main import run
 from tests.apiserver import ApiServer
+from tests.cli.moving import Cluster
 from tests.cli.world import world, write
 from tests.cluster.conftest import home, kubectl, no_kubectl, other_tls, tls
 from tests.forked import forked
@@ -94,5 +95,13 @@ def direct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None) ->
     """
     assert no_kubectl is None
     with ApiServer(world()) as api:
+        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+        yield api
+
+
+@pytest.fixture
+def moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None) -> Iterator[Cluster]:
+    assert no_kubectl is None
+    with Cluster() as api:
         monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
         yield api

@@ -4,8 +4,6 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,14 +15,6 @@ from tests.cli.test_plan import BUDGET, CORDON, EVICT, EVICTION, Typed, sent
 from tests.cli.world import Object, pod
 
 WEB = {"app": "web"}
-
-
-@pytest.fixture
-def moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None) -> Iterator[Cluster]:
-    assert no_kubectl is None
-    with Cluster() as api:
-        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
-        yield api
 
 
 def budget(allowed: int) -> Object:

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,14 +45,6 @@ def test_a_weight_that_is_none_is_a_mistake(koord: Run, weight: str, why: str) -
         "",
         f"error: --weight '{weight}': {why}\n",
     )
-
-
-@pytest.fixture
-def moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None) -> Iterator[Cluster]:
-    assert no_kubectl is None
-    with Cluster() as api:
-        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
-        yield api
 
 
 STEPS = [

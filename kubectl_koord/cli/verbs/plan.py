@@ -1,6 +1,5 @@
 """`kubectl koord plan`: which moves make room for a gang, in order; and with `--apply` to make them."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -243,6 +242,7 @@ class _Carrying:
                 self._each(cluster, snapshot, subject.key, report)
 
     def _each(self, cluster: "ClusterWatch", snapshot: "Snapshot", key: str, report: "PlanReport") -> None:
+        from kubectl_koord.cli.sending import tell
         from kubectl_koord.explain.plan import rest
         from kubectl_koord.render.pages.plan import told
 
@@ -267,10 +267,11 @@ class _Carrying:
             report = rest(snapshot, subject, report.steps[1:], self._closed, self._weights, self._keep)
             if report.verdict != "yes":
                 raise self._stopped(report.message or (report.cause.message if report.cause else "unknown"))
-        _tell(f"Done: {len(self._done)} steps; {key} is placed now, or would be.")
+        tell(f"Done: {len(self._done)} steps; {key} is placed now, or would be.")
 
     def _is_wanted(self, step: "PlanStep", changes: "Sequence[Change]") -> bool:
         """Tell what is done next, and ask for it."""
+        from kubectl_koord.cli.sending import tell
         from kubectl_koord.cli.writing import place, says_yes
         from kubectl_koord.render.pages.plan import told
 
@@ -278,12 +279,12 @@ class _Carrying:
         line = f"Step {len(self._done) + 1}: {told(step)}{by}"
         leaving.say(f"\ninterrupted: {self._state()}\n")
         if not self._asks:
-            _tell(line)
+            tell(line)
             return True
         namespaces = {pod.partition("/")[0] for pod in step.pods}
         if says_yes(f"{line}. Do it{place(self._session.live_transport().target(), namespaces)}?"):
             return True
-        _tell(f"declined: {self._state()}")
+        tell(f"declined: {self._state()}")
         self._session.exit_code = 1
         return False
 
@@ -348,21 +349,16 @@ class _Carrying:
         return f"{done}; still cordoned by this plan: kubectl uncordon {names}"
 
     def _stopped(self, reason: str) -> KoordError:
+        from kubectl_koord.cli.sending import tell
+
         for number, line in enumerate(self._done, 1):
-            _tell(f"done {number}: {line}")
+            tell(f"done {number}: {line}")
         return KoordError(f"error: stopped: {reason} ({self._state()})")
 
 
 def _status(pod: "Mapping[str, Any]") -> "Mapping[str, Any]":
     found = pod.get("status")
     return found if isinstance(found, dict) else {}
-
-
-def _tell(line: str) -> None:
-    from kubectl_koord.render.plain import harmless
-
-    sys.stderr.write(f"{harmless(line)}\n")
-    sys.stderr.flush()
 
 
 def _weights(written: "Iterable[str]", others: "Weights") -> "Weights":
