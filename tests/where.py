@@ -18,7 +18,7 @@ PACKAGE = ROOT / "kubectl_koord"
 HOLE = "\0"
 """Stands in a text for a value that is filled in."""
 
-_FIELD = re.compile(r"\{\w*\}|%[sd]")
+_FIELD = re.compile(r"\{\w*(?:![rs])?(?::[^{}]*)?\}|%[sd]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _LEAST = 2  # letters that a fragment words beyond all better ones; below, it would be noise
 _Scope = ast.Module | ast.ClassDef | ast.FunctionDef

@@ -11,6 +11,7 @@ from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.rules import GatherRule, gather_rules
 from kubectl_koord.engine.tree import TreeFault
+from kubectl_koord.language import say
 from kubectl_koord.model.objects import Workload
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.change import Change
@@ -202,127 +203,139 @@ def _managed(now: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [entry for entry in managed if isinstance(entry, dict)] if isinstance(managed, list) else []
 
 
-NOTHING_TO_SET = (
-    "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode, --match-policy, "
-    "--groups, --waiting-time, --total, --min-member, or the name of a setting and - to remove it, as in mode-"
+NOTHING_TO_SET = say(
+    "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode, "
+    "--match-policy, --groups, --waiting-time, --total, --min-member, or the name of a setting "
+    "and - to remove it, as in mode-"
 )
-NOTHING_FOR_PODS = (
-    "nothing to set: give at least one of --index, --index-order, --topology-selector, "
-    "or index- or topology-selector- to remove it"
+NOTHING_FOR_PODS = say(
+    "nothing to set: give at least one of --index, --index-order, --topology-selector, or index- "
+    "or topology-selector- to remove it"
 )
-NAMELESS = "a PodGroup in the manifests has no metadata.name"
-INDEX_AND_ORDER = "--index and --index-order cannot be used together"
+NAMELESS = say("a PodGroup in the manifests has no metadata.name")
+INDEX_AND_ORDER = say("--index and --index-order cannot be used together")
 
 
 def unchanged(name: str) -> str:
     """Return that there is nothing to change."""
-    return f"{name} unchanged."
+    return say("{name} unchanged.", name=name)
 
 
 def no_pod_group(key: str, nearest: str) -> str:
     """Return that there is no such PodGroup, and the name that is nearest, if any."""
-    return f"podgroup {key!r} not found{_did_you_mean(nearest)}"
+    return say("podgroup {key!r} not found{did_you_mean}", key=key, did_you_mean=_did_you_mean(nearest))
 
 
 def no_gang(key: str, nearest: str) -> str:
     """Return that there is no such gang, and the name that is nearest, if any."""
-    return f"gang {key!r} does not exist{_did_you_mean(nearest)}"
+    return say("gang {key!r} does not exist{did_you_mean}", key=key, did_you_mean=_did_you_mean(nearest))
 
 
 def _did_you_mean(nearest: str) -> str:
-    return f", did you mean {nearest}?" if nearest else ""
+    return say(", did you mean {nearest}?", nearest=nearest) if nearest else ""
 
 
 def gang_not_in_manifests(key: str) -> str:
     """Return that a gang of a group is not where the others are."""
-    return f"gang {key!r} is to change with the others and is not in the manifests: give those of the whole group"
+    return say(
+        "gang {key!r} is to change with the others and is not in the manifests: give those of the whole group", key=key
+    )
 
 
 def pod_group_not_in_manifests(key: str) -> str:
     """Return that what alone can define a gang is missing."""
-    return f"podgroup {key!r} is not in the manifests: by their label, nothing else defines the gang of its pods"
+    return say(
+        "podgroup {key!r} is not in the manifests: by their label, nothing else defines the gang of its pods", key=key
+    )
 
 
 def no_names_yet(key: str) -> str:
     """Return that pods cannot be numbered before they are made."""
-    return f"--index and --index-order need pods with names, and those of {key} are made of a template"
+    return say("--index and --index-order need pods with names, and those of {key} are made of a template", key=key)
 
 
 def no_tree(fault: TreeFault) -> str:
     """Return why there is no layer at all."""
-    return f"no layer to gather on: {fault_clause(fault)}"
+    return say("no layer to gather on: {fault_clause}", fault_clause=fault_clause(fault))
 
 
 def no_pod_setting(name: str) -> str:
     """Return that a name to be removed is none of the settings that a single pod has."""
-    return f"{name!r} is not one of index, topology-selector (settings of the gang: see annotate gang)"
+    return say("{name!r} is not one of index, topology-selector (settings of the gang: see annotate gang)", name=name)
 
 
 def set_and_removed(name: str) -> str:
     """Return that one setting is to be set and removed at once."""
-    return f"{name!r} is to be set and to be removed"
+    return say("{name!r} is to be set and to be removed", name=name)
 
 
 def bad_selector(value: str) -> str:
     """Return that no pods are told apart by such a text."""
-    return f"--topology-selector {value!r} must have 1 to 253 characters, without blanks around them"
+    return say("--topology-selector {value!r} must have 1 to 253 characters, without blanks around them", value=value)
 
 
 def not_pending(name: str, nearest: str) -> str:
     """Return that an order names somebody else, and the name that is nearest, if any."""
-    return f"--index-order: {name!r} is no pending pod of the gang{_did_you_mean(nearest)}"
+    return say(
+        "--index-order: {name!r} is no pending pod of the gang{did_you_mean}",
+        name=name,
+        did_you_mean=_did_you_mean(nearest),
+    )
 
 
 def named_twice(name: str) -> str:
     """Return that an order names a pod again."""
-    return f"--index-order names {name} twice"
+    return say("--index-order names {name} twice", name=name)
 
 
 def not_in_the_order(pods: Sequence[str]) -> str:
     """Return which pods an order leaves out."""
-    return f"--index-order leaves out {listed(tuple(pods))}"
+    return say("--index-order leaves out {pods}", pods=listed(tuple(pods)))
 
 
 def first_pod_decides(key: str) -> str:
     """Return when the scheduler notices what pods newly say of their gang."""
-    return (
-        f"the scheduler will not notice this now: it has taken the settings of gang {key} from the first of its pods "
-        "that it saw, and reads them anew only when all its pods are gone, or after it was restarted."
+    return say(
+        "the scheduler will not notice this now: it has taken the settings of gang {key} from the "
+        "first of its pods that it saw, and reads them anew only when all its pods are gone, or after "
+        "it was restarted.",
+        key=key,
     )
 
 
 def group_attached_once(key: str) -> str:
     """Return what a new list of gangs does not change."""
-    return (
-        f"the scheduler will notice only half of this now: gang {key} keeps the state of the group that it was "
-        "attached to first (its representative, and whether it was satisfied) until its PodGroup is created anew, or "
-        "the scheduler is restarted."
+    return say(
+        "the scheduler will notice only half of this now: gang {key} keeps the state of the group "
+        "that it was attached to first (its representative, and whether it was satisfied) until its "
+        "PodGroup is created anew, or the scheduler is restarted.",
+        key=key,
     )
 
 
 def not_in_a_gang(pod: str) -> str:
     """Return that a pod has no gang whose ranks could be set."""
-    return f"pod {pod} belongs to no gang"
+    return say("pod {pod} belongs to no gang", pod=pod)
 
 
 def no_pending_pods(key: str) -> str:
     """Return that a gang has no pods to annotate."""
-    return f"{key} has no pending pods"
+    return say("{key} has no pending pods", key=key)
 
 
 def no_number(pod: str) -> str:
     """Return that a pod's name does not end in a number."""
-    return f"pod {pod} has no number at the end of its name: cannot derive its index"
+    return say("pod {pod} has no number at the end of its name: cannot derive its index", pod=pod)
 
 
 def same_number(one: str, other: str, number: int) -> str:
     """Return that the names of two pods end in the same number."""
-    return f"pods {one} and {other} end in the same number {number}"
+    return say("pods {one} and {other} end in the same number {number}", one=one, other=other, number=number)
 
 
 def declared_already(name: str, value: str | int | None) -> str:
     """Return that a key has a value already and may not be overwritten."""
-    return f"--overwrite is false but {name} is declared already: {value}"
+    return say("--overwrite is false but {name} is declared already: {value}", name=name, value=value)
 
 
 def no_gang_of(one: Workload) -> str:
@@ -330,57 +343,83 @@ def no_gang_of(one: Workload) -> str:
     who = f"{one.kind} {one.name}"
     match one.obstacle:
         case "of-another-scheduler":
-            return f"{who}: Volcano makes its pods only once its own PodGroup is let in; use another kind of job"
+            return say(
+                "{who}: Volcano makes its pods only once its own PodGroup is let in; use another kind of job", who=who
+            )
         case "from-runtime":
-            return f"{who}: its pod templates stand in its training runtime; give the labels of a gang there"
+            return say(
+                "{who}: its pod templates stand in its training runtime; give the labels of a gang there", who=who
+            )
         case "in-turn":
-            return (
-                f"{who} makes its pods one after the other ({one.detail}): in a gang they would wait for ever for"
-                " those that are not made yet; change that first"
+            return say(
+                "{who} makes its pods one after the other ({detail}): in a gang they would wait for ever for "
+                "those that are not made yet; change that first",
+                who=who,
+                detail=one.detail,
             )
         case "no-name":
-            return (
-                f"{one.kind} {one.name}* gets a name with each run (generateName), and a PodGroup is for one: name it"
+            return say(
+                "{kind} {name}* gets a name with each run (generateName), and a PodGroup is for one: name it",
+                kind=one.kind,
+                name=one.name,
             )
         case "owned":
-            return f"{who} is made by {one.detail}, which would undo the change: make a gang of that"
+            return say(
+                "{who} is made by {detail}, which would undo the change: make a gang of that",
+                who=who,
+                detail=one.detail,
+            )
         case _:
-            return f"{who} makes no pods: there is nothing to be a gang"
+            return say("{who} makes no pods: there is nothing to be a gang", who=who)
 
 
 def has_pod_group(key: str) -> str:
     """Return that a gang has a PodGroup already."""
-    return f"PodGroup {key} is there already: leave out --create to change it"
+    return say("PodGroup {key} is there already: leave out --create to change it", key=key)
 
 
 def several_gangs(one: Workload, names: Sequence[str]) -> str:
     """Return that the templates of a workload name several gangs."""
-    return f"the pod templates of {one.kind} {one.name} are labelled for several gangs: {listed(names)}"
+    return say(
+        "the pod templates of {kind} {name} are labelled for several gangs: {names}",
+        kind=one.kind,
+        name=one.name,
+        names=listed(names),
+    )
 
 
 def more_than_its_pods(minimum: int, pods: int) -> str:
     """Return that a gang would need more pods than are made."""
-    return f"--min-member {minimum} is more than its {count(pods, 'pod')}"
+    return say("--min-member {minimum} is more than its {pods}", minimum=minimum, pods=count(pods, "pod"))
 
 
 def of_manifests(changed: int) -> str:
     """Return that manifests would change, and how to get them."""
-    return f"Nothing was sent: {count(changed, 'object')} would change. -o yaml prints the new manifests."
+    return say(
+        "Nothing was sent: {objects} would change. -o yaml prints the new manifests.", objects=count(changed, "object")
+    )
 
 
 def recreate_workload(kind: str, name: str, *, is_immutable: bool) -> str:
     """Return why a workload of the cluster is not changed in place, and what becomes of its pods."""
-    why = f"the pod template of a {kind} cannot be changed" if is_immutable else "pods that run do not change"
-    return (
-        f"Nothing was sent: {kind} {name} is not changed in place, as {why}, and pods that are made anew one by one"
-        " would wait for each other. To make it a gang, save its new manifest, delete it, which ends its pods, and"
-        " create it:"
+    why = (
+        say("the pod template of a {kind} cannot be changed", kind=kind)
+        if is_immutable
+        else say("pods that run do not change")
+    )
+    return say(
+        "Nothing was sent: {kind} {name} is not changed in place, as {why}, and pods that are made "
+        "anew one by one would wait for each other. To make it a gang, save its new manifest, delete "
+        "it, which ends its pods, and create it:",
+        kind=kind,
+        name=name,
+        why=why,
     )
 
 
 def no_object(key: str) -> str:
     """Return that something in a workload is not what it must be."""
-    return f"{key} is no object"
+    return say("{key} is no object", key=key)
 
 
 _MODES = ("Strict", "NonStrict")
@@ -435,7 +474,9 @@ def wanted_values(owner: AnnotatedGang, wanted: WantedSettings) -> Fields:
     for name in wanted.removed:
         key = key_of(name, owner.where)
         if not key:
-            raise RefusedError(f"{name!r} is no setting of a gang (kubectl annotate removes other annotations)")
+            raise RefusedError(
+                say("{name!r} is no setting of a gang (kubectl annotate removes other annotations)", name=name)
+            )
         if key in values:
             raise RefusedError(set_and_removed(name))
         values[key] = None
@@ -470,18 +511,22 @@ def _numbers(owner: AnnotatedGang, wanted: WantedSettings) -> Fields:
     if wanted.min_member is not None:
         minimum = wanted.min_member
         if not 0 < minimum < 1 << 31:
-            raise RefusedError(f"--min-member {minimum} must be above zero and below 2147483648")
+            raise RefusedError(say("--min-member {minimum} must be above zero and below 2147483648", minimum=minimum))
         values[key_of("min-member", owner.where)] = minimum if owner.where == "PodGroup" else str(minimum)
     if wanted.total is not None:
         if wanted.total < minimum:
-            raise RefusedError(f"--total {wanted.total} is less than minMember {minimum}")
+            raise RefusedError(
+                say("--total {total} is less than minMember {minimum}", total=wanted.total, minimum=minimum)
+            )
         values[PREFIX + "total-number"] = str(wanted.total)
     return values
 
 
 def _one_of(option: str, value: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
-        raise RefusedError(f"{option} {value!r} is not one of {', '.join(allowed)}")
+        raise RefusedError(
+            say("{option} {value!r} is not one of {allowed}", option=option, value=value, allowed=", ".join(allowed))
+        )
     return value
 
 
@@ -496,9 +541,11 @@ def seconds(written: str) -> int:
     elif steps and "".join(number + unit for number, unit in steps) == written:
         total = sum(int(number) * _SECONDS[unit] for number, unit in steps)
     else:
-        raise RefusedError(f"--waiting-time {written!r} is not a duration such as 90s, 10m or 1h30m")
+        raise RefusedError(
+            say("--waiting-time {written!r} is not a duration such as 90s, 10m or 1h30m", written=written)
+        )
     if not 0 < total < 1 << 31:
-        raise RefusedError(f"--waiting-time {written!r} must be above zero and below 68 years")
+        raise RefusedError(say("--waiting-time {written!r} must be above zero and below 68 years", written=written))
     return total
 
 
@@ -526,7 +573,7 @@ def _topology_spec(owner: AnnotatedGang, wanted: WantedSettings) -> str:
 def _multiple(written: str) -> tuple[str, int]:
     layer, _, number = written.partition("=")
     if not layer or not number.isascii() or not number.isdecimal() or not 0 < int(number) < 1 << 31:
-        raise RefusedError(f"--multiple {written!r} must be LAYER=N with N above zero")
+        raise RefusedError(say("--multiple {written!r} must be LAYER=N with N above zero", written=written))
     return layer, int(number)
 
 
@@ -537,7 +584,13 @@ def _check_layers(snapshot: Snapshot, layers: Iterable[str]) -> None:
         raise RefusedError(no_tree(built.fault))
     for layer in layers:
         if layer not in built.layers:
-            raise RefusedError(f"layer {layer!r} is not in the topology{_did_you_mean(nearest(layer, built.layers))}")
+            raise RefusedError(
+                say(
+                    "layer {layer!r} is not in the topology{did_you_mean}",
+                    layer=layer,
+                    did_you_mean=_did_you_mean(nearest(layer, built.layers)),
+                )
+            )
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -564,7 +617,9 @@ def _groups(owner: AnnotatedGang, written: Sequence[str]) -> str:
                 refuse_unread(coverage.unread(owner.snapshot, "members", key.partition("/")[0]))
                 raise RefusedError(no_gang(key, nearest(key, known)))
     if owner.key not in wanted:
-        raise RefusedError(f"--groups must include {owner.key} itself: the scheduler takes the list literally")
+        raise RefusedError(
+            say("--groups must include {key} itself: the scheduler takes the list literally", key=owner.key)
+        )
     return json.dumps(sorted(set(wanted)))
 
 

@@ -11,6 +11,7 @@ from kubectl_koord.cli.verb_table import VERBS, changes, needs_more
 from kubectl_koord.cluster.api import connection
 from kubectl_koord.cluster.api.connection import Connection, boolean
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.wording.words import Aim
@@ -47,27 +48,27 @@ def verb_first(words: Sequence[str]) -> list[str]:
     return [*rest[:1], *flags, *rest[1:]]
 
 
-MORE = "Examples: --help. Options of every command: kubectl koord --help."
-_TITLE = """Show why a gang on Koordinator is pending, which pods it would preempt, and
-what to do next."""
-_GLOBALS = """Options of every command, before or after the verb:
-  --snapshot FILE|DIR        read what kubectl get -o json printed (-: stdin)
-  -R, --recursive            with the folders within a folder
-  --demo                     read the embedded demo cluster
-  --koordinator-version V    evaluate as 1.7, 1.8 or main (default: detected)
-  --koordinator-namespace N  where Koordinator is installed (default: found)
-  -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=|
-                             html, and for topo svg
-  --color auto|always|never  when to use colour
-  --no-pager                 no pager for what is longer than the terminal
-  --request-timeout 10s      limit of a request (default: 30 s of silence)
-  -v 6                       also show each request on standard error
-  -n, --context, --kubeconfig, --as, --server, ...  the same as in kubectl
-
-Also: kubectl koord scheduler --help, on what the scheduler itself remembers.
-
-Exit code: 0 yes, 1 no, 2 unknown or failure.
-"""
+MORE = say("Examples: --help. Options of every command: kubectl koord --help.")
+_TITLE = say("Show why a gang on Koordinator is pending, which pods it would preempt, and\nwhat to do next.")
+_GLOBALS = say(
+    "Options of every command, before or after the verb:\n"
+    "  --snapshot FILE|DIR        read what kubectl get -o json printed (-: stdin)\n"
+    "  -R, --recursive            with the folders within a folder\n"
+    "  --demo                     read the embedded demo cluster\n"
+    "  --koordinator-version V    evaluate as 1.7, 1.8 or main (default: detected)\n"
+    "  --koordinator-namespace N  where Koordinator is installed (default: found)\n"
+    "  -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=|\n"
+    "                             html, and for topo svg\n"
+    "  --color auto|always|never  when to use colour\n"
+    "  --no-pager                 no pager for what is longer than the terminal\n"
+    "  --request-timeout 10s      limit of a request (default: 30 s of silence)\n"
+    "  -v 6                       also show each request on standard error\n"
+    "  -n, --context, --kubeconfig, --as, --server, ...  the same as in kubectl\n"
+    "\n"
+    "Also: kubectl koord scheduler --help, on what the scheduler itself remembers.\n"
+    "\n"
+    "Exit code: 0 yes, 1 no, 2 unknown or failure.\n"
+)
 
 
 def front_page(*, short: bool) -> str:
@@ -78,7 +79,12 @@ def front_page(*, short: bool) -> str:
             groups.setdefault(verb.group, []).append(f"  {name:<13}  {verb.about[0].upper()}{verb.about[1:]}.\n")
     parts = (f"\n{title}:\n{''.join(lines)}" for title, lines in groups.items())
     rest = f"\n  {MORE}\n" if short else f"\n{_GLOBALS}"
-    return f"Usage: kubectl koord [OPTIONS] COMMAND [ARGS]...\n\n{_TITLE}\n{''.join(parts)}{rest}"
+    return say(
+        "Usage: kubectl koord [OPTIONS] COMMAND [ARGS]...\n\n{title}\n{parts}{rest}",
+        title=_TITLE,
+        parts="".join(parts),
+        rest=rest,
+    )
 
 
 def in_full(words: "Sequence[str]") -> str:
@@ -133,15 +139,15 @@ def may_change(words: "Sequence[str]") -> bool:
 
 
 OF_EVERY_VERB: Mapping[str, tuple[str, str]] = {
-    "--snapshot": ("FILE|DIR", "Read what kubectl get -o json printed (-: standard input)."),
-    "--demo": ("", "Read the embedded demo cluster."),
-    "--recursive": ("", "Read the folders within a folder, too."),
-    "--koordinator-version": ("1.7|1.8|main", "Evaluate as this version (default: detected)."),
-    "--koordinator-namespace": ("NAME", "Where Koordinator is installed (default: found)."),
-    "--output": ("FORMAT", "Output format: json, yaml, wide, name, jsonpath=... or custom-columns=..."),
-    "--color": ("auto|always|never", "When to use colour."),
-    "--no-pager": ("", "Do not show what is longer than the terminal in a pager."),
-    "--help": ("", "Show help, with examples; -h: in short."),
+    "--snapshot": ("FILE|DIR", say("Read what kubectl get -o json printed (-: standard input).")),
+    "--demo": ("", say("Read the embedded demo cluster.")),
+    "--recursive": ("", say("Read the folders within a folder, too.")),
+    "--koordinator-version": ("1.7|1.8|main", say("Evaluate as this version (default: detected).")),
+    "--koordinator-namespace": ("NAME", say("Where Koordinator is installed (default: found).")),
+    "--output": ("FORMAT", say("Output format: json, yaml, wide, name, jsonpath=... or custom-columns=...")),
+    "--color": ("auto|always|never", say("When to use colour.")),
+    "--no-pager": ("", say("Do not show what is longer than the terminal in a pager.")),
+    "--help": ("", say("Show help, with examples; -h: in short.")),
 }
 OF_CONNECTIONS: Mapping[str, tuple[str, str]] = {f"--{name}": row for name, row in connection.FLAGS.items()}
 """The long flags with what stands for their values, nothing for a switch, and what they are for."""
@@ -298,7 +304,7 @@ def _switch(word: str) -> bool:
 def check_output(chosen: Globals, verb: str) -> None:
     """Refuse a format that a verb does not have. Raises KoordError, naming the verb that has it."""
     if chosen.output == "svg" and verb and verb != "topo":
-        raise KoordError("error: -o svg is for topo")
+        raise KoordError(say("error: -o svg is for topo"))
 
 
 def name_given(name: str | None) -> str:
@@ -307,7 +313,7 @@ def name_given(name: str | None) -> str:
     Raises KoordError when it is there and empty, as `"$JOB"` is by mistake: that must not ask for everything.
     """
     if name == "":
-        raise KoordError("error: resource name may not be empty")
+        raise KoordError(say("error: resource name may not be empty"))
     return name or ""
 
 
@@ -347,8 +353,15 @@ def check_several(chosen: Globals, names: Sequence[str], *, alone: bool) -> None
     """
     form = chosen.output
     if len(names) > 1 and (alone or form in DOCUMENTS):
-        wants = f"-o {form}" if form in DOCUMENTS else "--watch or --until"
-        raise KoordError(f"error: one name at a time with {wants}, not {len(names)}: {', '.join(names)}")
+        wants = f"-o {form}" if form in DOCUMENTS else say("--watch or --until")
+        raise KoordError(
+            say(
+                "error: one name at a time with {wants}, not {number}: {names}",
+                wants=wants,
+                number=len(names),
+                names=", ".join(names),
+            )
+        )
 
 
 def one_name(words: Sequence[str] | None) -> str:
@@ -358,7 +371,9 @@ def one_name(words: Sequence[str] | None) -> str:
     """
     given = several_names(words)
     if len(given) > 1:
-        raise KoordError(f"error: one name at a time, not {len(given)}: {', '.join(given)}")
+        raise KoordError(
+            say("error: one name at a time, not {number}: {given}", number=len(given), given=", ".join(given))
+        )
     return "".join(given)
 
 
@@ -371,7 +386,7 @@ def _option(word: str, words: Iterator[str]) -> tuple[str, str] | None:
     if not equals:
         following = next(words, None)
         if following is None:
-            raise KoordError(f"error: flag needs an argument: {flag}")
+            raise KoordError(say("error: flag needs an argument: {flag}", flag=flag))
         value = following
     return _WITH_VALUE[flag], value
 
@@ -384,7 +399,7 @@ def _file(output: list[str]) -> str:
     file = output.pop() if output else ""
     output.clear()
     if file in FORMATS or file.startswith(("jsonpath=", "custom-columns=")):
-        raise KoordError(f"error: -o {file}: this command writes a file, as in -o cluster.json.gz")
+        raise KoordError(say("error: -o {file}: this command writes a file, as in -o cluster.json.gz", file=file))
     return file
 
 
@@ -392,19 +407,29 @@ def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:
     version = _last(found["version"]).removeprefix("v")
     output, colour = _last(found["output"]), _last(found["colour"]) or "auto"
     if version and version not in VERSIONS:
-        raise KoordError(f"error: --koordinator-version {version!r} is not one of {', '.join(VERSIONS)}")
+        raise KoordError(
+            say(
+                "error: --koordinator-version {version!r} is not one of {versions}",
+                version=version,
+                versions=", ".join(VERSIONS),
+            )
+        )
     form, equals, argument = output.partition("=")
     if output and form + equals not in FORMATS:
-        unknown = f"unable to match a printer suitable for the output format {output!r}"
-        raise KoordError(f"error: {unknown}, allowed formats are: {','.join(FORMATS)}")
+        unknown = say("unable to match a printer suitable for the output format {output!r}", output=output)
+        raise KoordError(
+            say("error: {unknown}, allowed formats are: {formats}", unknown=unknown, formats=",".join(FORMATS))
+        )
     if equals:
         from kubectl_koord.cli.output import check
 
         check(form, argument)
     if colour not in COLOURS:
-        raise KoordError(f"error: --color {colour!r} is not one of {', '.join(COLOURS)}")
+        raise KoordError(
+            say("error: --color {colour!r} is not one of {colours}", colour=colour, colours=", ".join(COLOURS))
+        )
     if demo and found["snapshot"]:
-        raise KoordError("error: --demo and --snapshot cannot be used together")
+        raise KoordError(say("error: --demo and --snapshot cannot be used together"))
     return Globals(tuple(found["snapshot"]), demo, version, output, colour, home=_last(found["home"]))
 
 

@@ -14,6 +14,7 @@ from kubectl_koord.cli.command_line import DOCUMENTS
 from kubectl_koord.cli.session import write
 from kubectl_koord.cluster.api.connection import request_timeout
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,23 +58,23 @@ def follow_options(session: "Session", gang: str, *, watch: bool, until: str, ti
     Raises KoordError when they contradict each other, or what is read.
     """
     if until and until not in GOALS:
-        raise KoordError(f"error: --until {until!r} is not one of {', '.join(GOALS)}")
+        raise KoordError(say("error: --until {until!r} is not one of {goals}", until=until, goals=", ".join(GOALS)))
     if timeout and not until:
-        raise KoordError("error: --timeout needs --until")
+        raise KoordError(say("error: --timeout needs --until"))
     if not (watch or until):
         return None
     if watch and session.options.output in DOCUMENTS:
-        raise KoordError(f"error: -o {session.options.output} cannot be used with --watch")
+        raise KoordError(say("error: -o {output} cannot be used with --watch", output=session.options.output))
     if not session.options.is_live:
-        raise KoordError("error: --watch and --until need a live cluster")
+        raise KoordError(say("error: --watch and --until need a live cluster"))
     if until and not gang:
-        raise KoordError("error: --until needs a GANG to wait for")
+        raise KoordError(say("error: --until needs a GANG to wait for"))
     return FollowOptions(watch, until, timeout, _seconds(timeout) if timeout else None)
 
 
 def _seconds(timeout: str) -> float:
     if timeout.startswith("-"):
-        raise KoordError(f"error: --timeout {timeout!r} is negative")
+        raise KoordError(say("error: --timeout {timeout!r} is negative", timeout=timeout))
     return request_timeout(timeout) or 0.0
 
 
@@ -149,9 +150,9 @@ def follow_report(
     Raises KoordError when it cannot be followed, or what it is about is gone.
     """
     if session.options.output in DOCUMENTS:
-        raise KoordError(f"error: -o {session.options.output} cannot be used with --watch")
+        raise KoordError(say("error: -o {output} cannot be used with --watch", output=session.options.output))
     if not session.options.is_live:
-        raise KoordError("error: --watch needs a live cluster")
+        raise KoordError(say("error: --watch needs a live cluster"))
     with session.watch(kinds) as cluster:
         told = ask(_first_snapshot(cluster))
         session.show(told, topo, more_follow=True)
@@ -238,7 +239,14 @@ class _Gang:
         unread = one.unread() if self._options.until else ()
         if unread:
             goal = self._options.until
-            raise KoordError(f"error: cannot tell whether {one.key} is {goal}: {could_not_be_read(unread)}")
+            raise KoordError(
+                say(
+                    "error: cannot tell whether {key} is {goal}: {could_not_be_read}",
+                    key=one.key,
+                    goal=goal,
+                    could_not_be_read=could_not_be_read(unread),
+                )
+            )
         return bool(self._options.until) and one.is_scheduled()
 
     def _conclude(self, report: "WhyReport", *, reached: bool) -> None:
@@ -429,7 +437,7 @@ class _OfKoordinator:
 
         found = again(snapshot, self.key, lone_pod=isinstance(self._subject, PodSubject))
         if found is None:
-            raise KoordError(f"error: {gone(snapshot, self._subject)}")
+            raise KoordError(say("error: {gone}", gone=gone(snapshot, self._subject)))
         return _OfKoordinator(snapshot, found)
 
     def why(self) -> "WhyReport":
@@ -504,7 +512,7 @@ class _OfVolcano:
 
         found = volcano.again(snapshot, self.key)
         if found is None:
-            raise KoordError(f"error: {volcano_gang_gone(self.key)}")
+            raise KoordError(say("error: {volcano_gang_gone}", volcano_gang_gone=volcano_gang_gone(self.key)))
         return _OfVolcano(snapshot, found)
 
     def why(self) -> "WhyReport":

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.render.plain import harmless
 
 Step: TypeAlias = Callable[[object], Iterable[object]]
@@ -217,4 +218,4 @@ def _unescaped(text: str) -> str:
 
 
 def _bad(text: str, problem: str) -> KoordError:
-    return KoordError(f"error: error parsing jsonpath {text}, {problem}")
+    return KoordError(say("error: error parsing jsonpath {text}, {problem}", text=text, problem=problem))

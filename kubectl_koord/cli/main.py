@@ -13,6 +13,7 @@ from kubectl_koord.cli.command_line import check_output, plain_switches, take_gl
 from kubectl_koord.cli.verb_table import VERBS
 from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -69,7 +70,7 @@ def run(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         return PIPE_CLOSED
     except RecursionError:
-        return _failed("error: the input is nested too deeply")
+        return _failed(say("error: the input is nested too deeply"))
     except Exception as problem:  # noqa: BLE001 - Python's own exit code for it, 1, would be read as a no
         return _unforeseen(problem)
 
@@ -80,7 +81,7 @@ def _check_text(argv: Sequence[str]) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise KoordError(f"error: the argument {word!r} is not UTF-8") from None
+            raise KoordError(say("error: the argument {word!r} is not UTF-8", word=word)) from None
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -153,9 +154,11 @@ def _unforeseen(problem: Exception) -> int:
         for line in "".join(traceback.format_exception(problem)).splitlines():
             _failed(line)
     if isinstance(problem, OSError):
-        return _failed(f"error: {problem}")
+        return _failed(say("error: {problem}", problem=problem))
     said = ": ".join(filter(None, [type(problem).__name__, str(problem)]))
-    return _failed(f"error: internal error: {said} (please report it; KUBECTL_KOORD_DEBUG=1 shows where)")
+    return _failed(
+        say("error: internal error: {said} (please report it; KUBECTL_KOORD_DEBUG=1 shows where)", said=said)
+    )
 
 
 def _leave(code: int) -> None:

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from kubectl_koord.cli import jsonpath
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model.values import Requirement, Selector
 from kubectl_koord.render.document import Column, Row, Table
 from kubectl_koord.render.plain import harmless, to_plain
@@ -103,7 +104,7 @@ def names(report: Report) -> tuple[str, ...]:
         case ChangePlan():
             found = [f"{_type(change.object.kind)}/{change.object.name}" for change in report.changes]
         case _:
-            raise KoordError("error: -o name is for answers about objects of the cluster")
+            raise KoordError(say("error: -o name is for answers about objects of the cluster"))
     return tuple(dict.fromkeys(found))
 
 
@@ -145,7 +146,7 @@ def first_of(report: R, most: int) -> R:
 
 def _field(report: Report) -> str:
     if type(report) not in _LISTED:
-        raise KoordError("error: --sort-by and --limit are for listings")
+        raise KoordError(say("error: --sort-by and --limit are for listings"))
     return _LISTED[type(report)]
 
 
@@ -161,8 +162,11 @@ def _check_field(path: str, rows: Sequence[object]) -> None:
     if known and first and first[0] not in known:
         hint = ", ".join(f".{name}" for name in near(first[0], sorted(known)))
         raise KoordError(
-            f'error: couldn\'t find any field with path "{{{path.strip("{}")}}}" in the list of objects'
-            f"{f', did you mean {hint}?' if hint else ''}"
+            say(
+                'error: couldn\'t find any field with path "{{{path}}}" in the list of objects{part}',
+                path=path.strip("{}"),
+                part=say(", did you mean {hint}?", hint=hint) if hint else "",
+            )
         )
 
 
@@ -211,12 +215,14 @@ def _bare(key: str) -> str:
 def _columns(argument: str) -> tuple[tuple[str, tuple[jsonpath.Step, ...]], ...]:
     """Return headers and paths of `HEADER:PATH,...`; a comma within brackets divides nothing."""
     if not argument:
-        raise KoordError("error: custom-columns format specified but no custom columns given")
+        raise KoordError(say("error: custom-columns format specified but no custom columns given"))
     columns = []
     for one in _divided(argument):
         header, colon, path = one.partition(":")
         if not (header and colon and path):
-            raise KoordError(f"error: unexpected custom-columns spec: {one}, expected <header>:<json-path-expr>")
+            raise KoordError(
+                say("error: unexpected custom-columns spec: {one}, expected <header>:<json-path-expr>", one=one)
+            )
         columns.append((header, jsonpath.path(path)))
     return tuple(columns)
 
@@ -275,7 +281,7 @@ def _requirement(part: str, text: str) -> Requirement:
         return Requirement(found[1], "Gt" if found[2] == ">" else "Lt", (found[3],))
     if found := _EXISTS.fullmatch(part):
         return Requirement(found[2], "DoesNotExist" if found[1] else "Exists")
-    raise KoordError(f"error: unable to parse requirement {part!r} of the selector {text!r}")
+    raise KoordError(say("error: unable to parse requirement {part!r} of the selector {text!r}", part=part, text=text))
 
 
 _LESS = {"LESS": "FRX", "LV": "-c"}

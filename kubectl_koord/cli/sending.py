@@ -16,6 +16,7 @@ from kubectl_koord.changes import values
 from kubectl_koord.cluster import apply
 from kubectl_koord.cluster.kinds import KINDS
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.render.plain import harmless
 from kubectl_koord.reports.change import ObjectName
 from kubectl_koord.wording.words import aimed, count, listed
@@ -29,70 +30,88 @@ if TYPE_CHECKING:
     from kubectl_koord.wording.words import Aim
 
 
-ANSWERED_OTHERWISE = "error: the server's answer has not what was sent"
+ANSWERED_OTHERWISE = say("error: the server's answer has not what was sent")
 """What is said of an answer of success that shows something else."""
 
 
 def tried_again(target: str, manager: str) -> str:
     """Return that an object is newer, but not in what is to be changed."""
-    return f"{target} was changed meanwhile{_by(manager)}, but not in what was shown: trying again."
+    return say(
+        "{target} was changed meanwhile{by}, but not in what was shown: trying again.", target=target, by=_by(manager)
+    )
 
 
 def done_meanwhile(target: str, manager: str) -> str:
     """Return that somebody else has done the same."""
-    return f"{target} was changed meanwhile{_by(manager)}, and is now as wanted: left alone."
+    return say("{target} was changed meanwhile{by}, and is now as wanted: left alone.", target=target, by=_by(manager))
 
 
 def overtaken(target: str, manager: str, moved: Sequence[tuple[str, str | int | None, str | int | None]]) -> str:
     """Return that an object is no longer as the plan showed it, and was left alone."""
-    differences = "; ".join(f"{field} was {_shown(shown)}, is now {_shown(now)}" for field, shown, now in moved)
-    return (
-        f"error: {target} was changed meanwhile{_by(manager)}: {differences}; nothing was overwritten, "
-        "run the command again to see a new plan"
+    differences = "; ".join(
+        say("{field} was {shown}, is now {shown2}", field=field, shown=_shown(shown), shown2=_shown(now))
+        for field, shown, now in moved
+    )
+    return say(
+        "error: {target} was changed meanwhile{by}: {differences}; nothing was overwritten, run the "
+        "command again to see a new plan",
+        target=target,
+        by=_by(manager),
+        differences=differences,
     )
 
 
 def too_often(target: str, tries: int) -> str:
     """Return that an object does not hold still."""
-    return f"error: {target} was changed {tries} times meanwhile: nothing was overwritten, run the command again"
+    return say(
+        "error: {target} was changed {tries} times meanwhile: nothing was overwritten, run the command again",
+        target=target,
+        tries=tries,
+    )
 
 
 def replaced_whole(target: str, manager: str) -> str:
     """Return that an object of which a whole list is written is newer than the one that was shown."""
-    return (
-        f"error: {target} was changed meanwhile{_by(manager)}; nothing was overwritten, "
-        "run the command again to see a new plan"
+    return say(
+        "error: {target} was changed meanwhile{by}; nothing was overwritten, run the command again to see a new plan",
+        target=target,
+        by=_by(manager),
     )
 
 
 def created_meanwhile(target: str) -> str:
     """Return that an object that was to be created exists."""
-    return f"error: {target} was created meanwhile; it was left as it is, run the command again to see a new plan"
+    return say(
+        "error: {target} was created meanwhile; it was left as it is, run the command again to see a new plan",
+        target=target,
+    )
 
 
 def rolled_back(target: str) -> str:
     """Return that a change was taken back."""
-    return f"{target}: changed, and rolled back"
+    return say("{target}: changed, and rolled back", target=target)
 
 
 def perhaps_rolled_back(target: str, reason: str, state: str) -> str:
     """Return that nobody knows whether a change was taken back."""
-    return f"{target}: changed, and perhaps rolled back: {state}: {reason}"
+    return say(
+        "{target}: changed, and perhaps rolled back: {state}: {reason}", target=target, state=state, reason=reason
+    )
 
 
 def not_rolled_back(target: str, reason: str) -> str:
     """Return that a change could not be taken back."""
-    return f"{target}: changed, and NOT rolled back: {reason}"
+    return say("{target}: changed, and NOT rolled back: {reason}", target=target, reason=reason)
 
 
 def not_rolled_back_after_all(target: str, reason: str, state: str) -> str:
     """Return that a change was not taken back, as was seen when its object was read again."""
-    return f"{target}: changed, and NOT rolled back: {state}: {reason}"
+    return say("{target}: changed, and NOT rolled back: {state}: {reason}", target=target, state=state, reason=reason)
 
 
 def failed(target: str, reason: str) -> str:
     """Return that an object could not be changed."""
-    return f"{target}: not changed: {reason}"
+    return say("{target}: not changed: {reason}", target=target, reason=reason)
 
 
 def unsure(target: str, reason: str, state: str) -> str:
@@ -107,38 +126,45 @@ def unsure_alone(target: str, reason: str, state: str) -> str:
 
 def found_done(target: str, reason: str) -> str:
     """Return that an object has what was sent though no answer said so."""
-    return f"{target}: read again, it is as wanted, though this came back: {reason}"
+    return say("{target}: read again, it is as wanted, though this came back: {reason}", target=target, reason=reason)
 
 
 def found_as_before() -> str:
     """Return that an object has nothing of what was sent; nobody can tell whether the server still has it."""
-    return "read again, it is as before; what was sent may still be carried out"
+    return say("read again, it is as before; what was sent may still be carried out")
 
 
 def found_otherwise(manager: str, moved: Sequence[tuple[str, str | int | None, str | int | None]]) -> str:
     """Return that an object is neither as it was nor as wanted."""
-    differences = "; ".join(f"{field} was {_shown(shown)}, is now {_shown(now)}" for field, shown, now in moved)
-    return f"read again, it is changed, but not as wanted{_by(manager)}{f': {differences}' if differences else ''}"
+    differences = "; ".join(
+        say("{field} was {shown}, is now {shown2}", field=field, shown=_shown(shown), shown2=_shown(now))
+        for field, shown, now in moved
+    )
+    return say(
+        "read again, it is changed, but not as wanted{by}{part}",
+        by=_by(manager),
+        part=f": {differences}" if differences else "",
+    )
 
 
 def found_missing() -> str:
     """Return that an object that was to be changed is gone."""
-    return "read again, it is not there any more"
+    return say("read again, it is not there any more")
 
 
 def not_found_out(reason: str, look: str) -> str:
     """Return that nobody knows whether an object was changed, and how to see."""
-    return f"may have been changed, and could not be read again ({reason}); see: {look}"
+    return say("may have been changed, and could not be read again ({reason}); see: {look}", reason=reason, look=look)
 
 
 def left_alone(target: str) -> str:
     """Return that an object stays as it is, as somebody else made it so."""
-    return f"{target}: changed by somebody else, and left alone"
+    return say("{target}: changed by somebody else, and left alone", target=target)
 
 
 def not_sent(target: str) -> str:
     """Return that an object was not tried."""
-    return f"{target}: not sent"
+    return say("{target}: not sent", target=target)
 
 
 def end_of_rollback(reason: str, left: int, unknown: int, of: int, *, is_open: bool = False) -> str:
@@ -146,20 +172,29 @@ def end_of_rollback(reason: str, left: int, unknown: int, of: int, *, is_open: b
 
     It `is_open` where the request that failed may still be carried out.
     """
-    states = [f"{count(left, 'object')} of {of} could not be rolled back"] if left else []
-    states += [f"{count(unknown, 'object')} of {of} may be changed"] if unknown else []
-    later = "; what was sent last may still be carried out" if is_open else ""
-    return f"{reason} ({', '.join(states) or 'all of it was rolled back'}{later})"
+    states = [say("{objects} of {of} could not be rolled back", objects=count(left, "object"), of=of)] if left else []
+    states += [say("{objects} of {of} may be changed", objects=count(unknown, "object"), of=of)] if unknown else []
+    later = say("; what was sent last may still be carried out") if is_open else ""
+    return say(
+        "{reason} ({states}{later})",
+        reason=reason,
+        states=", ".join(states) or say("all of it was rolled back"),
+        later=later,
+    )
 
 
 def applied_by(target: str, manager: str, fields: Sequence[str]) -> str:
     """Return that somebody who applies fields of an object will set them back."""
-    what = f"applies {listed(fields)} of {target}"
-    return f"{manager or 'Somebody'} {what} (server-side apply) and may set it back: change it at its source, too."
+    what = say("applies {fields} of {target}", fields=listed(fields), target=target)
+    return say(
+        "{manager} {what} (server-side apply) and may set it back: change it at its source, too.",
+        manager=manager or "Somebody",
+        what=what,
+    )
 
 
 def _by(manager: str) -> str:
-    return f" by {manager}" if manager else ""
+    return say(" by {manager}", manager=manager) if manager else ""
 
 
 def _shown(value: str | int | None) -> str:
@@ -192,7 +227,11 @@ def send(transport: "Transport", planned: "ChangePlan", field_manager: str, aim:
             if all_or_none and len(planned.changes) > 1 and planned.dry_run == "none":
                 raise _rolled_back(sending, planned.changes, done, error) from None
             is_done = done and planned.dry_run == "none"
-            so_far = f" ({len(done)} of {len(planned.changes)} changed before that)" if is_done else ""
+            so_far = (
+                say(" ({number} of {number2} changed before that)", number=len(done), number2=len(planned.changes))
+                if is_done
+                else ""
+            )
             raise KoordError(f"{error.message}{so_far}") from None
     leaving.say(_last_words(planned, len(planned.changes), aim, is_sending=False))
 
@@ -215,24 +254,24 @@ def evict(transport: "Transport", key: str, nodes: "Sequence[str]", aim: "Aim") 
     try:
         pod = apply.read(transport, path_of(target))
     except apply.MissingError:
-        tell(f"{name} is gone already.")
+        tell(say("{name} is gone already.", name=name))
         return
     if values.mapping(pod.get("spec")).get("nodeName") not in nodes:
-        raise KoordError(f"error: {name} is not on {listed(tuple(nodes))} any more")
+        raise KoordError(say("error: {name} is not on {nodes} any more", name=name, nodes=listed(tuple(nodes))))
     try:
         answer = apply.evict(transport, target.namespace, target.name, str(pod["metadata"].get("uid") or ""))
     except apply.UnsureError as unsure:
         _after_eviction(transport, target, pod, unsure.message, aim)
         return
     if not answer.allowed:
-        raise KoordError(f"error: {name} was not evicted: {answer.message}")
+        raise KoordError(say("error: {name} was not evicted: {message}", name=name, message=answer.message))
 
 
 def would_evict(transport: "Transport", key: str) -> None:
     """Ask the server whether it would let a pod be evicted. Raises KoordError when it would not."""
     answer = apply.evict_dry_run(transport, *key.split("/", 1))
     if not answer.allowed:
-        raise KoordError(f"error: Pod {key} would not be evicted: {answer.message}")
+        raise KoordError(say("error: Pod {key} would not be evicted: {message}", key=key, message=answer.message))
 
 
 def _after_eviction(
@@ -273,7 +312,7 @@ def seen(cluster: "ClusterWatch", lacking: "Callable[[Snapshot], str]", seconds:
             return now
         left = end - time.monotonic()
         if left <= 0:
-            raise KoordError(f"error: {missing}, after {seconds:g} s")
+            raise KoordError(say("error: {missing}, after {seconds:g} s", missing=missing, seconds=seconds))
         select.select([cluster], [], [], min(left, _LOOK))
         time.sleep(min(left, _LOOK) / 4)
 
@@ -301,7 +340,12 @@ def with_appliers(transport: "Transport", planned: "ChangePlan") -> "ChangePlan"
             found = values.appliers(change, now).items()
             notes += [applied_by(name_of(change.object), manager, fields) for manager, fields in found]
     if len(changed) > _LOOKED_AT:
-        notes.append(f"Whether others apply these fields was looked up of the first {_LOOKED_AT} objects.")
+        notes.append(
+            say(
+                "Whether others apply these fields was looked up of the first {looked_at} objects.",
+                looked_at=_LOOKED_AT,
+            )
+        )
     return structs.replace(planned, notes=(*planned.notes, *notes)) if notes else planned
 
 
@@ -476,15 +520,17 @@ def path_of(target: "ObjectName") -> str:
 def _last_words(planned: "ChangePlan", done: int, aim: "Aim", *, is_sending: bool) -> str:
     """Return what a signal leaves behind when so many objects have been changed, and perhaps the next is on its way."""
     if planned.dry_run == "server":
-        return "interrupted: nothing was changed, it was a dry run\n"
+        return say("interrupted: nothing was changed, it was a dry run\n")
     names = [name_of(change.object) for change in planned.changes]
-    lines = [f"changed: {', '.join(names[:done])}"] if done else []
+    lines = [say("changed: {names}", names=", ".join(names[:done]))] if done else []
     if is_sending:
         look = _look_at(planned.changes[done].object, aim)
-        lines.append(f"may have been changed, as it was being sent: {names[done]}; see: {look}")
+        lines.append(
+            say("may have been changed, as it was being sent: {names}; see: {look}", names=names[done], look=look)
+        )
     if unsent := names[done + is_sending :]:
-        lines.append(f"not sent: {', '.join(unsent)}")
-    return "".join(f"{harmless(f'interrupted: {line}')}\n" for line in lines)
+        lines.append(say("not sent: {unsent}", unsent=", ".join(unsent)))
+    return "".join(say("{harmless}\n", harmless=harmless(say("interrupted: {line}", line=line))) for line in lines)
 
 
 def _look_at(target: "ObjectName", aim: "Aim") -> str:
@@ -508,14 +554,14 @@ def workload_as_written(session: "Session", name: str) -> "dict[str, Any]":
 
     kind, _, bare = name.partition("/")
     if not bare:
-        raise KoordError("error: --create needs -f, or a workload as KIND/NAME: job/x, pytorchjob/x")
+        raise KoordError(say("error: --create needs -f, or a workload as KIND/NAME: job/x, pytorchjob/x"))
     namespace = session.namespace()
     paths = tuple(paths_of(kind, namespace))
     if not paths:
-        raise KoordError(f"error: {kind!r} is no kind of workload that is known here")
+        raise KoordError(say("error: {kind!r} is no kind of workload that is known here", kind=kind))
     if session.transport is None:
         if "-" in session.options.snapshots:
-            raise KoordError("error: a workload is read twice: give a file instead of standard input")
+            raise KoordError(say("error: a workload is read twice: give a file instead of standard input"))
         wanted = {kind.lower(), kind.lower().removesuffix("s")}
         for written in _objects_as_written(session):
             meta = written.get("metadata")
@@ -523,7 +569,9 @@ def workload_as_written(session: "Session", name: str) -> "dict[str, Any]":
                 continue
             if (meta.get("namespace") or "default", meta.get("name")) == (namespace, bare):
                 return as_created(written)
-        raise KoordError(f"error: no {kind} {bare} in namespace {namespace}")
+        raise KoordError(
+            say("error: no {kind} {bare} in namespace {namespace}", kind=kind, bare=bare, namespace=namespace)
+        )
     *others, last = paths
     for path in others:
         try:
@@ -552,7 +600,7 @@ def pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, dic
     if session.transport is not None:
         return {key: apply.read(session.transport, path_of(ObjectName("Pod", *key.split("/", 1)))) for key in keys}
     if "-" in session.options.snapshots:
-        raise KoordError("error: pods that define a gang are read twice: give a file instead of standard input")
+        raise KoordError(say("error: pods that define a gang are read twice: give a file instead of standard input"))
     found = {}
     for written in _objects_as_written(session):
         metadata = written.get("metadata")
@@ -560,5 +608,9 @@ def pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, dic
             found[f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"] = written
     missing = [key for key in keys if key not in found]
     if missing:
-        raise KoordError(f"error: pod {missing[0]} cannot be found as it was written: its settings are not known")
+        raise KoordError(
+            say(
+                "error: pod {missing} cannot be found as it was written: its settings are not known", missing=missing[0]
+            )
+        )
     return {key: found[key] for key in keys}

@@ -15,6 +15,7 @@ from kubectl_koord import leaving
 from kubectl_koord.cli.command_line import DOCUMENTS, Globals
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.api.transport import Transport
@@ -128,7 +129,7 @@ def told(what: Mapping[str, int] | str, seconds: float) -> str:
     if isinstance(what, str):
         return f"{what} ... ({seconds:.1f} s)"
     counts = [f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in what.items()]
-    return f"reading: {', '.join(counts)} ({seconds:.1f} s)"
+    return say("reading: {counts} ({seconds:.1f} s)", counts=", ".join(counts), seconds=seconds)
 
 
 L = TypeVar("L", "PendingGangsReport", "GangsReport")
@@ -150,7 +151,7 @@ class Session:
     def live_transport(self) -> "Transport":
         """Return the way to the cluster. Raises KoordError when this run reads a file."""
         if self.transport is None:
-            raise KoordError("error: this needs a live cluster")
+            raise KoordError(say("error: this needs a live cluster"))
         return self.transport
 
     def told(self) -> "StatedInstallation":
@@ -210,7 +211,7 @@ class Session:
 
     def looking_for_ways_out(self) -> "Progress":
         """Return what tells on a terminal, while it is entered, that ways out are looked for."""
-        return Progress(sys.stderr, {}, doing="looking for ways out")
+        return Progress(sys.stderr, {}, doing=say("looking for ways out"))
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.
@@ -254,7 +255,7 @@ class Session:
         if isinstance(found, Subject):
             return found
         self.require(snapshot, "members", *subjects.homes(name, self.namespace()))
-        where = "" if "/" in name else f" in namespace {self.namespace()!r}"
+        where = "" if "/" in name else say(" in namespace {namespace!r}", namespace=self.namespace())
         raise self.nobody(snapshot, name, where, found.nearest)
 
     def nobody(self, snapshot: "Snapshot", name: str, where: str, nearest: Sequence[str]) -> KoordError:
@@ -265,9 +266,13 @@ class Session:
         nowhere = self.no_namespace(snapshot, homes[0])
         if nowhere and len(homes) == 1:
             return nowhere
-        also = f" (there is no namespace {homes[0]!r})" if nowhere else ""
-        hint = f", did you mean {', '.join(nearest)}?" if nearest else ""
-        return KoordError(f"error: no gang, pod or owner {name!r}{also}{where}{hint}")
+        also = say(" (there is no namespace {homes!r})", homes=homes[0]) if nowhere else ""
+        hint = say(", did you mean {nearest}?", nearest=", ".join(nearest)) if nearest else ""
+        return KoordError(
+            say(
+                "error: no gang, pod or owner {name!r}{also}{where}{hint}", name=name, also=also, where=where, hint=hint
+            )
+        )
 
     def unknown_name(
         self, snapshot: "Snapshot", about: "About", what: str, name: str, known: Iterable[str]
@@ -280,8 +285,8 @@ class Session:
 
         self.require(snapshot, about)
         nearest = near(name, known)
-        hint = f", did you mean {', '.join(nearest)}?" if nearest else ""
-        raise KoordError(f"error: no {what} {name!r}{hint}")
+        hint = say(", did you mean {nearest}?", nearest=", ".join(nearest)) if nearest else ""
+        raise KoordError(say("error: no {what} {name!r}{hint}", what=what, name=name, hint=hint))
 
     def require(self, snapshot: "Snapshot", about: "About", *namespaces: str) -> None:
         """Go on only where everything was read that tells whether something exists in these namespaces.
@@ -293,7 +298,7 @@ class Session:
 
         unread = coverage.unread(snapshot, about, *namespaces)
         if unread:
-            raise KoordError(f"error: {could_not_be_read(unread)}")
+            raise KoordError(say("error: {could_not_be_read}", could_not_be_read=could_not_be_read(unread)))
 
     def no_namespace(self, snapshot: "Snapshot", namespace: str) -> KoordError | None:
         """Return what is to be said where there is no such namespace: for who has found nothing in it.
@@ -309,7 +314,7 @@ class Session:
         return (
             None
             if snapshot.holds(namespace)
-            else KoordError(f"error: the snapshot contains nothing in namespace {namespace!r}")
+            else KoordError(say("error: the snapshot contains nothing in namespace {namespace!r}", namespace=namespace))
         )
 
     def listed(self, snapshot: "Snapshot", ask: "Callable[[Snapshot, str], L]", *, every: bool) -> "L":
@@ -449,4 +454,6 @@ def to_stdout() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as problem:
-        raise KoordError(f"error: standard output cannot be written: {problem.strerror}") from None
+        raise KoordError(
+            say("error: standard output cannot be written: {strerror}", strerror=problem.strerror)
+        ) from None

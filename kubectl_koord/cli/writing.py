@@ -12,6 +12,7 @@ from msgspec import Struct
 from kubectl_koord import leaving
 from kubectl_koord.cli.flags import MANAGER
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -59,7 +60,7 @@ def carry_out(session: "Session", plan: "Callable[[], ChangePlan]", how: How) ->
     try:
         planned = structs.replace(plan(), dry_run=how.dry_run)
     except RefusedError as refused:
-        raise KoordError(f"error: {refused}") from None
+        raise KoordError(say("error: {refused}", refused=refused)) from None
     if session.transport is not None:
         from kubectl_koord.cli.sending import with_appliers
 
@@ -80,13 +81,23 @@ def carry_out(session: "Session", plan: "Callable[[], ChangePlan]", how: How) ->
 def check(session: "Session", how: How) -> None:
     """Refuse what may not be carried out this way, before anything is read. Raises KoordError when it may not."""
     if how.dry_run not in DRY_RUNS:
-        raise KoordError(f"error: --dry-run={how.dry_run} is not one of {', '.join(DRY_RUNS)}")
+        raise KoordError(
+            say(
+                "error: --dry-run={dry_run} is not one of {dry_runs}", dry_run=how.dry_run, dry_runs=", ".join(DRY_RUNS)
+            )
+        )
     if not how.field_manager.isprintable() or not 0 < len(how.field_manager) <= _LONGEST_MANAGER:
-        raise KoordError(f"error: --field-manager {how.field_manager!r} must have 1 to {_LONGEST_MANAGER} characters")
+        raise KoordError(
+            say(
+                "error: --field-manager {field_manager!r} must have 1 to {longest_manager} characters",
+                field_manager=how.field_manager,
+                longest_manager=_LONGEST_MANAGER,
+            )
+        )
     if how.dry_run != "client" and not session.options.is_live:
-        raise KoordError("error: a snapshot cannot be changed; use --dry-run=client")
+        raise KoordError(say("error: a snapshot cannot be changed; use --dry-run=client"))
     if how.dry_run == "none" and not how.yes and not (sys.stdin and sys.stdin.isatty()):
-        raise KoordError("error: stdin is not a terminal; use --yes, or --dry-run=client to preview")
+        raise KoordError(say("error: stdin is not a terminal; use --yes, or --dry-run=client to preview"))
 
 
 def _tell_the_end(session: "Session", done: "ChangePlan", *, shown_before: bool) -> None:
@@ -108,11 +119,13 @@ def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     from kubectl_koord.wording.words import count
 
     objects = count(len(planned.changes), "object")
-    before = structs.replace(planned, message=f"To be changed: {objects}.")
+    before = structs.replace(planned, message=say("To be changed: {objects}.", objects=objects))
     sys.stderr.write(show.text(before, style=session.style(sys.stderr)))
     namespaces = {change.object.namespace for change in planned.changes}
     leaving.say(f"\n{leaving.NOTHING_SENT}")
-    confirmed = says_yes(f"Change {objects}{place(session.live_transport().target(), namespaces)}?")
+    confirmed = says_yes(
+        say("Change {objects}{place}?", objects=objects, place=place(session.live_transport().target(), namespaces))
+    )
     leaving.say(leaving.NOTHING_SENT)
     return confirmed
 
@@ -132,9 +145,9 @@ def says_yes(question: str) -> bool:
 
 def place(target: "Target", namespaces: "Iterable[str]") -> str:
     """Return where objects are to be changed, by the names that kubectl has for it."""
-    cluster = f' in cluster "{target.cluster}"' if target.cluster else ""
-    names = [f'context "{target.context}"'] if target.context else []
-    names += [f'namespace "{name}"' for name in sorted(filter(None, namespaces))]
+    cluster = say(' in cluster "{cluster}"', cluster=target.cluster) if target.cluster else ""
+    names = [say('context "{context}"', context=target.context)] if target.context else []
+    names += [say('namespace "{name}"', name=name) for name in sorted(filter(None, namespaces))]
     return f"{cluster} ({', '.join(names)})"
 
 
@@ -176,16 +189,18 @@ def create_gang(
     from kubectl_koord.cli.sending import workload_as_written
 
     if session.options.output not in {"", "json", "yaml"}:
-        raise KoordError("error: manifests are printed as -o yaml or json")
+        raise KoordError(say("error: manifests are printed as -o yaml or json"))
     texts: list[str] = []
     documents = _documents(session, files, texts) if files else [workload_as_written(session, name)]
     found = _workloads(session, documents, name)
     if not found:
-        raise KoordError(f"error: no workload{f' {name}' if name else ''} in {', '.join(files)}")
+        raise KoordError(
+            say("error: no workload{part} in {files}", part=f" {name}" if name else "", files=", ".join(files))
+        )
     try:
         printed, plan = _planned(session, documents, found, wanted, overwrite=overwrite)
     except RefusedError as refused:
-        raise KoordError(f"error: {refused}") from None
+        raise KoordError(say("error: {refused}", refused=refused)) from None
     if not session.options.output:
         session.show(plan if files else _live(plan, found[0][1], wanted))
         return
@@ -201,9 +216,9 @@ def _write(session: "Session", documents: "list[Any]", texts: "list[str]", *warn
         text, kept = edits.to_json(documents), True
     else:
         text, kept = edits.rewritten(documents, texts)
-    told = [*warnings, *([] if kept or not texts else ["comments are not kept"])]
+    told = [*warnings, *([] if kept or not texts else [say("comments are not kept")])]
     if told:
-        sys.stderr.write(f"Warning: {'; '.join(told)}.\n")
+        sys.stderr.write(say("Warning: {told}.\n", told="; ".join(told)))
     write(text)
 
 
@@ -212,7 +227,7 @@ def _documents(session: "Session", files: "Sequence[str]", texts: "list[str]") -
     from kubectl_koord.cluster.files import files_of
 
     if "-" in files and "-" in session.options.snapshots:
-        raise KoordError("error: -f and --snapshot cannot both read standard input")
+        raise KoordError(say("error: -f and --snapshot cannot both read standard input"))
     return edits.manifests_read(files_of(files, recursive=session.options.recursive), texts)
 
 
@@ -258,7 +273,7 @@ def _planned(
     def manifests_of(values: "Iterable[Any]") -> Manifests:
         read = Manifests(session.namespace, session.connection.namespace, Overrides())
         for number, value in enumerate(edits.objects(values), 1):
-            read.take(Document("the manifests", number, value))
+            read.take(Document(say("the manifests"), number, value))
         return read
 
     submitted = manifests_of(documents)
@@ -339,9 +354,9 @@ def joined(session: "Session", manifests: "Manifests", names: "Sequence[str]") -
     from kubectl_koord.cluster.files import files_of
 
     if "-" in names and "-" in session.options.snapshots:
-        raise KoordError("error: -f and --snapshot cannot both read standard input")
+        raise KoordError(say("error: -f and --snapshot cannot both read standard input"))
     if names.count("-") > 1:
-        raise KoordError("error: -f - can be given only once")
+        raise KoordError(say("error: -f - can be given only once"))
     manifests.read(files_of(names, recursive=session.options.recursive))
     return _read(session, manifests.join, manifests.more_kinds), manifests.submitted()
 
@@ -386,7 +401,7 @@ def _requests(nodes: "Iterable[Node]", flag: str, written: str) -> dict[str, str
     try:
         found = requested(nodes, written, known=False) if written else {}
     except ShapeError as problem:
-        raise KoordError(f"error: {flag}: {problem}") from None
+        raise KoordError(say("error: {flag}: {problem}", flag=flag, problem=problem)) from None
     return {name: spell(name, amount) for name, amount in found.items()}
 
 
@@ -413,7 +428,7 @@ def print_changed(
     from kubectl_koord.simulation import subjects
 
     if session.options.output not in {"", "json", "yaml"}:
-        raise KoordError("error: manifests are printed as -o yaml or json")
+        raise KoordError(say("error: manifests are printed as -o yaml or json"))
     namespace = session.connection.namespace or "default"
     key = subjects.pod_group_key(name, namespace) if name else ""
     texts: list[str] = []
@@ -422,9 +437,16 @@ def print_changed(
     try:
         change = plan([*edits.objects(documents)], Meant(key, namespace, overwrite, snapshot))
         if change is None:
-            raise KoordError(f"error: no {what}{f' {key}' if key else ''} in {', '.join(files)}")
+            raise KoordError(
+                say(
+                    "error: no {what}{part} in {files}",
+                    what=what,
+                    part=f" {key}" if key else "",
+                    files=", ".join(files),
+                )
+            )
         printed = [edits.replaced(document, change) for document in documents]
     except RefusedError as refused:
-        raise KoordError(f"error: {refused}") from None
-    unchecked = ["layers and gangs were not checked, as no cluster was read"] if snapshot is None else []
+        raise KoordError(say("error: {refused}", refused=refused)) from None
+    unchecked = [say("layers and gangs were not checked, as no cluster was read")] if snapshot is None else []
     _write(session, printed, texts, *unchecked)

@@ -20,6 +20,7 @@ from kubectl_koord.cluster.api.transport import (
 )
 from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 FIELD_MANAGER = "kubectl-koord"
 
@@ -132,10 +133,10 @@ def _object(content: bytes, path: str, name: str) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         decoded = None
     if not isinstance(decoded, dict):
-        raise KoordError(f"error: the server's answer to {path} is no object")
+        raise KoordError(say("error: the server's answer to {path} is no object", path=path))
     metadata = decoded.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("name") != name:
-        raise KoordError(f"error: the server's answer to {path} is another object")
+        raise KoordError(say("error: the server's answer to {path} is another object", path=path))
     return decoded
 
 

@@ -22,6 +22,7 @@ from kubectl_koord.cluster.objects.jobs import (
 )
 from kubectl_koord.cluster.objects.pod_states import ReportedEvent, StatedPod
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model.jobs import Controller, JobEvent, Jobs, KoordQueues, Kueue, Owner, PodState
 from kubectl_koord.model.values import QuantityError
 
@@ -91,7 +92,9 @@ class Around:
                 self._owners[kind, key, group] = written_jobs.owner(written)
                 self.written |= {(kind, key, group): written} if self.with_pods else {}
         except QuantityError as problem:
-            raise KoordError(f"error: {kind} {written_jobs.key(written)}: {problem}") from None
+            raise KoordError(
+                say("error: {kind} {key}: {problem}", kind=kind, key=written_jobs.key(written), problem=problem)
+            ) from None
 
     def take_pod(self, written: StatedPod) -> None:
         """Take a pod."""

@@ -33,6 +33,7 @@ from kubectl_koord.cluster.pod_store import AnyPod, PodStore, Store, of_containe
 from kubectl_koord.cluster.protobuf import Message
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model import installation as installation_module
 from kubectl_koord.model import objects, pods
 from kubectl_koord.model.hardware import MOST_ZONES, NodeDevices, NodeNUMA
@@ -421,7 +422,9 @@ class Collector:
             except (QuantityError, ValidationError) as problem:
                 meta = meta_of(one)
                 name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
-                raise KoordError(f"error: {kind} {name}: {problem}") from None
+                raise KoordError(
+                    say("error: {kind} {name}: {problem}", kind=kind, name=name, problem=problem)
+                ) from None
 
     def remove(self, kind: str, meta: Meta) -> None:
         """Forget the object of this name; one that was never taken is no fault."""

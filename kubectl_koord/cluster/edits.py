@@ -15,6 +15,7 @@ from kubectl_koord.cluster.bounds import BOUNDS, TooLargeError
 from kubectl_koord.cluster.files import read_documents, whole
 from kubectl_koord.cluster.reading import completed
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 Manifest: TypeAlias = dict[str, Any]
 
@@ -163,12 +164,12 @@ def _documents(name: str, content: bytes) -> list[Any]:
                 pass  # YAML may begin like JSON, too
         return read_documents(text)
     except TooLargeError as problem:
-        raise KoordError(f"error: {name}: {problem}") from None
+        raise KoordError(say("error: {name}: {problem}", name=name, problem=problem)) from None
     except UnicodeDecodeError as problem:
-        raise KoordError(f"error: {name}: no UTF-8 text: {problem.reason}") from None
+        raise KoordError(say("error: {name}: no UTF-8 text: {reason}", name=name, reason=problem.reason)) from None
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         said = " ".join(str(problem).split())
-        raise KoordError(f"error: {name}: neither JSON nor YAML: {said}") from None
+        raise KoordError(say("error: {name}: neither JSON nor YAML: {said}", name=name, said=said)) from None
 
 
 _NODE = "node"
@@ -192,7 +193,7 @@ def read(name: str) -> Placements:
     try:
         text = whole(name, LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise KoordError(f"error: {name}: no UTF-8 text: {problem.reason}") from None
+        raise KoordError(say("error: {name}: no UTF-8 text: {reason}", name=name, reason=problem.reason)) from None
     if text.lstrip()[:1] in {"{", "["}:
         return Placements(_json(name, text), {})
     if re.search(r"^\s*(SwitchName|BlockName)=", text, re.MULTILINE):
@@ -205,18 +206,28 @@ def _csv(name: str, text: str) -> dict[str, dict[str, str]]:
     try:
         header = [cell.strip() for cell in next(rows, [])]
         if _NODE not in header or len(header) < 2:  # noqa: PLR2004 - the node and one more
-            raise KoordError(f"error: {name}: the first line must name its columns: node and layers or label keys")
+            raise KoordError(
+                say("error: {name}: the first line must name its columns: node and layers or label keys", name=name)
+            )
         if len(set(header)) < len(header):
-            raise KoordError(f"error: {name}: the first line names a column twice")
+            raise KoordError(say("error: {name}: the first line names a column twice", name=name))
         found: dict[str, dict[str, str]] = {}
         for row in rows:
             cells = [cell.strip() for cell in row]
             if len(cells) != len(header):
-                raise KoordError(f"error: {name}: line {rows.line_num} has {len(cells)} columns, not {len(header)}")
+                raise KoordError(
+                    say(
+                        "error: {name}: line {line_num} has {number} columns, not {number2}",
+                        name=name,
+                        line_num=rows.line_num,
+                        number=len(cells),
+                        number2=len(header),
+                    )
+                )
             columns = dict(zip(header, cells, strict=True))
             _put(name, found, columns.pop(_NODE), columns)
     except csv.Error as problem:
-        raise KoordError(f"error: {name}: {problem}") from None
+        raise KoordError(say("error: {name}: {problem}", name=name, problem=problem)) from None
     return found
 
 
@@ -224,11 +235,17 @@ def _json(name: str, text: str) -> dict[str, dict[str, str]]:
     try:
         decoded = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        raise KoordError(f"error: {name}: no JSON: {problem}") from None
+        raise KoordError(say("error: {name}: no JSON: {problem}", name=name, problem=problem)) from None
     found: dict[str, dict[str, str]] = {}
     for node, columns in _rows(name, decoded):
         if not isinstance(columns, dict) or not all(isinstance(value, str) for value in columns.values()):
-            raise KoordError(f"error: {name}: node {node!r} must be an object of layers or label keys and their values")
+            raise KoordError(
+                say(
+                    "error: {name}: node {node!r} must be an object of layers or label keys and their values",
+                    name=name,
+                    node=node,
+                )
+            )
         _put(name, found, node, columns)
     return found
 
@@ -239,15 +256,15 @@ def _rows(name: str, decoded: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
         return
     for row in decoded:
         if not isinstance(row, dict) or not isinstance(row.get(_NODE), str):
-            raise KoordError(f"error: {name}: each element of the list must be an object with a node")
+            raise KoordError(say("error: {name}: each element of the list must be an object with a node", name=name))
         yield row[_NODE], {key: value for key, value in row.items() if key != _NODE}
 
 
 def _put(name: str, found: dict[str, dict[str, str]], node: str, columns: dict[str, str]) -> None:
     if not node:
-        raise KoordError(f"error: {name}: a node without a name")
+        raise KoordError(say("error: {name}: a node without a name", name=name))
     if node in found:
-        raise KoordError(f"error: {name}: node {node!r} twice")
+        raise KoordError(say("error: {name}: node {node!r} twice", name=name, node=node))
     found[node] = columns
 
 
@@ -264,7 +281,15 @@ def _switches(name: str, text: str) -> dict[str, tuple[str, ...]]:
         nodes += below
         for child in (*below, *_expanded(name, number, pairs.get("Switches", ""))):
             if above.setdefault(child, switch) != switch:
-                raise KoordError(f"error: {name}: line {number}: {child!r} is below {above[child]!r} as well")
+                raise KoordError(
+                    say(
+                        "error: {name}: line {number}: {child!r} is below {above!r} as well",
+                        name=name,
+                        number=number,
+                        child=child,
+                        above=above[child],
+                    )
+                )
     return {node: tuple(_upwards(name, node, above)) for node in nodes}
 
 
@@ -273,7 +298,7 @@ def _upwards(name: str, node: str, above: dict[str, str]) -> Iterator[str]:
     while node in above:
         node = above[node]
         if node in seen:
-            raise KoordError(f"error: {name}: switch {node!r} is above itself")
+            raise KoordError(say("error: {name}: switch {node!r} is above itself", name=name, node=node))
         seen.add(node)
         yield node
 
@@ -285,15 +310,36 @@ def _expanded(name: str, number: int, written: str) -> list[str]:
         match = _RANGES.fullmatch(part)
         if match is None:
             if "[" in part or "]" in part:
-                raise KoordError(f"error: {name}: line {number}: {part!r} is no list of names")
+                raise KoordError(
+                    say(
+                        "error: {name}: line {number}: {part!r} is no list of names",
+                        name=name,
+                        number=number,
+                        part=part,
+                    )
+                )
             names.append(part)
             continue
         for piece in match[2].split(","):
             first, _, last = piece.partition("-")
             last = last or first
             if not (first.isdecimal() and last.isdecimal()) or int(last) - int(first) >= _MOST_NAMES:
-                raise KoordError(f"error: {name}: line {number}: {part!r} is no list of names")
+                raise KoordError(
+                    say(
+                        "error: {name}: line {number}: {part!r} is no list of names",
+                        name=name,
+                        number=number,
+                        part=part,
+                    )
+                )
             names += [f"{match[1]}{at:0{len(first)}d}" for at in range(int(first), int(last) + 1)]
         if len(names) > _MOST_NAMES:
-            raise KoordError(f"error: {name}: line {number}: more than {_MOST_NAMES:,} names")
+            raise KoordError(
+                say(
+                    "error: {name}: line {number}: more than {most_names:,} names",
+                    name=name,
+                    number=number,
+                    most_names=_MOST_NAMES,
+                )
+            )
     return names

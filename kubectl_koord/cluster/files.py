@@ -18,6 +18,7 @@ from kubectl_koord import leaving
 from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.reading import LONGEST_HEAD, Rejoined, Source, completed
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 EXTENSIONS = (".json", ".yaml", ".yml")
 """Those of files in folders that are read; each may be packed."""
@@ -45,7 +46,7 @@ class Kustomization(str):
 def named(files: Sequence[str], kustomization: str) -> Sequence[str]:
     """Return the names that `-f` and `-k` give. Raises KoordError when both are given."""
     if files and kustomization:
-        raise KoordError("error: only one of -f and -k can be given")
+        raise KoordError(say("error: only one of -f and -k can be given"))
     return [Kustomization(kustomization)] if kustomization else files
 
 
@@ -56,7 +57,13 @@ def _is_folder(name: str) -> bool:
 def _files(folder: str, *, recursive: bool) -> list[str]:
     found = [file for file in _walked(folder, recursive=recursive) if file.removesuffix(_PACKED).endswith(EXTENSIONS)]
     if not found:
-        raise KoordError(f"error: no file in {folder}: recognized file extensions are {', '.join(EXTENSIONS)}")
+        raise KoordError(
+            say(
+                "error: no file in {folder}: recognized file extensions are {extensions}",
+                folder=folder,
+                extensions=", ".join(EXTENSIONS),
+            )
+        )
     return sorted(found)
 
 
@@ -83,7 +90,13 @@ def _is_dump(folder: str) -> bool:
 
 
 def _refused(problem: OSError) -> None:
-    raise KoordError(f"error: the path {problem.filename!r} cannot be read: {problem.strerror}") from None
+    raise KoordError(
+        say(
+            "error: the path {filename!r} cannot be read: {strerror}",
+            filename=problem.filename,
+            strerror=problem.strerror,
+        )
+    ) from None
 
 
 _GZIP = b"\x1f\x8b"
@@ -111,19 +124,21 @@ def opened(name: str) -> Iterator[Source]:
                 yield _Page(name, page)
         elif name == "-":
             if sys.stdin is None:
-                raise KoordError("error: standard input is closed")
+                raise KoordError(say("error: standard input is closed"))
             yield _Stream(sys.stdin.buffer)
         else:
             with open(name, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
                 yield _Stream(file)
     except TooLargeError as problem:
-        raise KoordError(f"error: {name}: {problem}") from None
+        raise KoordError(say("error: {name}: {problem}", name=name, problem=problem)) from None
     except (EOFError, zlib.error) as problem:
-        raise KoordError(f"error: {name}: broken gzip: {problem}") from None
+        raise KoordError(say("error: {name}: broken gzip: {problem}", name=name, problem=problem)) from None
     except OSError as problem:
         if problem.errno is None:  # the sum or the head of a packed file
-            raise KoordError(f"error: {name}: broken gzip: {problem}") from None
-        raise KoordError(f"error: the path {name!r} cannot be read: {problem.strerror}") from None
+            raise KoordError(say("error: {name}: broken gzip: {problem}", name=name, problem=problem)) from None
+        raise KoordError(
+            say("error: the path {name!r} cannot be read: {strerror}", name=name, strerror=problem.strerror)
+        ) from None
 
 
 @contextmanager
@@ -136,7 +151,7 @@ def _built(folder: str) -> Iterator[Any]:
 
     kubectl, kustomize = find_kubectl(), shutil.which("kustomize")
     if not (kubectl or kustomize):
-        raise KoordError("error: -k needs kubectl or kustomize, and neither is on PATH")
+        raise KoordError(say("error: -k needs kubectl or kustomize, and neither is on PATH"))
     command = [kubectl, "kustomize"] if kubectl else [str(kustomize), "build"]
     with TemporaryFile() as output:
         child = subprocess.Popen(  # noqa: S603 - a program of the PATH
@@ -146,7 +161,13 @@ def _built(folder: str) -> Iterator[Any]:
         try:
             _, said = child.communicate(timeout=_BUILD_SECONDS)
         except subprocess.TimeoutExpired:
-            raise KoordError(f"error: {folder}: kustomize did not end within {_BUILD_SECONDS} s") from None
+            raise KoordError(
+                say(
+                    "error: {folder}: kustomize did not end within {build_seconds} s",
+                    folder=folder,
+                    build_seconds=_BUILD_SECONDS,
+                )
+            ) from None
         finally:
             child.kill()
             with child:
@@ -154,7 +175,13 @@ def _built(folder: str) -> Iterator[Any]:
         if child.returncode:
             why = said.decode("utf-8", "replace").removeprefix("error: ").strip().partition("\n")[0]
             why = _LOGGED.sub(r"\1", why)
-            raise KoordError(f"error: {folder}: kustomize failed: {why or f'exit code {child.returncode}'}")
+            raise KoordError(
+                say(
+                    "error: {folder}: kustomize failed: {why}",
+                    folder=folder,
+                    why=why or f"exit code {child.returncode}",
+                )
+            )
         output.seek(0)
         yield output
 
@@ -192,7 +219,13 @@ def _named(url: str) -> Iterator[None]:
         yield
     except KoordError as problem:
         shown = _USER.sub("//", url)
-        raise KoordError(f"error: {shown}: {str(problem).removeprefix(_OF_SERVERS).removeprefix('error: ')}") from None
+        raise KoordError(
+            say(
+                "error: {shown}: {of_servers}",
+                shown=shown,
+                of_servers=str(problem).removeprefix(_OF_SERVERS).removeprefix("error: "),
+            )
+        ) from None
 
 
 def whole(name: str, most: int) -> bytes:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from kubectl_koord.cluster.api.transport import JSON, LONGEST_REPLY, Body, Interrupted, Transport, failure, gap_of
 from kubectl_koord.cluster.bounds import Outcomes, TooLargeError
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model.snapshot import Gap
 
 T = TypeVar("T")
@@ -67,7 +68,7 @@ class Page:
     def check(self) -> None:
         """Look whether it is still wanted. Raises KoordError when it is not."""
         if self._stop.is_set():
-            raise KoordError("error: interrupted by the failure of another list")
+            raise KoordError(say("error: interrupted by the failure of another list"))
 
 
 class Pages:
@@ -124,7 +125,9 @@ class Pages:
             self._page.close()
 
     def _endless(self, why: str) -> KoordError:
-        return KoordError(f"error: the server's list of {self._kind} cannot be read: it would not end: {why}")
+        return KoordError(
+            say("error: the server's list of {kind} cannot be read: it would not end: {why}", kind=self._kind, why=why)
+        )
 
 
 Decode = Callable[[str, Pages], T]
@@ -223,10 +226,14 @@ class _Reader(Generic[T]):
                 if not left:
                     raise
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TooLargeError) as problem:
-                raise KoordError(f"error: the server's list of {kind} cannot be read: {problem}") from None
+                raise KoordError(
+                    say("error: the server's list of {kind} cannot be read: {problem}", kind=kind, problem=problem)
+                ) from None
             finally:
                 pages.close()
-        raise KoordError(f"error: the list of {kind} expired {_RESTARTS} times before it was read")
+        raise KoordError(
+            say("error: the list of {kind} expired {restarts} times before it was read", kind=kind, restarts=_RESTARTS)
+        )
 
 
 def _gap(request: ListRequest, refused: _Refused) -> _Read[T]:

@@ -39,6 +39,7 @@ from kubectl_koord.cluster.objects.pod_states import ReportedEvent, StatedPod
 from kubectl_koord.cluster.reading import read_page
 from kubectl_koord.cluster.source import events_request, is_missing
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model.jobs import ClusterQueue, Jobs, Owner
 from kubectl_koord.model.reservations import OwnerReference
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -463,7 +464,9 @@ class _Reader:
         try:
             found: dict[str, Any] = msgspec.json.decode(content, type=dict[str, Any])
         except msgspec.DecodeError as problem:
-            raise KoordError(f"error: the server's {kind} cannot be read: {problem}") from None
+            raise KoordError(
+                say("error: the server's {kind} cannot be read: {problem}", kind=kind, problem=problem)
+            ) from None
         return found
 
 

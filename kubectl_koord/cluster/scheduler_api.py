@@ -13,6 +13,7 @@ from kubectl_koord.cluster.api.transport import Transport, message_of, status_of
 from kubectl_koord.cluster.kinds import LEASE, POD, only_named
 from kubectl_koord.cluster.objects import scheduler
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model.installation import HOME
 
 Endpoint: TypeAlias = Literal[
@@ -41,7 +42,7 @@ _NONE_OF_IT = re.compile(r"(?:cannot find |.*\bnot found)")
 _PORTS = re.compile(r"(?:^|\s)--?port[= ]([0-9]{1,5})(?!\S)")
 _SECURE = re.compile(r"(?:^|\s)--?secure-port[= ]([0-9]{1,5})(?!\S)")
 _MOST_PORTS = 4
-_UNSEEN = "error: could not see what the scheduler knows"
+_UNSEEN = say("error: could not see what the scheduler knows")
 
 
 class _Message(msgspec.Struct):
@@ -92,7 +93,7 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
     """
     segments = name.split("/") if name else []
     if not all(map(_NAME.fullmatch, segments)):
-        raise KoordError(f"error: {name!r} is not a name that an object can have")
+        raise KoordError(say("error: {name!r} is not a name that an object can have", name=name))
     namespace, pod = leader(transport, home)
     path = _path(namespace, f"http:{pod}:{port}", endpoint, name)
     status, body = _get(transport, path)

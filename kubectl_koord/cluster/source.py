@@ -42,6 +42,7 @@ from kubectl_koord.cluster.objects.pods import PodPool
 from kubectl_koord.cluster.objects.settings import LABEL, SCHEDULER
 from kubectl_koord.cluster.reading import ListMeta, read_encoded_page, read_page
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model.installation import HOME
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.pods import PendingPod
@@ -358,7 +359,13 @@ class _Decoding:
             else:
                 listed = read_page(page, self._collector.wire_types[kind], take, meter=meter)
             if listed.kind != f"{KINDS[kind].object_kind}List":
-                raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
+                raise KoordError(
+                    say(
+                        "error: the server's list of {kind} cannot be read: {other_than_list}",
+                        kind=kind,
+                        other_than_list=_other_than_list(listed.kind),
+                    )
+                )
             meta = listed.meta
             pages.continue_token = meta.continue_ or ""
             pages.came(meter.objects - before)

@@ -37,6 +37,7 @@ from kubectl_koord.cluster.recorded import Recording
 from kubectl_koord.cluster.scheduler_api import LONGEST
 from kubectl_koord.cluster.source import Join, more_kinds, now
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
@@ -118,7 +119,7 @@ class _File:
     def _read_json(self, source: Source, size: int) -> None:
         head, found = beginning(source, self._meter.bounds)
         if not head.strip():
-            raise KoordError(f"error: {self._name}: the file is empty")
+            raise KoordError(say("error: {name}: the file is empty", name=self._name))
         try:
             if found is not None:
                 self._list = found.outside
@@ -130,8 +131,12 @@ class _File:
                 self._read_yaml(io.BytesIO(head))
         except _NO_JSON as problem:
             if _MORE in str(problem):
-                raise KoordError(f"error: {self._name}: several JSON documents in one file: {_DUMP}") from None
-            raise KoordError(f"error: {self._name}: not a Kubernetes List in JSON: {problem}") from None
+                raise KoordError(
+                    say("error: {name}: several JSON documents in one file: {dump}", name=self._name, dump=_DUMP)
+                ) from None
+            raise KoordError(
+                say("error: {name}: not a Kubernetes List in JSON: {problem}", name=self._name, problem=problem)
+            ) from None
 
     def _read_yaml(self, source: Source) -> None:
         found = False
@@ -142,7 +147,7 @@ class _File:
                 found = True
                 self._take_value(value)
         if not found:
-            raise KoordError(f"error: {self._name}: the file is empty")
+            raise KoordError(say("error: {name}: the file is empty", name=self._name))
 
     def _values(self, source: Source) -> Iterator[Any]:
         import yaml  # noqa: PLC0415  (30 ms that JSON input need not pay)
@@ -155,7 +160,9 @@ class _File:
             mark = getattr(problem, "problem_mark", None)
             where = f" line {mark.line + 1}" if mark else ""
             message = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
-            raise KoordError(f"error: {self._name}:{where} not YAML: {message}") from None
+            raise KoordError(
+                say("error: {name}:{where} not YAML: {message}", name=self._name, where=where, message=message)
+            ) from None
 
     def _take_whole(self, content: bytes) -> None:
         """Take a JSON object, or a List that is not read in slices."""
@@ -213,7 +220,9 @@ class _File:
                 self._nameless.append(msgspec.Raw(bytes(raw)))
                 return
             if not kind:
-                raise KoordError(f"error: {self._name}: {_describe(bytes(raw))} has no kind")
+                raise KoordError(
+                    say("error: {name}: {describe} has no kind", name=self._name, describe=_describe(bytes(raw)))
+                )
             if kind == recorded.KIND:
                 self._collector.recording = msgspec.json.decode(raw, type=recorded.Recording)
                 return
@@ -233,7 +242,9 @@ class _File:
         except _NO_JSON as problem:
             is_told = isinstance(problem, msgspec.ValidationError)
             what = told(problem, msgspec.json.decode(raw)) if is_told else problem
-            raise KoordError(f"error: {self._name}: {_describe(bytes(raw))}: {what}") from None
+            raise KoordError(
+                say("error: {name}: {describe}: {what}", name=self._name, describe=_describe(bytes(raw)), what=what)
+            ) from None
         self._add_one(kind, written)
 
     def _take_around(self, kind: str, raw: memoryview) -> None:
@@ -277,11 +288,17 @@ class _File:
     def _check_status(self, answer: _Status) -> None:
         """Refuse a failure of the API server in the place of objects: what it kept back is not absent."""
         if answer.status != "Success":
-            raise KoordError(f"error: {self._name}: the server's error in place of objects: {answer.message}")
+            raise KoordError(
+                say(
+                    "error: {name}: the server's error in place of objects: {message}",
+                    name=self._name,
+                    message=answer.message,
+                )
+            )
 
     def _take_value(self, value: Any) -> None:  # noqa: ANN401
         if not isinstance(value, dict):
-            raise KoordError(f"error: {self._name}: not a Kubernetes object or List")
+            raise KoordError(say("error: {name}: not a Kubernetes object or List", name=self._name))
         if isinstance(value.get("items"), list):
             for item in value["items"]:
                 self._take_value(completed(item, value.get("kind"), value.get("apiVersion")))
@@ -290,7 +307,13 @@ class _File:
             head = msgspec.convert(value, _Kind)
             kind = head.kind
             if not kind:
-                raise KoordError(f"error: {self._name}: {_describe_value(value)} has no kind")
+                raise KoordError(
+                    say(
+                        "error: {name}: {describe_value} has no kind",
+                        name=self._name,
+                        describe_value=_describe_value(value),
+                    )
+                )
             if kind == recorded.KIND:
                 self._collector.recording = msgspec.convert(value, recorded.Recording)
                 return
@@ -301,7 +324,14 @@ class _File:
                 return
             written = msgspec.convert(value, self._types[kind], strict=False)
         except msgspec.ValidationError as problem:
-            raise KoordError(f"error: {self._name}: {_describe_value(value)}: {told(problem, value)}") from None
+            raise KoordError(
+                say(
+                    "error: {name}: {describe_value}: {told}",
+                    name=self._name,
+                    describe_value=_describe_value(value),
+                    told=told(problem, value),
+                )
+            ) from None
         self._add_one(kind, written)
 
     def _take_other(self, kind: str, value: dict[str, Any]) -> None:
@@ -315,14 +345,14 @@ class _File:
 
     def _add_one(self, kind: str, written: Any) -> None:  # noqa: ANN401
         if not written.metadata.name:
-            raise KoordError(f"error: {self._name}: a {kind} without metadata.name")
+            raise KoordError(say("error: {name}: a {kind} without metadata.name", name=self._name, kind=kind))
         self._add(kind, (written,))
 
     def _add(self, kind: str, written: Sequence[Any]) -> None:
         try:
             self._collector.add_all(kind, written)
         except KoordError as problem:
-            raise KoordError(problem.message.replace("error: ", f"error: {self._name}: ", 1)) from None
+            raise KoordError(problem.message.replace("error: ", say("error: {name}: ", name=self._name), 1)) from None
 
 
 def _row(kind: str, api_version: str) -> str:

@@ -29,6 +29,7 @@ from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace, with_q
 from kubectl_koord.cluster.objects.fields import Meta, Named
 from kubectl_koord.cluster.source import Part, StatedInstallation
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values import between
 
@@ -304,7 +305,11 @@ class Follower:
                 self._version = ""
             if failures > self._backoff.failures:
                 raise problem or KoordError(
-                    f"error: the watch of {self.kind} ended {failures} times in a row without a word"
+                    say(
+                        "error: the watch of {kind} ended {failures} times in a row without a word",
+                        kind=self.kind,
+                        failures=failures,
+                    )
                 )
             self._streams.ended.wait(self._backoff.pause(failures))
 
@@ -339,7 +344,9 @@ class Follower:
     def _watch(self) -> None:
         """Take every event of one watch, until it ends."""
         if not self._version:
-            raise KoordError(f"error: the server's list of {self.kind} has no version to be watched from")
+            raise KoordError(
+                say("error: the server's list of {kind} has no version to be watched from", kind=self.kind)
+            )
         query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds={_SERVER_SECONDS}&resourceVersion={self._version}"
         path = with_query(self._request.path, query)
         stream = self._transport.watch(path, _SERVER_SECONDS + _GRACE_SECONDS)
@@ -354,7 +361,9 @@ class Follower:
                 self._meter.count(0, len(line))  # a pod that changes often is no other pod
                 self._take(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TooLargeError) as problem:
-            raise KoordError(f"error: the server's watch of {self.kind} cannot be read: {problem}") from None
+            raise KoordError(
+                say("error: the server's watch of {kind} cannot be read: {problem}", kind=self.kind, problem=problem)
+            ) from None
         finally:
             self._streams.leave(stream)
 

@@ -26,6 +26,7 @@ from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, NoTree, Tree, tree_of
+from kubectl_koord.language import say
 from kubectl_koord.model import values
 from kubectl_koord.model.hardware import NO_NUMA, policy_of
 from kubectl_koord.model.installation import INLINE_BATCH, POINTS, VOLUMES, Extender
@@ -163,7 +164,7 @@ def of_search(outcomes: Sequence[Outcome]) -> Iterator[Notice]:
     """Yield that there are more outcomes than were followed, where that is so."""
     followed = max((outcome.followed for outcome in outcomes), default=0)
     if followed:
-        yield Notice("not-followed", f"{not_followed(followed)}.")
+        yield Notice("not-followed", say("{not_followed}.", not_followed=not_followed(followed)))
 
 
 def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ...]:
@@ -195,8 +196,12 @@ def slots_incomplete(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:
 
 def _slots_leave_out(items: Collection[Unevaluated]) -> str:
     """Return what the slots are counted without, and how far they may therefore be off."""
-    bound = "more or fewer" if any(item.may_admit for item in items) else "fewer"
-    return f"slots are counted without {unevaluated_names(items)}: there may be {bound}."
+    bound = say("more or fewer") if any(item.may_admit for item in items) else "fewer"
+    return say(
+        "slots are counted without {unevaluated_names}: there may be {bound}.",
+        unevaluated_names=unevaluated_names(items),
+        bound=bound,
+    )
 
 
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
@@ -447,8 +452,14 @@ def told(subject: Subject, snapshot: Snapshot, cause: Cause) -> Cause:
 
 def _not_created(cause: str, controller: str, said: str, age: str) -> str:
     """Return a cause, and what a controller last said of pods that it could not make, so long ago."""
-    since = f" (last {age} ago)" if age else ""
-    return f"{cause} {controller} could not make more{since}: {said.removeprefix('Error creating: ').rstrip('.')}."
+    since = say(" (last {age} ago)", age=age) if age else ""
+    return say(
+        "{cause} {controller} could not make more{since}: {said}.",
+        cause=cause,
+        controller=controller,
+        since=since,
+        said=said.removeprefix("Error creating: ").rstrip("."),
+    )
 
 
 def last_said(gangs: Iterable[Gang | None], snapshot: Snapshot) -> Event | None:
@@ -504,9 +515,12 @@ def _notices(names: Iterable[str]) -> Iterator[Notice]:
 
 
 def _places_on_not_ready(nodes: Sequence[str]) -> str:
-    verb, there = ("is", "there") if len(nodes) == 1 else ("are", "on them")
-    return (
-        f"{listed(nodes)} {verb} not ready: the scheduler looks at taints alone, and places pods {there} all the same."
+    verb, there = ("is", "there") if len(nodes) == 1 else ("are", say("on them"))
+    return say(
+        "{nodes} {verb} not ready: the scheduler looks at taints alone, and places pods {there} all the same.",
+        nodes=listed(nodes),
+        verb=verb,
+        there=there,
     )
 
 
@@ -656,9 +670,14 @@ def stale_status(snapshot: Snapshot, tree: Tree) -> StaleStatus | None:
 def _stale_status(domains: int, first: tuple[str, str], written: int, now: int) -> str:
     """Return in how many domains the status differs; of the first, its layer and name, the nodes in it and now."""
     layer, name = first
-    return (
-        f"the status of the ClusterNetworkTopology is stale in {count(domains, 'domain')}, such as"
-        f" {layer} {name or ROOT_NAME} (status: {written} nodes, now: {now})."
+    return say(
+        "the status of the ClusterNetworkTopology is stale in {domains}, such as {layer} {name} "
+        "(status: {written} nodes, now: {now}).",
+        domains=count(domains, "domain"),
+        layer=layer,
+        name=name or ROOT_NAME,
+        written=written,
+        now=now,
     )
 
 

@@ -19,6 +19,7 @@ from kubectl_koord.engine.gangs import GangSubject, PodSubject, Subject, all_gan
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.state import of
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, NoTopology, NoTree, Tree
+from kubectl_koord.language import say
 from kubectl_koord.model.hardware import GPU
 from kubectl_koord.model.installation import (
     COMPARED,
@@ -59,92 +60,118 @@ def naming_about(kind: str, names: Sequence[str]) -> str:
 
 def first(names: Sequence[str]) -> str:
     """Return the first of the names, and how many more there are."""
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    return names[0] if len(names) == 1 else say("{names} and {number} more", names=names[0], number=len(names) - 1)
 
 
 def some(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are."""
     if len(names) <= _FEW + 1:
         return listed(names)
-    return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+    return say("{names} and {number} more", names=", ".join(names[:_FEW]), number=len(names) - _FEW)
 
 
 _NUMA_POLICY = "node.koordinator.sh/numa-topology-policy"
-_LAYERS = "Correct parentTopologyLayer in the ClusterNetworkTopology: each layer names the one above it."
-_LABELS = "Set the labels on these nodes, or find out why the tool that sets them leaves them out."
-_CHART = "Compare the ConfigMap koord-scheduler-config with that of the Helm chart, correct it, and restart the pods."
+_LAYERS = say("Correct parentTopologyLayer in the ClusterNetworkTopology: each layer names the one above it.")
+_LABELS = say("Set the labels on these nodes, or find out why the tool that sets them leaves them out.")
+_CHART = say(
+    "Compare the ConfigMap koord-scheduler-config with that of the Helm chart, correct it, and restart the pods."
+)
 
 _REMEDIES: Mapping[DoctorCode, str] = {
-    "deployment-missing": "Install it with Koordinator's Helm chart, or tell where it is with --koordinator-namespace.",
-    "deployment-unavailable": "Look at its pods and their logs.",
-    "koordlet-not-ready": "Look at the logs of koordlet there, of the container that ended before (-p), too.",
-    "version-unsupported": "Upgrade Koordinator to 1.7 or later.",
-    "version-newer": "Upgrade this plugin; until then take answers with care where releases differ.",
-    "versions-differ": "Upgrade with the Helm chart, so that both have one version.",
-    "no-scheduler": "Look at the pods of koord-scheduler and their logs.",
-    "lease-missing": "Look whether koord-scheduler runs, and with which leader election.",
-    "crd-missing": "Install the CRDs of the Helm chart (values crds.*).",
-    "webhook-missing": "Install it with the Helm chart; until then quotas and pods are neither completed nor checked.",
-    "webhook-without-ca": "Look at the logs of koord-manager, which writes the caBundle when it starts.",
-    "priority-class-missing": "Install what is missing with the Helm chart, or create it with the value in brackets.",
-    "priority-class-value": "Delete the PriorityClass and create it with the value of the Helm chart.",
+    "deployment-missing": say(
+        "Install it with Koordinator's Helm chart, or tell where it is with --koordinator-namespace."
+    ),
+    "deployment-unavailable": say("Look at its pods and their logs."),
+    "koordlet-not-ready": say("Look at the logs of koordlet there, of the container that ended before (-p), too."),
+    "version-unsupported": say("Upgrade Koordinator to 1.7 or later."),
+    "version-newer": say("Upgrade this plugin; until then take answers with care where releases differ."),
+    "versions-differ": say("Upgrade with the Helm chart, so that both have one version."),
+    "no-scheduler": say("Look at the pods of koord-scheduler and their logs."),
+    "lease-missing": say("Look whether koord-scheduler runs, and with which leader election."),
+    "crd-missing": say("Install the CRDs of the Helm chart (values crds.*)."),
+    "webhook-missing": say(
+        "Install it with the Helm chart; until then quotas and pods are neither completed nor checked."
+    ),
+    "webhook-without-ca": say("Look at the logs of koord-manager, which writes the caBundle when it starts."),
+    "priority-class-missing": say(
+        "Install what is missing with the Helm chart, or create it with the value in brackets."
+    ),
+    "priority-class-value": say("Delete the PriorityClass and create it with the value of the Helm chart."),
     "config-unreadable": _CHART,
-    "config-elsewhere": "Look at that file for what answers assume, or let the Deployment mount the ConfigMap.",
+    "config-elsewhere": say("Look at that file for what answers assume, or let the Deployment mount the ConfigMap."),
     "plugin-not-enabled": _CHART,
-    "reservation-not-reserved": "Enable the plugin Reservation in reserve of the profile, as the Helm chart does.",
-    "two-preemptions": "Disable DefaultPreemption in postFilter of the profile, as the Helm chart does.",
-    "no-job-preemption": "Set enablePreemption of Coscheduling (scheduler.enableJobPreemption in the Helm chart).",
+    "reservation-not-reserved": say("Enable the plugin Reservation in reserve of the profile, as the Helm chart does."),
+    "two-preemptions": say("Disable DefaultPreemption in postFilter of the profile, as the Helm chart does."),
+    "no-job-preemption": say("Set enablePreemption of Coscheduling (scheduler.enableJobPreemption in the Helm chart)."),
     "unknown-setting": _CHART,
     "invalid-setting": _CHART,
-    "topology-manager-off": "Start koord-scheduler with --enable-network-topology-manager=true.",
-    "topology-not-aware": "Set awareNetworkTopology of Coscheduling, and restart koord-scheduler.",
-    "no-topology": "Create a ClusterNetworkTopology named default, with the layers and labels of your network.",
-    "topology-other-name": "Create it again with the name default: no other name counts.",
+    "topology-manager-off": say("Start koord-scheduler with --enable-network-topology-manager=true."),
+    "topology-not-aware": say("Set awareNetworkTopology of Coscheduling, and restart koord-scheduler."),
+    "no-topology": say("Create a ClusterNetworkTopology named default, with the layers and labels of your network."),
+    "topology-other-name": say("Create it again with the name default: no other name counts."),
     "broken-layer-chain": _LAYERS,
     "layer-cycle": _LAYERS,
-    "merged-domains": "Give the domains names that are unique in their layer, such as the parent's name in front.",
+    "merged-domains": say("Give the domains names that are unique in their layer, such as the parent's name in front."),
     "outside-nodes": _LABELS,
     "virtual-domains": _LABELS,
-    "stale-status": "Look whether koord-scheduler runs and may update the status of the ClusterNetworkTopology.",
-    "layers-reversed": "Swap the two layers in the ClusterNetworkTopology.",
-    "placeholder-label": "Find out why the tool that sets the labels had no data for these nodes, and label them.",
-    "one-node-domains": "Leave the layer out, or use a label that several nodes have in common.",
-    "renamed-labels": "List both keys in labelKey of the layer, the newer one first: the first that a node has counts.",
-    "selector-outside-tree": "Label the nodes for every layer, or remove it.",
-    "device-empty": "Look at the log of koordlet on the node: it could not load NVML or the driver.",
-    "device-missing": "Look whether koordlet runs on the node, with the feature gate Accelerators.",
-    "device-unhealthy": "Drain the node where it must be, and have the cards looked at.",
+    "stale-status": say("Look whether koord-scheduler runs and may update the status of the ClusterNetworkTopology."),
+    "layers-reversed": say("Swap the two layers in the ClusterNetworkTopology."),
+    "placeholder-label": say("Find out why the tool that sets the labels had no data for these nodes, and label them."),
+    "one-node-domains": say("Leave the layer out, or use a label that several nodes have in common."),
+    "renamed-labels": say(
+        "List both keys in labelKey of the layer, the newer one first: the first that a node has counts."
+    ),
+    "selector-outside-tree": say("Label the nodes for every layer, or remove it."),
+    "device-empty": say("Look at the log of koordlet on the node: it could not load NVML or the driver."),
+    "device-missing": say("Look whether koordlet runs on the node, with the feature gate Accelerators."),
+    "device-unhealthy": say("Drain the node where it must be, and have the cards looked at."),
     "device-not-booked": (
-        "Let koord-scheduler place pods that request devices, with DeviceShare enabled; restart these pods under it."
+        say(
+            "Let koord-scheduler place pods that request devices, with DeviceShare enabled; restart these "
+            "pods under it."
+        )
     ),
-    "doubly-booked": "Recreate one of the pods, so that it gets others; see whether two schedulers bind pods there.",
-    "cards-lost": "Look at the log of the device plugin and at the cards (Xid errors); restart the plugin or the node.",
-    "resource-not-offered": "Look why no device plugin runs there: the taints and labels of its DaemonSet, the driver.",
-    "numa-policy-unknown": "Use BestEffort, Restricted or SingleNUMANode, or remove the label.",
-    "numa-policy-ignored": "Use BestEffort, Restricted or SingleNUMANode in the label of the node.",
-    "threshold-never-met": "Raise usageThresholds of LoadAwareScheduling, lower its factors, or ask for less.",
-    "no-podgroup": "Create the PodGroup, or correct the label of the pods.",
-    "gang-not-initialised": "Set min-available on the pods to a whole number; recreate those that lack it.",
-    "group-member-missing": "Create the gang, or take it out of the groups annotation of all others.",
-    "groups-differ": "Give all gangs of the group the same list, with each of them in it.",
-    "groups-unreadable": "Correct it, or remove it.",
-    "topology-spec-unreadable": "Correct it, or remove it.",
-    "differing-specs": "Give all gangs of the group the same spec.",
-    "unknown-layer": "Name a layer of the topology.",
-    "unknown-strategy": "Name a strategy that there is.",
-    "min-member-zero": "Set minMember of the PodGroup to the number of pods that must run together.",
-    "stale-phase": "Delete the PodGroup with its pods when a run ends, and create a new one for the next.",
-    "mixed-schedulers": "Give all pods of the gang the same schedulerName, and recreate the others.",
-    "foreign-gang-marker": "Label the pod with pod-group.scheduling.sigs.k8s.io, and recreate it.",
-    "misspelt-key": "Write the key as it is read; labels of pods are written in the template, and the pods recreated.",
-    "index-not-honoured": "Name the pods so that their lexical order is that of the index, such as w-00, w-01.",
+    "doubly-booked": say(
+        "Recreate one of the pods, so that it gets others; see whether two schedulers bind pods there."
+    ),
+    "cards-lost": say(
+        "Look at the log of the device plugin and at the cards (Xid errors); restart the plugin or the node."
+    ),
+    "resource-not-offered": say(
+        "Look why no device plugin runs there: the taints and labels of its DaemonSet, the driver."
+    ),
+    "numa-policy-unknown": say("Use BestEffort, Restricted or SingleNUMANode, or remove the label."),
+    "numa-policy-ignored": say("Use BestEffort, Restricted or SingleNUMANode in the label of the node."),
+    "threshold-never-met": say("Raise usageThresholds of LoadAwareScheduling, lower its factors, or ask for less."),
+    "no-podgroup": say("Create the PodGroup, or correct the label of the pods."),
+    "gang-not-initialised": say("Set min-available on the pods to a whole number; recreate those that lack it."),
+    "group-member-missing": say("Create the gang, or take it out of the groups annotation of all others."),
+    "groups-differ": say("Give all gangs of the group the same list, with each of them in it."),
+    "groups-unreadable": say("Correct it, or remove it."),
+    "topology-spec-unreadable": say("Correct it, or remove it."),
+    "differing-specs": say("Give all gangs of the group the same spec."),
+    "unknown-layer": say("Name a layer of the topology."),
+    "unknown-strategy": say("Name a strategy that there is."),
+    "min-member-zero": say("Set minMember of the PodGroup to the number of pods that must run together."),
+    "stale-phase": say("Delete the PodGroup with its pods when a run ends, and create a new one for the next."),
+    "mixed-schedulers": say("Give all pods of the gang the same schedulerName, and recreate the others."),
+    "foreign-gang-marker": say("Label the pod with pod-group.scheduling.sigs.k8s.io, and recreate it."),
+    "misspelt-key": say(
+        "Write the key as it is read; labels of pods are written in the template, and the pods recreated."
+    ),
+    "index-not-honoured": say("Name the pods so that their lexical order is that of the index, such as w-00, w-01."),
     "descheduler-unreadable": (
-        "Compare the ConfigMap koord-descheduler-config with that of the Helm chart, correct it, and restart the pods."
+        say(
+            "Compare the ConfigMap koord-descheduler-config with that of the Helm chart, correct it, and "
+            "restart the pods."
+        )
     ),
-    "descheduler-settings": "Nothing, where that is wanted.",
-    "descheduler-breaks-gangs": ("Exclude their namespaces, or their labels, in the arguments of MigrationController."),
-    "rbac-missing": "Let an administrator apply the role that this prints.",
-    "not-checked": "Add these kinds to the input, or ask the live cluster again.",
+    "descheduler-settings": say("Nothing, where that is wanted."),
+    "descheduler-breaks-gangs": (
+        say("Exclude their namespaces, or their labels, in the arguments of MigrationController.")
+    ),
+    "rbac-missing": say("Let an administrator apply the role that this prints."),
+    "not-checked": say("Add these kinds to the input, or ask the live cluster again."),
 }
 
 
@@ -205,15 +232,33 @@ def no_right(
     resources: Sequence[str], verbs: Sequence[str], why: str, readers: Sequence[str], followers: Sequence[str]
 ) -> str:
     """Return what may not be done with resources, and which commands rest on it; `why` is said of the first."""
-    missing = f"the {verb(len(verbs), 'verb', 'verbs')} {listed(verbs)} {verb(len(verbs), 'is', 'are')} missing"
+    missing = say(
+        "the {verbs} {verbs2} {are} missing",
+        verbs=verb(len(verbs), "verb", "verbs"),
+        verbs2=listed(verbs),
+        are=verb(len(verbs), "is", "are"),
+    )
     blind = [f"{listed(readers)} {verb(len(readers), 'reads', 'read')} {_it(resources)}"] if readers else []
     blind += (
-        [f"{listed(followers)} with -w {verb(len(followers), 'follows', 'follow')} {_it(resources)}"]
+        [
+            say(
+                "{followers} with -w {follow} {it}",
+                followers=listed(followers),
+                follow=verb(len(followers), "follows", "follow"),
+                it=_it(resources),
+            )
+        ]
         if followers
         else []
     )
-    need = f"; {' and '.join(blind)}" if blind else ""
-    return f"{missing} for {listed(resources)}: {why.rstrip('.')}{need}."
+    need = say("; {blind}", blind=" and ".join(blind)) if blind else ""
+    return say(
+        "{missing} for {resources}: {why}{need}.",
+        missing=missing,
+        resources=listed(resources),
+        why=why.rstrip("."),
+        need=need,
+    )
 
 
 def _it(resources: Sequence[str]) -> str:
@@ -222,13 +267,20 @@ def _it(resources: Sequence[str]) -> str:
 
 def access_crds(kinds: Sequence[str]) -> str:
     """Return which CRDs are not installed."""
-    what = "the CRD of" if len(kinds) == 1 else "the CRDs of"
-    return f"{what} {listed(kinds)} {'is' if len(kinds) == 1 else 'are'} not installed: the scheduler waits for them."
+    what = say("the CRD of") if len(kinds) == 1 else say("the CRDs of")
+    return say(
+        "{what} {kinds} {are} not installed: the scheduler waits for them.",
+        what=what,
+        kinds=listed(kinds),
+        are="is" if len(kinds) == 1 else "are",
+    )
 
 
 def not_checked(kinds: Sequence[str], why: str = "") -> str:
     """Return which kinds were not looked at, and why: by default as the input holds none of them."""
-    return f"{listed(kinds)} could not be checked: {why.rstrip('.') or 'the input holds none'}."
+    return say(
+        "{kinds} could not be checked: {why}.", kinds=listed(kinds), why=why.rstrip(".") or say("the input holds none")
+    )
 
 
 _CRDS = {
@@ -261,7 +313,12 @@ def of_access(snapshot: Snapshot, rights: Mapping[str, Right], lacks: Collection
     yield from _rights((*_refused(snapshot, rights), *(lack for lack in lacks if lack.is_sure)))
     for lack in lacks:
         if not lack.is_sure:
-            message = f"whether you may {lack.verb} {lack.resource} could not be found out: {lack.why.rstrip('.')}."
+            message = say(
+                "whether you may {verb} {resource} could not be found out: {why}.",
+                verb=lack.verb,
+                resource=lack.resource,
+                why=lack.why.rstrip("."),
+            )
             yield found("not-checked", "info", lack.resource, [], message)
     installed = snapshot.installation or Installation(whole=False)
     if not installed.whole:
@@ -300,33 +357,39 @@ def _absent(held: Collection[str]) -> Iterator[Finding]:
         yield found("not-checked", "info", "Installation", [], not_checked(lacking))
 
 
-NO_PREEMPTION = (
+NO_PREEMPTION = say(
     "neither enablePreemption of Coscheduling nor DefaultPreemption is on: only ElasticQuota preempts, within a quota."
 )
-TWO_PREEMPTIONS = (
-    "enablePreemption of Coscheduling and DefaultPreemption are both on: single pods of a gang preempt on their own,"
-    " too."
+TWO_PREEMPTIONS = say(
+    "enablePreemption of Coscheduling and DefaultPreemption are both on: single pods of a gang "
+    "preempt on their own, too."
 )
-NOT_RESERVED = (
-    "the plugin Reservation is not enabled in reserve: pods that fit a Reservation are bound without it, and it keeps"
-    " its room beside them."
+NOT_RESERVED = say(
+    "the plugin Reservation is not enabled in reserve: pods that fit a Reservation are bound "
+    "without it, and it keeps its room beside them."
 )
-MANAGER_OFF = (
-    "awareNetworkTopology is on, but koord-scheduler runs without --enable-network-topology-manager=true: it builds no"
-    " topology tree."
+MANAGER_OFF = say(
+    "awareNetworkTopology is on, but koord-scheduler runs without "
+    "--enable-network-topology-manager=true: it builds no topology tree."
 )
-NOT_AWARE = (
-    "there is a ClusterNetworkTopology, but awareNetworkTopology of Coscheduling is off: topology specs of gangs are"
-    " not honoured."
+NOT_AWARE = say(
+    "there is a ClusterNetworkTopology, but awareNetworkTopology of Coscheduling is off: topology "
+    "specs of gangs are not honoured."
 )
-_AGAIN = "the scheduler that runs has read another, and cannot start again with this one"
-QUEUE_SORT = "Coscheduling is enabled in queueSort, but is no QueueSort plugin from 1.7 on: the scheduler cannot start."
+_AGAIN = say("the scheduler that runs has read another, and cannot start again with this one")
+QUEUE_SORT = say(
+    "Coscheduling is enabled in queueSort, but is no QueueSort plugin from 1.7 on: the scheduler cannot start."
+)
 
 
 def unreadable(why: str) -> str:
     """Return that the scheduler cannot decode its configuration, and why where that is told."""
-    what = f"cannot be decoded as the scheduler does: {why}" if why else "is no YAML with a KubeSchedulerConfiguration"
-    return f"the configuration {what}: the scheduler cannot start."
+    what = (
+        say("cannot be decoded as the scheduler does: {why}", why=why)
+        if why
+        else say("is no YAML with a KubeSchedulerConfiguration")
+    )
+    return say("the configuration {what}: the scheduler cannot start.", what=what)
 
 
 def of_running(message: str) -> str:
@@ -336,34 +399,48 @@ def of_running(message: str) -> str:
 
 def elsewhere(place: str, unused: Sequence[str]) -> str:
     """Return what the scheduler reads its configuration from, which was not seen, and what it does not mount."""
-    others = f"; ConfigMap {listed(unused)} is not mounted" if len(unused) == 1 else ""
-    others = f"; the ConfigMaps {listed(unused)} are not mounted" if len(unused) > 1 else others
-    return f"koord-scheduler reads its configuration from the {place}, which was not seen{others}."
+    others = say("; ConfigMap {unused} is not mounted", unused=listed(unused)) if len(unused) == 1 else ""
+    others = say("; the ConfigMaps {unused} are not mounted", unused=listed(unused)) if len(unused) > 1 else others
+    return say(
+        "koord-scheduler reads its configuration from the {place}, which was not seen{others}.",
+        place=place,
+        others=others,
+    )
 
 
 def of_profile(scheduler: str, what: str) -> str:
     """Return what was found in a profile."""
-    return f"profile {scheduler}: {what}"
+    return say("profile {scheduler}: {what}", scheduler=scheduler, what=what)
 
 
 def not_enabled(points: Sequence[str]) -> str:
     """Return where Coscheduling is not enabled."""
-    return f"Coscheduling is not enabled in {listed(points)}: gangs are not scheduled as one."
+    return say("Coscheduling is not enabled in {points}: gangs are not scheduled as one.", points=listed(points))
 
 
 def unknown_argument(name: str, version: str) -> str:
     """Return that Coscheduling has no such argument."""
-    return f"Coscheduling has no argument {name} in Koordinator {version}: the scheduler cannot start."
+    return say(
+        "Coscheduling has no argument {name} in Koordinator {version}: the scheduler cannot start.",
+        name=name,
+        version=version,
+    )
 
 
 def configuration_unknown_policy(value: str) -> str:
     """Return that there is no such match policy."""
-    return f"defaultMatchPolicy {value} is none of only-waiting, waiting-and-running and once-satisfied."
+    return say(
+        "defaultMatchPolicy {value} is none of only-waiting, waiting-and-running and once-satisfied.", value=value
+    )
 
 
 def bad_value(name: str, value: str) -> str:
     """Return that the scheduler refuses a value."""
-    return f"{name} of Coscheduling is {value}, which the scheduler does not accept: it cannot start."
+    return say(
+        "{name} of Coscheduling is {value}, which the scheduler does not accept: it cannot start.",
+        name=name,
+        value=value,
+    )
 
 
 _CONFIG = HOME.config
@@ -463,32 +540,45 @@ def _topology(snapshot: Snapshot, installed: Installation) -> Iterator[Finding]:
         yield found("topology-manager-off", "error", "Deployment", [scheduler.name], MANAGER_OFF)
 
 
-UNREADABLE = "the configuration of koord-descheduler cannot be read: it may evict pods, or not start at all."
+UNREADABLE = say("the configuration of koord-descheduler cannot be read: it may evict pods, or not start at all.")
 
 
 def settings(configured: Descheduler, *, is_off: bool) -> str:
     """Return which plugins choose pods to be evicted, within which limits, and in which namespaces."""
-    off = "its Deployment has no replicas" if is_off else "it evicts nothing (dryRun)" if configured.dry_run else ""
-    every = f" every {configured.interval}" if configured.interval else ""
+    off = (
+        say("its Deployment has no replicas")
+        if is_off
+        else say("it evicts nothing (dryRun)")
+        if configured.dry_run
+        else ""
+    )
+    every = say(" every {interval}", interval=configured.interval) if configured.interval else ""
     profiles = [f"{_descheduler_named(one, configured)}{_profile(one)}" for one in configured.profiles] or [
-        "no profile is configured"
+        say("no profile is configured")
     ]
-    return f"the descheduler runs{every}: {'; '.join(filter(None, [*profiles, off]))}."
+    return say("the descheduler runs{every}: {filter}.", every=every, filter="; ".join(filter(None, [*profiles, off])))
 
 
 def _descheduler_named(one: DeschedulerProfile, configured: Descheduler) -> str:
-    return f"in profile {one.name} " if len(configured.profiles) > 1 else ""
+    return say("in profile {name} ", name=one.name) if len(configured.profiles) > 1 else ""
 
 
 def _profile(one: DeschedulerProfile) -> str:
     if not one.plugins:
-        return "no plugin chooses pods; PodMigrationJobs that others make are carried out"
+        return say("no plugin chooses pods; PodMigrationJobs that others make are carried out")
     chosen = listed([f"{plugin.name} ({plugin.point})" for plugin in one.plugins])
     choose = verb(len(one.plugins), "chooses", "choose")
     if not one.evictors:
-        return f"{chosen} {choose} pods, and none is evicted"
+        return say("{chosen} {choose} pods, and none is evicted", chosen=chosen, choose=choose)
     limits = listed([f"{name} {value}" for name, value in one.limits]) or "none"
-    return f"{chosen} {choose} pods, {listed(one.evictors)} evicts them; limits: {limits}{''.join(_scope(one))}"
+    return say(
+        "{chosen} {choose} pods, {evictors} evicts them; limits: {limits}{scope}",
+        chosen=chosen,
+        choose=choose,
+        evictors=listed(one.evictors),
+        limits=limits,
+        scope="".join(_scope(one)),
+    )
 
 
 def _scope(one: DeschedulerProfile) -> Iterator[str]:
@@ -498,23 +588,33 @@ def _scope(one: DeschedulerProfile) -> Iterator[str]:
     for plugin in one.plugins:
         yield from _in_namespaces(f"{plugin.name} ", plugin.namespaces)
     if terms.priority_below is not None:
-        yield f"; only of a priority below {terms.priority_below}"
+        yield say("; only of a priority below {priority_below}", priority_below=terms.priority_below)
     if terms.selector is not None:
-        yield "; only with labels that match its labelSelector"
+        yield say("; only with labels that match its labelSelector")
 
 
 def _in_namespaces(who: str, namespaces: Namespaces) -> Iterator[str]:
     if namespaces.include:
-        yield f"; {who}only in {listed(namespaces.include)}"
+        yield say("; {who}only in {include}", who=who, include=listed(namespaces.include))
     if namespaces.exclude:
-        yield f"; {who}not in {listed(namespaces.exclude)}"
+        yield say("; {who}not in {exclude}", who=who, exclude=listed(namespaces.exclude))
 
 
 def breaks(gangs: Sequence[str]) -> str:
     """Return which gangs could be broken."""
     has, its = verb(len(gangs), "has", "have"), verb(len(gangs), "its", "their")
-    what = f"{count(len(gangs), 'running gang')} {has} no pod more than {its} minimum: {some(gangs)}"
-    return f"{what}. koord-descheduler knows no gangs, and may evict single pods of {verb(len(gangs), 'it', 'them')}."
+    what = say(
+        "{gangs} {has} no pod more than {its} minimum: {some}",
+        gangs=count(len(gangs), "running gang"),
+        has=has,
+        its=its,
+        some=some(gangs),
+    )
+    return say(
+        "{what}. koord-descheduler knows no gangs, and may evict single pods of {them}.",
+        what=what,
+        them=verb(len(gangs), "it", "them"),
+    )
 
 
 _DESCHEDULER_CONFIG, _DEPLOYMENT = ("koord-descheduler-config",), "koord-descheduler"
@@ -571,66 +671,99 @@ def _may_evict(profile: DeschedulerProfile, pod: RunningPod) -> bool:
 def no_gpu_listed(nodes: Sequence[str]) -> str:
     """Return which nodes have GPUs that their Device does not list."""
     number = len(nodes)
-    return (
-        f"the Device of {count(number, 'node')} ({some(nodes)}) lists no GPU, though"
-        f" {verb(number, 'it has', 'they have')} GPUs: every pod that asks for one is refused there."
+    return say(
+        "the Device of {nodes} ({some}) lists no GPU, though {they_have} GPUs: every pod that asks "
+        "for one is refused there.",
+        nodes=count(number, "node"),
+        some=some(nodes),
+        they_have=verb(number, say("it has"), say("they have")),
     )
 
 
 def devices_missing(nodes: Sequence[str]) -> str:
     """Return which nodes have GPUs and no Device."""
     number = len(nodes)
-    return (
-        f"{count(number, 'node')} with GPUs ({some(nodes)}) {verb(number, 'has', 'have')} no Device object: Koordinator"
-        " does not allocate these cards."
+    return say(
+        "{nodes} with GPUs ({some}) {have} no Device object: Koordinator does not allocate these cards.",
+        nodes=count(number, "node"),
+        some=some(nodes),
+        have=verb(number, "has", "have"),
     )
 
 
 def not_offered(label: str, nodes: Sequence[str]) -> str:
     """Return which nodes offer no GPU, though a label says that they have some."""
     number = len(nodes)
-    return (
-        f"{count(number, 'node')} ({some(nodes)}) {verb(number, 'has', 'have')} the label {label}, and"
-        f" {verb(number, 'offers', 'offer')} no GPU: no pod that requests one fits there."
+    return say(
+        "{nodes} ({some}) {have} the label {label}, and {offer} no GPU: no pod that requests one fits there.",
+        nodes=count(number, "node"),
+        some=some(nodes),
+        have=verb(number, "has", "have"),
+        label=label,
+        offer=verb(number, "offers", "offer"),
     )
 
 
 def unhealthy(cards: int, nodes: Sequence[str]) -> str:
     """Return how many devices are not healthy, and where."""
-    return f"{count(cards, 'device')} on {some(nodes)} {verb(cards, 'is', 'are')} not healthy."
+    return say(
+        "{devices} on {some} {are} not healthy.",
+        devices=count(cards, "device"),
+        some=some(nodes),
+        are=verb(cards, "is", "are"),
+    )
 
 
 def ignored_policy(policy: str, nodes: Sequence[str]) -> str:
     """Return that the scheduler does not know a NUMA policy."""
-    return (
-        f"the scheduler does not know the NUMA policy {policy} of {count(len(nodes), 'node')} ({some(nodes)}), and"
-        " places pods there without regard to zones."
+    return say(
+        "the scheduler does not know the NUMA policy {policy} of {nodes} ({some}), and places pods "
+        "there without regard to zones.",
+        policy=policy,
+        nodes=count(len(nodes), "node"),
+        some=some(nodes),
     )
 
 
 def unknown_policy(policy: str, nodes: Sequence[str], *, has_zones: bool) -> str:
     """Return what the scheduler does on nodes whose label names no NUMA policy."""
-    does = "may crash when it tries a pod there" if has_zones else "refuses every pod that requests anything there"
-    return (
-        f"the label node.koordinator.sh/numa-topology-policy={policy} of {count(len(nodes), 'node')} ({some(nodes)})"
-        f" names no policy: koord-scheduler {does}."
+    does = (
+        say("may crash when it tries a pod there")
+        if has_zones
+        else say("refuses every pod that requests anything there")
+    )
+    return say(
+        "the label node.koordinator.sh/numa-topology-policy={policy} of {nodes} ({some}) names no "
+        "policy: koord-scheduler {does}.",
+        policy=policy,
+        nodes=count(len(nodes), "node"),
+        some=some(nodes),
+        does=does,
     )
 
 
 def system_above(resource: str, threshold: int, nodes: Sequence[str]) -> str:
     """Return on which nodes the system alone uses more than the threshold lets any pod use."""
-    return (
-        f"the system alone uses more than the threshold of {threshold}% {resource_name(resource)} on"
-        f" {count(len(nodes), 'node')} ({some(nodes)}): no pod fits there, even when all others are gone."
+    return say(
+        "the system alone uses more than the threshold of {threshold}% {resource_name} on {nodes} "
+        "({some}): no pod fits there, even when all others are gone.",
+        threshold=threshold,
+        resource_name=resource_name(resource),
+        nodes=count(len(nodes), "node"),
+        some=some(nodes),
     )
 
 
 def pod_above(resource: str, threshold: int, expected: int, total: int, pods: Sequence[str]) -> str:
     """Return that the estimate of a pod alone is above the threshold of every node."""
-    return (
-        f"{count(len(pods), 'pod')} ({some(pods)}) would never fit: the estimate of"
-        f" {amounts([(resource, expected)])} alone is above"
-        f" {threshold}% of every node's ({amounts([(resource, total)])} on the largest)."
+    return say(
+        "{pods} ({some}) would never fit: the estimate of {amounts} alone is above {threshold}% of "
+        "every node's ({amounts2} on the largest).",
+        pods=count(len(pods), "pod"),
+        some=some(pods),
+        amounts=amounts([(resource, expected)]),
+        threshold=threshold,
+        amounts2=amounts([(resource, total)]),
     )
 
 
@@ -809,47 +942,75 @@ def _kind(subject: Subject) -> str:
 
 def installation_missing(name: str, namespace: str) -> str:
     """Return that a Deployment is missing."""
-    return f"there is no Deployment {name} in {namespace}, nor one with its label or image."
+    return say(
+        "there is no Deployment {name} in {namespace}, nor one with its label or image.", name=name, namespace=namespace
+    )
 
 
 def unavailable(name: str, available: int, wanted: int) -> str:
     """Return how many replicas are available."""
-    return f"{available} of {count(wanted, 'replica')} of {name} {verb(available, 'is', 'are')} available."
+    return say(
+        "{available} of {replicas} of {name} {are} available.",
+        available=available,
+        replicas=count(wanted, "replica"),
+        name=name,
+        are=verb(available, "is", "are"),
+    )
 
 
 def koordlet_not_ready(ready: int, wanted: int, nodes: Sequence[str]) -> str:
     """Return how many pods of koordlet are ready, on which nodes not, and what is out of date then."""
-    where = f"; not on {some(nodes)}" if nodes else ""
-    return (
-        f"{ready} of {count(wanted, 'pod')} of koordlet {verb(ready, 'is', 'are')} ready{where}: Device, NodeMetric and"
-        f" NUMA zones {'there' if nodes else 'of the other nodes'} are out of date, or missing."
+    where = say("; not on {some}", some=some(nodes)) if nodes else ""
+    return say(
+        "{ready} of {pods} of koordlet {are} ready{where}: Device, NodeMetric and NUMA zones {part} "
+        "are out of date, or missing.",
+        ready=ready,
+        pods=count(wanted, "pod"),
+        are=verb(ready, "is", "are"),
+        where=where,
+        part="there" if nodes else say("of the other nodes"),
     )
 
 
 def unsupported(image: str) -> str:
     """Return that a version has neither topology nor job preemption."""
-    return f"the image {image} is older than 1.7: it has no network topology and no preemption for gangs."
+    return say(
+        "the image {image} is older than 1.7: it has no network topology and no preemption for gangs.", image=image
+    )
 
 
 def newer(image: str) -> str:
     """Return that a version may decide otherwise than those which answers are compared with."""
-    return f"the image {image} may be newer than what answers are compared with: {COMPARED}."
+    return say(
+        "the image {image} may be newer than what answers are compared with: {compared}.",
+        image=image,
+        compared=COMPARED,
+    )
 
 
 def differ(images: Sequence[str]) -> str:
     """Return that parts of Koordinator have several versions."""
-    return f"the images have different tags: {listed(images)}."
+    return say("the images have different tags: {images}.", images=listed(images))
 
 
 def unsigned(name: str, hooks: Sequence[str]) -> str:
     """Return which webhooks have no caBundle."""
-    return f"{some(hooks)} of {name} {verb(len(hooks), 'has', 'have')} no caBundle: the API server cannot call it."
+    return say(
+        "{some} of {name} {have} no caBundle: the API server cannot call it.",
+        some=some(hooks),
+        name=name,
+        have=verb(len(hooks), "has", "have"),
+    )
 
 
 def no_classes(missing: Sequence[tuple[str, int]]) -> str:
     """Return which PriorityClasses are missing, and their values in the Helm chart."""
     names = listed([f"{name} ({value})" for name, value in missing], "or")
-    return f"there is no PriorityClass {names}: pods that name {verb(len(missing), 'it', 'them')} cannot be created."
+    return say(
+        "there is no PriorityClass {names}: pods that name {them} cannot be created.",
+        names=names,
+        them=verb(len(missing), "it", "them"),
+    )
 
 
 _SCHEDULER, _MANAGER = "koord-scheduler", "koord-manager"
@@ -938,7 +1099,7 @@ def _leader(snapshot: Snapshot) -> Iterator[Finding]:
 def _webhooks(installed: Installation, kind: str, name: str) -> Iterator[Finding]:
     known = [one for one in installed.webhooks if (one.kind, one.name) == (kind, name)]
     if not known:
-        yield found("webhook-missing", "warning", kind, [name], f"there is no {kind} {name}.")
+        yield found("webhook-missing", "warning", kind, [name], say("there is no {kind} {name}.", kind=kind, name=name))
     for one in known:
         if one.unsigned:
             yield found("webhook-without-ca", "error", kind, [name], unsigned(name, one.unsigned))
@@ -952,8 +1113,12 @@ def _classes(installed: Installation) -> Iterator[Finding]:
         yield found("priority-class-missing", "warning", "PriorityClass", missing, message)
     for name, (_, low, high) in _CLASSES.items():
         if name in values and not low <= values[name] <= high:
-            message = (
-                f"the value of {name} is {values[name]}, not within {low} to {high}: its pods do not count as {name}."
+            message = say(
+                "the value of {name} is {values}, not within {low} to {high}: its pods do not count as {name}.",
+                name=name,
+                values=values[name],
+                low=low,
+                high=high,
             )
             yield found("priority-class-value", "error", "PriorityClass", [name], message)
 
@@ -975,65 +1140,104 @@ def of_quotas(snapshot: Snapshot) -> Iterator[Finding]:
 def outside(nodes: Sequence[str], labels: Sequence[str]) -> str:
     """Return which nodes are outside the tree, and which labels they lack."""
     number = len(nodes)
-    return (
-        f"{count(number, 'node')} {verb(number, 'lacks', 'lack')} the label {some(labels)} ({some(nodes)}): outside the"
-        " tree, where gangs with a topology spec are never placed."
+    return say(
+        "{nodes} {lack} the label {some} ({some2}): outside the tree, where gangs with a topology "
+        "spec are never placed.",
+        nodes=count(number, "node"),
+        lack=verb(number, "lacks", "lack"),
+        some=some(labels),
+        some2=some(nodes),
     )
 
 
 def topology_virtual(nodes: Sequence[str]) -> str:
     """Return which nodes lack the label of the lowest layer alone."""
     number = len(nodes)
-    return (
-        f"{count(number, 'node')} {verb(number, 'lacks', 'lack')} the label of the lowest layer ({some(nodes)}): each"
-        " is a domain of its own."
+    return say(
+        "{nodes} {lack} the label of the lowest layer ({some}): each is a domain of its own.",
+        nodes=count(number, "node"),
+        lack=verb(number, "lacks", "lack"),
+        some=some(nodes),
     )
 
 
 def also_merged(first: str, others: int) -> str:
     """Return the first domain with several parents, and how many others there are in the layer."""
-    return f"{first} So {verb(others, 'is', 'are')} {others} more of this layer." if others else first
+    return (
+        say("{first} So {are} {others} more of this layer.", first=first, are=verb(others, "is", "are"), others=others)
+        if others
+        else first
+    )
 
 
 def selectors(asking: Sequence[str], outside: int) -> str:
     """Return that pods have a topology selector, and nodes are not in the tree."""
-    have = f"{count(len(asking), 'pending pod')} {verb(len(asking), 'has', 'have')} a network-topology-selector"
-    where = f"{count(outside, 'node')} {verb(outside, 'is', 'are')} outside the topology tree"
-    return f"{have} ({some(asking)}), and {where}: where several nodes fit such a pod the scheduler may crash."
+    have = say(
+        "{pods} {have} a network-topology-selector",
+        pods=count(len(asking), "pending pod"),
+        have=verb(len(asking), "has", "have"),
+    )
+    where = say("{nodes} {are} outside the topology tree", nodes=count(outside, "node"), are=verb(outside, "is", "are"))
+    return say(
+        "{have} ({some}), and {where}: where several nodes fit such a pod the scheduler may crash.",
+        have=have,
+        some=some(asking),
+        where=where,
+    )
 
 
 def no_tree(clause: str, gangs: Sequence[str]) -> str:
     """Return why there is no tree, and which gangs ask for one."""
-    return f"{clause}; {some(gangs)} {verb(len(gangs), 'asks', 'ask')} for one." if gangs else f"{clause}."
+    return (
+        say("{clause}; {some} {ask} for one.", clause=clause, some=some(gangs), ask=verb(len(gangs), "asks", "ask"))
+        if gangs
+        else say("{clause}.", clause=clause)
+    )
 
 
 def reversed_layers(upper: str, lower: str, uppers: int, lowers: int) -> str:
     """Return that two layers stand in the wrong order."""
-    return (
-        f"{upper} stands above {lower}, but its {count(uppers, 'domain')} nest in the {lowers} of {lower}: the layers"
-        " are in the wrong order."
+    return say(
+        "{upper} stands above {lower}, but its {domains} nest in the {lowers} of {lower}: the layers "
+        "are in the wrong order.",
+        upper=upper,
+        lower=lower,
+        domains=count(uppers, "domain"),
+        lowers=lowers,
     )
 
 
 def placeholder(value: str, key: str, nodes: Sequence[str]) -> str:
     """Return that a label has a value that stands for none."""
-    return (
-        f"the label {key} is {value} on {count(len(nodes), 'node')} ({some(nodes)}): a placeholder, which the scheduler"
-        " takes for one domain."
+    return say(
+        "the label {key} is {value} on {nodes} ({some}): a placeholder, which the scheduler takes for one domain.",
+        key=key,
+        value=value,
+        nodes=count(len(nodes), "node"),
+        some=some(nodes),
     )
 
 
 def one_node(layer: str, domains: int) -> str:
     """Return that every domain of a layer has one node."""
-    return f"each of the {domains} domains of {layer} has 1 node: the layer tells no more than the nodes themselves."
+    return say(
+        "each of the {domains} domains of {layer} has 1 node: the layer tells no more than the nodes themselves.",
+        domains=domains,
+        layer=layer,
+    )
 
 
 def renamed(nodes: Sequence[str], lacking: Sequence[str], found: Sequence[str]) -> str:
     """Return that nodes have the labels of another family than the topology names."""
     number = len(nodes)
-    return (
-        f"{count(number, 'node')} ({some(nodes)}) {verb(number, 'lacks', 'lack')} {some(lacking)} and"
-        f" {verb(number, 'has', 'have')} {some(found)}, which no layer names: the labels were renamed."
+    return say(
+        "{nodes} ({some}) {lack} {some2} and {have} {some3}, which no layer names: the labels were renamed.",
+        nodes=count(number, "node"),
+        some=some(nodes),
+        lack=verb(number, "lacks", "lack"),
+        some2=some(lacking),
+        have=verb(number, "has", "have"),
+        some3=some(found),
     )
 
 

@@ -18,6 +18,7 @@ from kubectl_koord.engine.reasons import Cordoned, Insufficient, PreFilterRefusa
 from kubectl_koord.engine.slots import Counts, Offer, in_index_order, offer_slots, runs_of, slots_on
 from kubectl_koord.engine.state import Occupant, View
 from kubectl_koord.engine.tree import Tree
+from kubectl_koord.language import say
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -297,7 +298,7 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
 
 def _main_obstacles(main: Sequence[str], more: int, ahead: str = "") -> str:
     """Return what is in the way on some nodes, on how many more something is, and who goes first."""
-    rest = f" and {count(more, 'more node')}" if more else ""
+    rest = say(" and {nodes}", nodes=count(more, "more node")) if more else ""
     return ", ".join(filter(None, [", ".join(main) + rest, ahead]))
 
 
@@ -426,7 +427,7 @@ def _in_the_way(
     lost = ((now.get(name, 0) - free.get(name, 0), name) for name in below)
     blocked = [name for missing, name in sorted(lost) if missing < 0]
     if not blocked:
-        return _InTheWay((f"the pods cannot be split by {multiples(simulation.multiples)}",))
+        return _InTheWay((say("the pods cannot be split by {multiples}", multiples=multiples(simulation.multiples)),))
     if lifted:
         without_pods = _empty_offer(simulation, first)
         bare = [name for name in blocked if empty.nodes[name] < most.nodes[name]]
@@ -455,9 +456,16 @@ def _never_fits(most: int, desired: int, nodes: int, unrounded: int, *, refused:
 
     refused: whether it takes fewer when it is merely empty, as taints, load and the like still count then.
     """
-    alone = " and nothing else refuses them" if refused else ""
-    without = f"; {unrounded} without podCountMultiple" if most < unrounded else ""
-    return f"fits at most {most} of {desired} pods even when empty{alone} ({count(nodes, 'node')}{without})"
+    alone = say(" and nothing else refuses them") if refused else ""
+    without = say("; {unrounded} without podCountMultiple", unrounded=unrounded) if most < unrounded else ""
+    return say(
+        "fits at most {most} of {desired} pods even when empty{alone} ({nodes}{without})",
+        most=most,
+        desired=desired,
+        alone=alone,
+        nodes=count(nodes, "node"),
+        without=without,
+    )
 
 
 _MOST_JOBS = 2
@@ -465,7 +473,7 @@ _MOST_JOBS = 2
 
 def _goes_first(nodes: Mapping[str, Sequence[str]]) -> str:
     """Return which jobs go first, and on which nodes each: `ns/a goes first on n1 and n2`."""
-    each = [f"{job} goes first on {few(on, 4)}" for job, on in nodes.items()]
+    each = [say("{job} goes first on {on}", job=job, on=few(on, 4)) for job, on in nodes.items()]
     rest = len(each) - _MOST_JOBS
     return listed([*each[:_MOST_JOBS], *([count(rest, "more job")] if rest > 0 else [])])
 
@@ -508,18 +516,24 @@ def _node_taken(
     `n1: a and b (4 GPU each, priority 5 to 9) and nominated for ns/c`.
     """
     found = [_largest_first(using, need)] if using else []
-    found += [f"nominated for {listed(nominated)}"] if nominated else []
+    found += [say("nominated for {nominated}", nominated=listed(nominated))] if nominated else []
     return f"{name}: {listed(found)}" if found else ""
 
 
 def _largest_first(using: Sequence[RunningPod | ReservedRoom], need: Collection[str]) -> str:
     largest = amounts((resource, number) for resource, number in using[0].requirements.requests if resource in need)
-    names = listed([f"reservation {one.name}" if isinstance(one, ReservedRoom) else one.name for one in using])
+    names = listed(
+        [say("reservation {name}", name=one.name) if isinstance(one, ReservedRoom) else one.name for one in using]
+    )
     priorities = sorted({one.priority for one in using})
-    span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
+    span = (
+        str(priorities[0])
+        if len(priorities) == 1
+        else say("{priorities} to {priorities2}", priorities=priorities[0], priorities2=priorities[-1])
+    )
     is_alike = all(one.requirements.requests == using[0].requirements.requests for one in using)
-    each = f"{largest}, " if len(using) == 1 else f"{largest} each, " if is_alike else ""
-    return f"{names} ({each}priority {span})"
+    each = f"{largest}, " if len(using) == 1 else say("{largest} each, ", largest=largest) if is_alike else ""
+    return say("{names} ({each}priority {span})", names=names, each=each, span=span)
 
 
 def _taking(pods: Iterable[PendingPod], need: Collection[str]) -> list[PendingPod]:
@@ -631,7 +645,7 @@ def by_node(simulation: Simulation, first: Attempt) -> tuple[NodeReason, ...]:
             name,
             simulation.tree.above(name),
             node.slots,
-            f"outside the tree: lacks the label {listed(outside[name])}"
+            say("outside the tree: lacks the label {outside}", outside=listed(outside[name]))
             if name in outside
             else obstacle(node.rejection)
             if node.rejection

@@ -12,6 +12,7 @@ from kubectl_koord.engine import tree
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, ROOT_LAYER, NoTree, Tree
+from kubectl_koord.language import say
 from kubectl_koord.model import objects
 from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.model.snapshot import Snapshot
@@ -348,10 +349,10 @@ def _ratio(one: str, other: str) -> float:
 
 _FEW = 5
 _PROVIDERS = {
-    "google": "Google Cloud",
-    "oracle": "Oracle Cloud",
-    "alibaba": "Alibaba Cloud",
-    "coreweave-infiniband": "CoreWeave InfiniBand",
+    "google": say("Google Cloud"),
+    "oracle": say("Oracle Cloud"),
+    "alibaba": say("Alibaba Cloud"),
+    "coreweave-infiniband": say("CoreWeave InfiniBand"),
     "aws": "AWS",
     "coreweave": "CoreWeave",
     "nebius": "Nebius",
@@ -362,104 +363,152 @@ _PROVIDERS = {
 
 def source(name: str, nodes: int, of: int) -> str:
     """Return whose labels were used, and how many of the nodes that count have them."""
-    return f"From the labels of {_PROVIDERS.get(name, name)}, which {nodes} of {count(of, 'node')} carry."
+    return say(
+        "From the labels of {name}, which {nodes} of {nodes2} carry.",
+        name=_PROVIDERS.get(name, name),
+        nodes=nodes,
+        nodes2=count(of, "node"),
+    )
 
 
 def no_labels(candidates: Mapping[str, int]) -> str:
     """Return that no labels of a provider tell where nodes are, and which others may."""
     if candidates:
-        return f"no node has labels of a provider that tell its place in the network: {_name_them(candidates)}"
-    return "no node has labels that tell its place in the network: give each its labels first, see topo label"
+        return say(
+            "no node has labels of a provider that tell its place in the network: {name_them}",
+            name_them=_name_them(candidates),
+        )
+    return say("no node has labels that tell its place in the network: give each its labels first, see topo label")
 
 
 def nothing_tells(candidates: Mapping[str, int]) -> str:
     """Return that the labels that were looked at divide nothing, and which others may."""
-    told = _name_them(candidates) if candidates else "no layer is left to propose"
-    return f"the labels of the nodes divide them nowhere: {told}"
+    told = _name_them(candidates) if candidates else say("no layer is left to propose")
+    return say("the labels of the nodes divide them nowhere: {told}", told=told)
 
 
 def _name_them(candidates: Mapping[str, int]) -> str:
-    counted = [f"{key} ({number} values)" for key, number in candidates.items()]
-    example = f"--layer SpineLayer={next(iter(candidates))}"
-    return f"name yours, from the top: {example}; labels that divide the nodes: {listed(counted)}"
+    counted = [say("{key} ({number} values)", key=key, number=number) for key, number in candidates.items()]
+    example = say("--layer SpineLayer={iter}", iter=next(iter(candidates)))
+    return say(
+        "name yours, from the top: {example}; labels that divide the nodes: {counted}",
+        example=example,
+        counted=listed(counted),
+    )
 
 
 def layers_named(name: str, keys: Sequence[str], nodes: int, of: int) -> str:
     """Return how many of the nodes that count have the labels of a layer that was named."""
-    return f"{name} from {listed(keys, 'or')}, which {nodes} of {count(of, 'node')} carry."
+    return say(
+        "{name} from {keys}, which {nodes} of {nodes2} carry.",
+        name=name,
+        keys=listed(keys, "or"),
+        nodes=nodes,
+        nodes2=count(of, "node"),
+    )
 
 
 def no_such_key(name: str, keys: Sequence[str], candidates: Mapping[str, int]) -> str:
     """Return that no node has a label of a layer that was named, and which others may tell."""
     others = f": {_name_them(candidates)}" if candidates else ""
-    return f"no node has the label {listed(keys, 'or')} of --layer {name}{others}"
+    return say(
+        "no node has the label {keys} of --layer {name}{others}", keys=listed(keys, "or"), name=name, others=others
+    )
 
 
 def not_within(name: str, above: str, values: Sequence[str]) -> str:
     """Return that a layer does not lie within the one that was named before it."""
     verb = "stands" if len(values) == 1 else "stand"
-    return f"--layer {name} does not lie within {above}: {_some(values)} {verb} below several of its domains"
+    return say(
+        "--layer {name} does not lie within {above}: {some} {verb} below several of its domains",
+        name=name,
+        above=above,
+        some=_some(values),
+        verb=verb,
+    )
 
 
 def placeholder(key: str, value: str, nodes: int) -> str:
     """Return that a label says nothing on some nodes, and what the scheduler takes that for."""
     if not value:
-        return f"{key} is empty on {count(nodes, 'node')}, as good as missing."
-    where = f"{key} is the placeholder {value} on {count(nodes, 'node')}"
-    return f"{where}, which the scheduler takes for a domain: remove it."
+        return say("{key} is empty on {nodes}, as good as missing.", key=key, nodes=count(nodes, "node"))
+    where = say("{key} is the placeholder {value} on {nodes}", key=key, value=value, nodes=count(nodes, "node"))
+    return say("{where}, which the scheduler takes for a domain: remove it.", where=where)
 
 
 def repeats(key: str, above: str, names: Sequence[str]) -> str:
     """Return that a level is left out as its values stand below several of the one above."""
     verb = "stands" if len(names) == 1 else "stand"
-    return (
-        f"{key} is left out: {_some(names)} {verb} below several values of {above}, and a name must be unique "
-        "in its layer (prefix the values with those above them)."
+    return say(
+        "{key} is left out: {some} {verb} below several values of {above}, and a name must be unique "
+        "in its layer (prefix the values with those above them).",
+        key=key,
+        some=_some(names),
+        verb=verb,
+        above=above,
     )
 
 
 def disagree(newest: str, key: str) -> str:
     """Return that a second key of a level groups the nodes otherwise."""
-    return f"{key} is left out: nodes that carry it and {newest} are grouped differently by them."
+    return say(
+        "{key} is left out: nodes that carry it and {newest} are grouped differently by them.", key=key, newest=newest
+    )
 
 
 def other_names(newest: str, key: str) -> str:
     """Return that a second key of a level has other names for the same domains."""
-    return f"{key} has other names than {newest} for the same domains: nodes that carry only one of them are set apart."
+    return say(
+        "{key} has other names than {newest} for the same domains: nodes that carry only one of them are set apart.",
+        key=key,
+        newest=newest,
+    )
 
 
 def not_nested(key: str) -> str:
     """Return that a level lies neither within nor around the others."""
-    return f"{key} is left out: its domains lie neither within those of the other levels nor around them."
+    return say("{key} is left out: its domains lie neither within those of the other levels nor around them.", key=key)
 
 
 def as_live() -> str:
     """Return the sentence for a live topology that equals the proposed one."""
-    return "ClusterNetworkTopology default unchanged."
+    return say("ClusterNetworkTopology default unchanged.")
 
 
 def layer_in_use(layer: str, gangs: Sequence[str]) -> str:
     """Return that gangs gather on a layer that would be gone."""
     verb = "gathers" if len(gangs) == 1 else "gather"
-    return f"there would be no layer {layer or '(none)'}, on which {_some(gangs)} {verb}."
+    return say(
+        "there would be no layer {layer}, on which {some} {verb}.",
+        layer=layer or "(none)",
+        some=_some(gangs),
+        verb=verb,
+    )
 
 
 def tree_notes(built: Tree | NoTree) -> tuple[str, ...]:
     """Return what the resulting tree is: its domains by layer, nodes outside, names that stand below several."""
     if isinstance(built, NoTree):
-        return (f"There is no tree: {fault_clause(built.fault)}.",)
+        return (say("There is no tree: {fault_clause}.", fault_clause=fault_clause(built.fault)),)
     numbers = Counter(domain.layer for domain in built.domains if domain.layer != ROOT_LAYER)
     sizes = [count(numbers[layer], "node" if layer == NODE_LAYER else layer_noun(layer)) for layer in built.layers]
-    notes = [f"Resulting tree: {listed(sizes)}."]
+    notes = [say("Resulting tree: {sizes}.", sizes=listed(sizes))]
     if built.outside:
         names = [one.node for one in built.outside]
         lacking = dict.fromkeys(key for one in built.outside for key in one.missing)
-        notes.append(f"Outside the tree: {_some(names)}, without {listed(tuple(lacking), 'or')}.")
+        notes.append(
+            say("Outside the tree: {some}, without {lacking}.", some=_some(names), lacking=listed(tuple(lacking), "or"))
+        )
     virtual = sum(1 for domain in built.domains if domain.virtual)
     if virtual:
-        notes.append(f"{count(virtual, 'node')} without a label of the lowest layer: a domain each.")
+        notes.append(say("{nodes} without a label of the lowest layer: a domain each.", nodes=count(virtual, "node")))
     notes += [
-        f"{one.layer} {one.name} stands below {listed(one.parents)}: one domain for the scheduler, below the first."
+        say(
+            "{layer} {name} stands below {parents}: one domain for the scheduler, below the first.",
+            layer=one.layer,
+            name=one.name,
+            parents=listed(one.parents),
+        )
         for one in built.merged
     ]
     return tuple(notes)
@@ -467,40 +516,52 @@ def tree_notes(built: Tree | NoTree) -> tuple[str, ...]:
 
 def unknown_nodes(names: Sequence[str]) -> str:
     """Return that a file names nodes that do not exist."""
-    return f"there is no node {_some(names, 'or')}: nothing is labelled while the file names nodes that do not exist"
+    return say(
+        "there is no node {some}: nothing is labelled while the file names nodes that do not exist",
+        some=_some(names, "or"),
+    )
 
 
 def unknown_column(name: str, layers: Sequence[str]) -> str:
     """Return that a file names what is neither a layer nor a label key."""
     there = f" ({listed(layers)})" if layers else ""
-    return f"{name!r} is neither a layer of the topology{there} nor a label key"
+    return say("{name!r} is neither a layer of the topology{there} nor a label key", name=name, there=there)
 
 
 def bad_label(node: str, key: str, value: str) -> str:
     """Return that no label can have such a value."""
-    return f"node {node}: {value!r} is no value of label {key}: up to 63 letters, digits, -, _ and ."
+    return say(
+        "node {node}: {value!r} is no value of label {key}: up to 63 letters, digits, -, _ and .",
+        node=node,
+        value=value,
+        key=key,
+    )
 
 
 def too_deep(levels: int, layers: Sequence[str]) -> str:
     """Return that a file has more levels of switches than the topology has layers."""
     there = listed(layers) if layers else "none"
-    return f"the file has {count(levels, 'level')} of switches, the topology fewer layers above the nodes: {there}"
+    return say(
+        "the file has {levels} of switches, the topology fewer layers above the nodes: {there}",
+        levels=count(levels, "level"),
+        there=there,
+    )
 
 
 def nothing_named() -> str:
     """Return that a file names no labels."""
-    return "the file names no labels"
+    return say("the file names no labels")
 
 
 def labels_unchanged() -> str:
     """Return that all nodes have these labels already."""
-    return "All nodes have these labels already."
+    return say("All nodes have these labels already.")
 
 
 def _some(names: Sequence[str], last: str = "and") -> str:
     if len(names) <= _FEW:
         return listed(tuple(names), last)
-    return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+    return say("{names} and {number} more", names=", ".join(names[:_FEW]), number=len(names) - _FEW)
 
 
 _FROM_BELOW = ("BlockLayer", "SpineLayer", "DatacenterLayer")
@@ -619,7 +680,9 @@ def _dividing(chain: Sequence[FamilyLevel], notes: list[str]) -> Iterator[Family
     above: FamilyLevel | None = None
     for level in chain:
         if above is not None and level.is_accelerator and same_domains(level, above):
-            notes.append(f"{level.keys[0]} is left out: it has the same domains as {above.keys[0]}.")
+            notes.append(
+                say("{keys} is left out: it has the same domains as {keys2}.", keys=level.keys[0], keys2=above.keys[0])
+            )
         else:
             above = level
             yield level
@@ -643,7 +706,9 @@ def _in_order(levels: list[FamilyLevel], notes: list[str]) -> list[FamilyLevel]:
     for order in (levels, levels[::-1]):
         if all(nests(lower, higher) for higher, lower in pairwise(order)):
             if order is not levels:
-                notes.append("The levels lie within each other in the reverse of their usual order: taken as they lie.")
+                notes.append(
+                    say("The levels lie within each other in the reverse of their usual order: taken as they lie.")
+                )
             return order
     kept: list[FamilyLevel] = []
     for level in levels:
@@ -668,9 +733,9 @@ def _telling(levels: Sequence[FamilyLevel], nodes: int, notes: list[str]) -> Ite
     for level in levels:
         domains = set(level.values.values())
         if len(domains) == 1 and len(level.values) == nodes:
-            notes.append(f"{level.keys[0]} is left out: all nodes have the same value.")
+            notes.append(say("{keys} is left out: all nodes have the same value.", keys=level.keys[0]))
         elif len(domains) == len(level.values):
-            notes.append(f"{level.keys[0]} is left out: every node has a value of its own.")
+            notes.append(say("{keys} is left out: every node has a value of its own.", keys=level.keys[0]))
         else:
             yield level
 
@@ -681,7 +746,13 @@ def _place(chain: list[FamilyLevel], level: FamilyLevel, notes: list[str]) -> No
         higher, lower = chain[at - 1 : at] if at else [], chain[at : at + 1]
         if all(nests(level, one) for one in higher) and all(nests(one, level) for one in lower):
             if at < len(chain):
-                notes.append(f"Domains of {level.keys[0]} span several of {chain[at].keys[0]}: placed above it.")
+                notes.append(
+                    say(
+                        "Domains of {keys} span several of {keys2}: placed above it.",
+                        keys=level.keys[0],
+                        keys2=chain[at].keys[0],
+                    )
+                )
             chain.insert(at, level)
             return
     notes.append(not_nested(level.keys[0]))

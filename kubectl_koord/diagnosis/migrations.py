@@ -9,6 +9,7 @@ from msgspec import structs
 from kubectl_koord.diagnosis import coverage, disruption
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.state import View
+from kubectl_koord.language import say
 from kubectl_koord.model.installation import MigrationJob
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.reservations import Reservation
@@ -140,17 +141,41 @@ def _leaves_domain(jobs: Sequence[Migration], gang: str, left: DomainName) -> st
     nodes = listed(sorted({one.to for one in jobs if one.to}))
     kind, verb = ("PodMigrationJob", "moves") if len(jobs) == 1 else ("PodMigrationJobs", "move")
     domain = f"{layer_noun(left.layer)} {left.name}"
-    must = f"its pods must stay together there (MustGather {left.layer})"
-    return f"{kind} {names} {verb} {pods} to {nodes}, outside {domain} with the rest of gang {gang}: {must}."
+    must = say("its pods must stay together there (MustGather {layer})", layer=left.layer)
+    return say(
+        "{kind} {names} {verb} {pods} to {nodes}, outside {domain} with the rest of gang {gang}: {must}.",
+        kind=kind,
+        names=names,
+        verb=verb,
+        pods=pods,
+        nodes=nodes,
+        domain=domain,
+        gang=gang,
+        must=must,
+    )
 
 
 def _breaks_gang(jobs: Sequence[Migration], broken: BrokenGang) -> str:
     """Return that evicting the pods that jobs move brings a gang below its minimum."""
     pods, names = listed([one.pod for one in jobs]), listed([one.job for one in jobs])
     kind, verb = ("PodMigrationJob", "moves") if len(jobs) == 1 else ("PodMigrationJobs", "move")
-    left = f"{broken.left} of {count(broken.bound, 'pod')} left, {broken.min_member} needed"
-    evicted = "it is evicted" if len(jobs) == 1 else "they are evicted"
-    return f"{kind} {names} {verb} {pods}: when {evicted}, gang {broken.gang} falls below its minimum ({left})."
+    left = say(
+        "{left} of {pods} left, {min_member} needed",
+        left=broken.left,
+        pods=count(broken.bound, "pod"),
+        min_member=broken.min_member,
+    )
+    evicted = say("it is evicted") if len(jobs) == 1 else say("they are evicted")
+    return say(
+        "{kind} {names} {verb} {pods}: when {evicted}, gang {gang} falls below its minimum ({left}).",
+        kind=kind,
+        names=names,
+        verb=verb,
+        pods=pods,
+        evicted=evicted,
+        gang=broken.gang,
+        left=left,
+    )
 
 
 @memoised

@@ -77,6 +77,7 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.state import NodeState, View
 from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.language import say
 from kubectl_koord.messages.conditions import conditions, root_of
 from kubectl_koord.messages.parser import QuotaMessage
 from kubectl_koord.model import objects
@@ -152,9 +153,9 @@ def of_other_gangs(subjects: Iterable[Subject], snapshot: Snapshot) -> Iterator[
         yield Notice("foreign-gang-marker", ignored_markers(marker, number))
 
 
-CPUS_FORGOTTEN = (
-    "it depends on CPUs of running pods: a scheduler of this version may forget them when it starts, and then takes"
-    " them for free."
+CPUS_FORGOTTEN = say(
+    "it depends on CPUs of running pods: a scheduler of this version may forget them when it "
+    "starts, and then takes them for free."
 )
 _MOST_NAMED = 3
 _CORE = "koordinator.sh/gpu-core"
@@ -180,23 +181,38 @@ class HeldTwice(Struct, frozen=True):
 
 def doubly_booked(found: Sequence[HeldTwice]) -> str:
     """Return which CPUs and devices several pods have at once, and since what moment they are free."""
-    named = [f"{_what(one)} of {one.node} by {listed(one.pods)}" for one in found[:_MOST_NAMED]]
+    named = [
+        say("{what} of {node} by {pods}", what=_what(one), node=one.node, pods=listed(one.pods))
+        for one in found[:_MOST_NAMED]
+    ]
     rest = len(found) - len(named)
-    more = f" (and {rest} more)" if rest else ""
-    return f"held by several pods at once, and free only when all of these are gone: {'; '.join(named)}{more}."
+    more = say(" (and {rest} more)", rest=rest) if rest else ""
+    return say(
+        "held by several pods at once, and free only when all of these are gone: {named}{more}.",
+        named="; ".join(named),
+        more=more,
+    )
 
 
 def not_booked_text(found: Sequence[Unbooked]) -> str:
     """Return which pods have devices that the scheduler does not know to be taken, and what comes of that."""
     named = [
-        f"{one.pod} holds {amount_of(_CORE, one.amount)} {device_name(one.type)} on {one.node}"
+        say(
+            "{pod} holds {amount} {device_name} on {node}",
+            pod=one.pod,
+            amount=amount_of(_CORE, one.amount),
+            device_name=device_name(one.type),
+            node=one.node,
+        )
         for one in found[:_MOST_NAMED]
     ]
     rest = len(found) - len(named)
-    more = f" (and {count(rest, 'more pod')})" if rest else ""
-    return (
-        f"{'; '.join(named)}{more}, and no annotation says which: DeviceShare takes these cards for free, and may give"
-        " them to another pod as well."
+    more = say(" (and {pods})", pods=count(rest, "more pod")) if rest else ""
+    return say(
+        "{named}{more}, and no annotation says which: DeviceShare takes these cards for free, and may "
+        "give them to another pod as well.",
+        named="; ".join(named),
+        more=more,
     )
 
 
@@ -205,11 +221,18 @@ def cards_lost(nodes: Sequence[Node]) -> str:
     named = []
     for node in nodes[:_MOST_NAMED]:
         has = dict(node.allocatable)
-        lost = [f"{has.get(name, 0)} of {has.get(name, 0) + number} {name}" for name, number in node.lost]
-        named.append(f"{node.name} offers {listed(lost)}")
+        lost = [
+            say("{name} of {name2} {name3}", name=has.get(name, 0), name2=has.get(name, 0) + number, name3=name)
+            for name, number in node.lost
+        ]
+        named.append(say("{name} offers {lost}", name=node.name, lost=listed(lost)))
     rest = len(nodes) - len(named)
-    more = f" (and {count(rest, 'more node')})" if rest else ""
-    return f"{'; '.join(named)}{more}: the device plugin calls the others unhealthy, or has not registered them."
+    more = say(" (and {nodes})", nodes=count(rest, "more node")) if rest else ""
+    return say(
+        "{named}{more}: the device plugin calls the others unhealthy, or has not registered them.",
+        named="; ".join(named),
+        more=more,
+    )
 
 
 def _what(one: HeldTwice) -> str:
@@ -596,12 +619,17 @@ def _quota_refused(pod: str, since: str, quota: QuotaMessage) -> str:
     parts = []
     for resource, used, limit, asked in resources_exceeded(quota):
         name = resource if objects.is_share(resource) else resource_name(resource)  # as the scheduler counts
-        parts.append(f"{name}: {used} of {limit} used, {asked} requested")
+        parts.append(
+            say("{name}: {used} of {limit} used, {asked} requested", name=name, used=used, limit=limit, asked=asked)
+        )
     numbers = f" ({listed(parts)})" if parts else ""
-    when = f" since {since}" if since else ""
-    return (
-        f"the scheduler reports{when} that quota {' '.join(quota.names)} has no room for {pod}{numbers};"
-        " quotas are not evaluated."
+    when = say(" since {since}", since=since) if since else ""
+    return say(
+        "the scheduler reports{when} that quota {names} has no room for {pod}{numbers}; quotas are not evaluated.",
+        when=when,
+        names=" ".join(quota.names),
+        pod=pod,
+        numbers=numbers,
     )
 
 
@@ -639,9 +667,9 @@ def _wanted_at_once(simulation: Simulation, pods: int) -> int:
     return sum(needed(subject.group).values())
 
 
-_OWNERS_FORGOTTEN = (
-    "it depends on running pods that own a reservation: a scheduler of this version may forget them when it starts,"
-    " and then counts both."
+_OWNERS_FORGOTTEN = say(
+    "it depends on running pods that own a reservation: a scheduler of this version may forget "
+    "them when it starts, and then counts both."
 )
 
 
@@ -669,36 +697,54 @@ def reservation_notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> 
 
 
 def _would_be_overcommitted(nodes: Sequence[str]) -> str:
-    return (
-        f"{listed(nodes)} would be overcommitted: it needs more there than its reservation holds, and more than is left"
-        " beside it."
+    return say(
+        "{nodes} would be overcommitted: it needs more there than its reservation holds, and more "
+        "than is left beside it.",
+        nodes=listed(nodes),
     )
 
 
 def _preempts(name: str, pods: Sequence[str]) -> str:
-    return f"pending reservation {name} goes first, finds no room, and would preempt {listed(pods)}."
+    return say(
+        "pending reservation {name} goes first, finds no room, and would preempt {pods}.", name=name, pods=listed(pods)
+    )
 
 
 def _bound_members(names: Sequence[str]) -> str:
     """Return that reservations on nodes count as bound members of the gang."""
-    are = "reservation {} counts as a bound member" if len(names) == 1 else "reservations {} count as bound members"
-    return f"{are.format(listed(names))} of the gang as long as {'it exists' if len(names) == 1 else 'they exist'}."
+    are = (
+        say("reservation {} counts as a bound member")
+        if len(names) == 1
+        else say("reservations {} count as bound members")
+    )
+    return say(
+        "{format} of the gang as long as {part}.",
+        format=are.format(listed(names)),
+        part=say("it exists") if len(names) == 1 else say("they exist"),
+    )
 
 
 def _members(names: Sequence[str]) -> str:
     """Return that pending reservations count as members of the gang."""
-    are = "reservation {} counts as a member" if len(names) == 1 else "reservations {} count as members"
-    return f"pending {are.format(listed(names))} of the gang, each with a pod of its own that the scheduler places."
+    are = say("reservation {} counts as a member") if len(names) == 1 else say("reservations {} count as members")
+    return say(
+        "pending {format} of the gang, each with a pod of its own that the scheduler places.",
+        format=are.format(listed(names)),
+    )
 
 
 def _plugin_off(points: Sequence[str]) -> str:
     """Return what becomes of reservations where the profile does not enable their plugin at some points."""
     effects = []
     if set(points) - {"reserve"}:
-        effects.append("what pods may or must use of reservations is not checked")
+        effects.append(say("what pods may or must use of reservations is not checked"))
     if "reserve" in points:
-        effects.append("pods do not use up the reservations that they match, which keep their room beside them")
-    return f"the scheduler's profile does not enable plugin Reservation at {listed(points)}: {' and '.join(effects)}."
+        effects.append(say("pods do not use up the reservations that they match, which keep their room beside them"))
+    return say(
+        "the scheduler's profile does not enable plugin Reservation at {points}: {effects}.",
+        points=listed(points),
+        effects=" and ".join(effects),
+    )
 
 
 def in_vain(outcomes: Iterable[Outcome]) -> Iterator[Notice]:
@@ -712,7 +758,11 @@ def in_vain(outcomes: Iterable[Outcome]) -> Iterator[Notice]:
 def _victims(names: Sequence[str]) -> str:
     """Return that preemption cannot delete reservations."""
     noun = "reservation" if len(names) == 1 else "reservations"
-    return f"preemption would choose {noun} {listed(names)}, which it cannot delete: that room stays reserved."
+    return say(
+        "preemption would choose {noun} {names}, which it cannot delete: that room stays reserved.",
+        noun=noun,
+        names=listed(names),
+    )
 
 
 def _may_draw(simulation: Simulation) -> bool:
@@ -1044,8 +1094,17 @@ def victim_notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Itera
 
 def _daemons_come_back(pods: Sequence[str]) -> str:
     """Return that pods of DaemonSets are victims, and what becomes of their room."""
-    are, come = ("belongs to a DaemonSet", "it comes") if len(pods) == 1 else ("belong to DaemonSets", "they come")
-    return f"{few(pods)} {are}: {come} back on the same node at once, and may take the freed room again."
+    are, come = (
+        (say("belongs to a DaemonSet"), say("it comes"))
+        if len(pods) == 1
+        else (say("belong to DaemonSets"), say("they come"))
+    )
+    return say(
+        "{pods} {are}: {come} back on the same node at once, and may take the freed room again.",
+        pods=few(pods),
+        are=are,
+        come=come,
+    )
 
 
 def awaited(simulation: Simulation) -> tuple[RunningPod, ...]:

@@ -26,6 +26,7 @@ from kubectl_koord.engine.quota.usage import Pod, all_running, by_kind, is_fixed
 from kubectl_koord.engine.reasons import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.state import View
+from kubectl_koord.language import say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota, quota_labels
@@ -59,82 +60,113 @@ from kubectl_koord.wording.words import (
 )
 
 REMEDIES: Mapping[QuotaFindingCode, str] = {
-    "quota-same-name": "Rename all but one: the name alone tells quotas apart, the namespace does not count.",
-    "quota-same-namespace": "List a namespace in the annotation namespaces of one quota only.",
-    "quota-no-parent": "Create the parent, or correct the label parent.",
-    "quota-cycle": "Correct the label parent of one of them.",
-    "quota-other-tree": "Give it the tree-id of its parent, or another parent.",
-    "quota-parent-without-label": "Label the parent is-parent=true, once no pod counts against it.",
-    "quota-negative": "Correct the amount: none may be below 0.",
-    "quota-min-above-max": "Raise max, or lower min; every resource of min needs a max.",
-    "quota-max-below-used": "Raise max, or end pods of the quota.",
-    "quota-unreadable": "Write it as JSON: until then the scheduler takes it as not written.",
-    "quota-resources-differ": "Give max the same resources in the whole tree.",
-    "quota-min-not-in-parent": "Add the resource to min of the parent, or take it out.",
-    "quota-min-above-parent": "Raise min of the parent, or lower those below it.",
-    "quota-min-above-total": "Lower minimums, or add nodes: until then each gets its part.",
-    "quota-pods-in-parent": "Move the pods to a quota below it: its runtime goes to those below, whatever they leave.",
-    "quota-unknown": "Create the quota, or correct the label: until then the pods count against the default quota.",
-    "quota-over-used": "Wait until pods end: until then no pod of its own is admitted.",
-    "quota-used-differs": "Nothing, if it is the same a second later: pods that wait in Permit count there, too.",
-    "quota-runtime-differs": "Nothing, if it is the same 10 seconds later; else check the scheduler's configuration.",
+    "quota-same-name": say("Rename all but one: the name alone tells quotas apart, the namespace does not count."),
+    "quota-same-namespace": say("List a namespace in the annotation namespaces of one quota only."),
+    "quota-no-parent": say("Create the parent, or correct the label parent."),
+    "quota-cycle": say("Correct the label parent of one of them."),
+    "quota-other-tree": say("Give it the tree-id of its parent, or another parent."),
+    "quota-parent-without-label": say("Label the parent is-parent=true, once no pod counts against it."),
+    "quota-negative": say("Correct the amount: none may be below 0."),
+    "quota-min-above-max": say("Raise max, or lower min; every resource of min needs a max."),
+    "quota-max-below-used": say("Raise max, or end pods of the quota."),
+    "quota-unreadable": say("Write it as JSON: until then the scheduler takes it as not written."),
+    "quota-resources-differ": say("Give max the same resources in the whole tree."),
+    "quota-min-not-in-parent": say("Add the resource to min of the parent, or take it out."),
+    "quota-min-above-parent": say("Raise min of the parent, or lower those below it."),
+    "quota-min-above-total": say("Lower minimums, or add nodes: until then each gets its part."),
+    "quota-pods-in-parent": say(
+        "Move the pods to a quota below it: its runtime goes to those below, whatever they leave."
+    ),
+    "quota-unknown": say(
+        "Create the quota, or correct the label: until then the pods count against the default quota."
+    ),
+    "quota-over-used": say("Wait until pods end: until then no pod of its own is admitted."),
+    "quota-used-differs": say("Nothing, if it is the same a second later: pods that wait in Permit count there, too."),
+    "quota-runtime-differs": say(
+        "Nothing, if it is the same 10 seconds later; else check the scheduler's configuration."
+    ),
 }
 """What to do, by code."""
-OVER_ITS_MAX = "Raise max, or end pods: it uses more than its max, which a higher min does not change."
-MIN_DOES_NOT_HELP = "Wait until pods end: a higher min alone does not give it as much."
+OVER_ITS_MAX = say("Raise max, or end pods: it uses more than its max, which a higher min does not change.")
+MIN_DOES_NOT_HELP = say("Wait until pods end: a higher min alone does not give it as much.")
 
 
 def raise_min(amounts_used: Sequence[tuple[str, int]]) -> str:
     """Return which minimum lets a quota use what it uses."""
-    return f"Wait until pods end, or raise min to {amounts(amounts_used)}: until then no pod of its own is admitted."
+    return say(
+        "Wait until pods end, or raise min to {amounts}: until then no pod of its own is admitted.",
+        amounts=amounts(amounts_used),
+    )
 
 
 def same_name(name: str, namespaces: Sequence[str]) -> str:
     """Return in which namespaces there are quotas of one name."""
-    return f"there are {len(namespaces)} quotas called {name}: in namespaces {listed(namespaces)}."
+    return say(
+        "there are {number} quotas called {name}: in namespaces {namespaces}.",
+        number=len(namespaces),
+        name=name,
+        namespaces=listed(namespaces),
+    )
 
 
 def no_parent(parent: str) -> str:
     """Return that a parent does not exist."""
-    return f"its parent {parent} does not exist: what becomes of it is not defined."
+    return say("its parent {parent} does not exist: what becomes of it is not defined.", parent=parent)
 
 
 def cycle(chain: Sequence[str]) -> str:
     """Return that a quota is below itself."""
-    return f"it is below itself: {' < '.join(chain)}."
+    return say("it is below itself: {chain}.", chain=" < ".join(chain))
 
 
 def _tree(tree: str) -> str:
-    return f"tree {tree}" if tree else "the default tree"
+    return say("tree {tree}", tree=tree) if tree else say("the default tree")
 
 
 def negative(field: str, amount: Resources) -> str:
     """Return which amounts are below zero."""
-    return f"{field} is below 0: {amounts(amount)}."
+    return say("{field} is below 0: {amounts}.", field=field, amounts=amounts(amount))
 
 
 def min_above_max(resource: str, least: int, most: int | None) -> str:
     """Return that a minimum has no maximum, or is above it."""
     said, *above = amounts_of(resource, *(number for number in (least, most) if number is not None))
-    return f"min is {said} {resource_name(resource)}, max {above[0] if above else 'has none'}."
+    return say(
+        "min is {said} {resource_name}, max {above}.",
+        said=said,
+        resource_name=resource_name(resource),
+        above=above[0] if above else say("has none"),
+    )
 
 
 def max_below_used(resource: str, most: int, used: int) -> str:
     """Return that a maximum is below what is used, where it must not be."""
     limit, has = amounts_of(resource, most, used)
-    return f"max is {limit} {resource_name(resource)}, which must not be below the {has} used."
+    return say(
+        "max is {limit} {resource_name}, which must not be below the {has} used.",
+        limit=limit,
+        resource_name=resource_name(resource),
+        has=has,
+    )
 
 
 def unreadable(annotations: Sequence[str]) -> str:
     """Return which annotations cannot be read."""
-    return f"{listed(annotations)} cannot be read."
+    return say("{annotations} cannot be read.", annotations=listed(annotations))
 
 
 def resources_differ(parent: str, more: Sequence[str], fewer: Sequence[str]) -> str:
     """Return which resources a maximum has and its parent's has not, and the other way round."""
-    parts = [f"{listed(more)} {_are(more)} in max here only"] if more else []
-    parts += [f"{listed(fewer)} {_are(fewer)} in max of {parent} only"] if fewer else []
-    return f"{listed(parts)}: what the parent lacks is not shared out, and what the quota lacks is not limited."
+    parts = [say("{more} {are} in max here only", more=listed(more), are=_are(more))] if more else []
+    parts += (
+        [say("{fewer} {are} in max of {parent} only", fewer=listed(fewer), are=_are(fewer), parent=parent)]
+        if fewer
+        else []
+    )
+    return say(
+        "{parts}: what the parent lacks is not shared out, and what the quota lacks is not limited.",
+        parts=listed(parts),
+    )
 
 
 def _are(items: Sequence[str]) -> str:
@@ -144,39 +176,63 @@ def _are(items: Sequence[str]) -> str:
 def min_above_parent(resource: str, own: int, below: int, children: int) -> str:
     """Return that the minimums below a quota come to more than its own."""
     together, alone = amounts_of(resource, below, own)
-    what = f"min of {count(children, 'quota')} below it comes to {together} {resource_name(resource)}"
-    return f"{what}, its own is {alone}."
+    what = say(
+        "min of {quotas} below it comes to {together} {resource_name}",
+        quotas=count(children, "quota"),
+        together=together,
+        resource_name=resource_name(resource),
+    )
+    return say("{what}, its own is {alone}.", what=what, alone=alone)
 
 
 def min_above_total(resource: str, total: int, sum_of_min: int, *, scaled: bool) -> str:
     """Return that minimums come to more than there is, and what then happens."""
-    then = "each is scaled down" if scaled else "they are not scaled down, and runtimes exceed what there is"
+    then = say("each is scaled down") if scaled else say("they are not scaled down, and runtimes exceed what there is")
     together, there = amounts_of(resource, sum_of_min, total)
-    return f"minimums come to {together} {resource_name(resource)}, and there are {there}: {then}."
+    return say(
+        "minimums come to {together} {resource_name}, and there are {there}: {then}.",
+        together=together,
+        resource_name=resource_name(resource),
+        there=there,
+        then=then,
+    )
 
 
 def pods_in_parent(requested: Resources) -> str:
     """Return what pods request of a quota that is a parent."""
-    return f"it is a parent, and pods of its own request {amounts(requested)}."
+    return say("it is a parent, and pods of its own request {amounts}.", amounts=amounts(requested))
 
 
 def unknown_quota(pods: int, example: str, quota: str) -> str:
     """Return that pods name a quota that does not exist; `quota` is what they count against, empty for none."""
-    then = f"{'it counts' if pods == 1 else 'they count'} against {quota or 'none'}"
-    return f"{count(pods, 'pod')} (such as {example}) {'names' if pods == 1 else 'name'} it, it does not exist: {then}."
+    then = say(
+        "{part} against {quota}", part=say("it counts") if pods == 1 else say("they count"), quota=quota or "none"
+    )
+    return say(
+        "{pods} (such as {example}) {name} it, it does not exist: {then}.",
+        pods=count(pods, "pod"),
+        example=example,
+        name="names" if pods == 1 else "name",
+        then=then,
+    )
 
 
 def uses_too_much(used: Resources, runtime: Mapping[str, int]) -> str:
     """Return that a quota uses more than it may, of these resources."""
     parts = [f"{' of '.join(amounts_of(name, number, runtime[name]))} {resource_name(name)}" for name, number in used]
-    return f"it uses more than its runtime: {listed(parts)}."
+    return say("it uses more than its runtime: {parts}.", parts=listed(parts))
 
 
 def differs(resource: str, field: str, written: int, computed: int) -> str:
     """Return that what the scheduler wrote is not what is computed; the answer rests on that."""
     told, ours = amounts_of(resource, written, computed)
-    what = f"the scheduler wrote {field} {told} {resource_name(resource)}"
-    return f"{what}, computed are {ours}; answers rest on what is computed."
+    what = say(
+        "the scheduler wrote {field} {told} {resource_name}",
+        field=field,
+        told=told,
+        resource_name=resource_name(resource),
+    )
+    return say("{what}, computed are {ours}; answers rest on what is computed.", what=what, ours=ours)
 
 
 _RANK: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
@@ -225,8 +281,10 @@ def _names(tree: QuotaTree) -> Iterator[QuotaFinding]:
     for namespace, names in listing.items():
         if len(names) > 1:
             quotas = sorted(names)
-            message = (
-                f"namespace {namespace} is listed by quotas {listed(quotas)}: which one its pods get is not defined."
+            message = say(
+                "namespace {namespace} is listed by quotas {quotas}: which one its pods get is not defined.",
+                namespace=namespace,
+                quotas=listed(quotas),
             )
             yield _finding("error", "quota-same-namespace", quotas[0], message)
 
@@ -262,7 +320,12 @@ def _place(quota: Quota, tree: QuotaTree) -> Iterator[QuotaFinding]:
         yield _finding("error", "quota-cycle", quota.name, cycle(loop))
         return
     if quota.tree != parent.tree:
-        message = f"it is in {_tree(quota.tree)}, its parent {parent.name} in {_tree(parent.tree)}."
+        message = say(
+            "it is in {tree}, its parent {name} in {tree2}.",
+            tree=_tree(quota.tree),
+            name=parent.name,
+            tree2=_tree(parent.tree),
+        )
         yield _finding("error", "quota-other-tree", quota.name, message)
     own, above = {resource for resource, _ in quota.max}, {resource for resource, _ in parent.max}
     if own != above:
@@ -270,7 +333,7 @@ def _place(quota: Quota, tree: QuotaTree) -> Iterator[QuotaFinding]:
         yield _finding("error", "quota-resources-differ", quota.name, message)
     extra = sorted({resource for resource, _ in quota.min} - {resource for resource, _ in parent.min})
     if extra:
-        message = f"min has {listed(extra)}, which min of {parent.name} has not."
+        message = say("min has {extra}, which min of {name} has not.", extra=listed(extra), name=parent.name)
         yield _finding("error", "quota-min-not-in-parent", quota.name, message)
 
 
@@ -286,8 +349,9 @@ def _loop(quota: Quota, tree: QuotaTree) -> list[str]:
 
 def _below(parent: Quota, children: Sequence[Quota]) -> Iterator[QuotaFinding]:
     if not parent.is_parent:
-        message = (
-            f"it is not labelled is-parent=true, and is the parent of {listed([child.name for child in children])}."
+        message = say(
+            "it is not labelled is-parent=true, and is the parent of {name}.",
+            name=listed([child.name for child in children]),
         )
         yield _finding("error", "quota-parent-without-label", parent.name, message)
     if parent.heads_tree or parent.forced:
@@ -501,10 +565,16 @@ def headroom_of(subject: Subject, view: View) -> Headroom:
     state = state_of(view)
     is_open = [item for item in not_evaluated(subject, snapshot) if isinstance(item, OpenQuota | QuotaSetting)]
     if is_open:
-        message = _cannot_admit(name, f"that depends on {unevaluated_names(is_open)}, which is not evaluated")
+        message = _cannot_admit(
+            name,
+            say(
+                "that depends on {unevaluated_names}, which is not evaluated",
+                unevaluated_names=unevaluated_names(is_open),
+            ),
+        )
         return Headroom(name, len(pods), None, message)
     if not any(state.tree.may_refuse(pod) for pod in pods):
-        return Headroom(name, len(pods), len(pods), f"No quota limits {name}.")
+        return Headroom(name, len(pods), len(pods), say("No quota limits {name}.", name=name))
     chain = tuple(map(_level, headroom(state, pods[0])))
     stopped = state.first_refused(pods)
     if stopped is None:
@@ -515,16 +585,26 @@ def headroom_of(subject: Subject, view: View) -> Headroom:
 
 
 def _cannot_admit(gang: str, why: str) -> str:
-    return f"Cannot tell how many pods of {gang} quotas admit: {why.rstrip('.')}."
+    return say("Cannot tell how many pods of {gang} quotas admit: {why}.", gang=gang, why=why.rstrip("."))
 
 
 def _admits(gang: str, pods: int, admitted: int, refusal: str) -> str:
     """Return how many of a gang's pending pods quotas admit, and why they stop there."""
     if not pods:
-        return f"{gang} has no pending pods: there is nothing to admit."
+        return say("{gang} has no pending pods: there is nothing to admit.", gang=gang)
     if admitted == pods:
-        return f"Quotas admit all {count(pods, 'pending pod')} of {gang}." if pods > 1 else f"Quotas admit {gang}."
-    return f"Quotas admit {admitted} of {count(pods, 'pending pod')} of {gang}: {refusal.rstrip('.')}."
+        return (
+            say("Quotas admit all {pods} of {gang}.", pods=count(pods, "pending pod"), gang=gang)
+            if pods > 1
+            else say("Quotas admit {gang}.", gang=gang)
+        )
+    return say(
+        "Quotas admit {admitted} of {pods} of {gang}: {refusal}.",
+        admitted=admitted,
+        pods=count(pods, "pending pod"),
+        gang=gang,
+        refusal=refusal.rstrip("."),
+    )
 
 
 def limits_any(subject: Subject, snapshot: Snapshot) -> bool:
@@ -569,9 +649,9 @@ def _pod(pod: Pod, asked: Mapping[str, int], lacking: Mapping[str, str]) -> Quot
     )
 
 
-_ON = (
-    "The over-use controller is on (monitorAllQuotas): it evicts pods of a quota that stays above its runtime for"
-    " longer than delayEvictTime."
+_ON = say(
+    "The over-use controller is on (monitorAllQuotas): it evicts pods of a quota that stays above "
+    "its runtime for longer than delayEvictTime."
 )
 
 
@@ -591,8 +671,8 @@ def over_use(state: QuotaState, view: View, names: Collection[str]) -> OverUse:
         evicts.append(Eviction(name, resources, pods))
     settings = state.tree.settings
     off = (
-        "The over-use controller is off (enableRuntimeQuota): no pod is evicted for its quota."
+        say("The over-use controller is off (enableRuntimeQuota): no pod is evicted for its quota.")
         if settings.revokes
-        else "The over-use controller is off (monitorAllQuotas): no pod is evicted for its quota."
+        else say("The over-use controller is off (monitorAllQuotas): no pod is evicted for its quota.")
     )
     return OverUse(is_on(state), _ON if is_on(state) else off, tuple(evicts))

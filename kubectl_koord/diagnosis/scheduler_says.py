@@ -15,6 +15,7 @@ from kubectl_koord.engine.reasons import (
 )
 from kubectl_koord.engine.reservations import one_of_each_owner, owned
 from kubectl_koord.engine.slots import Offer
+from kubectl_koord.language import say
 from kubectl_koord.messages import conditions as condition_texts
 from kubectl_koord.messages.conditions import conditions, failed_attempts, instant, of_events, root_of
 from kubectl_koord.messages.parser import ParsedMessage, QuotaMessage, TopologyMessage
@@ -177,48 +178,48 @@ def scheduler_says(
 
 
 _SENTENCES = {
-    "gang-unknown": "did not know gang {gang}",
-    "gang-not-initialised": "found no valid minimum for gang {gang}",
-    "gang-gone": "found that the gang was deleted",
-    "group-incomplete": "found the gang group incomplete: {reason}",
-    "group-in-round": "had not tried the pod in this round yet",
-    "group-attempted": "had tried every pod of the gang once, which ended the round",
-    "member-represents": "tried {pod} for the whole gang",
-    "member-not-known": "did not have {pod} among the gang's pods",
-    "member-unreserved": "gave up the round because {pod} could not be bound in time",
-    "no-topology": "had no topology tree",
-    "no-pending-pods": "found no pending pods to plan for",
-    "plan-invalid": "found that its plan was no longer valid",
-    "batch-failed": "failed to place {failed} of the planned pods, {pod} first: {reason}",
-    "batch-waits": "ended the round while {pods} pods still waited",
-    "batch-not-permitted": "did not permit {pod} on {node}: {reason}",
-    "permit-timeout": "gave up after waiting {waited} for the other pods",
-    "preempted": "gave the place of this waiting pod to another",
-    "preempt-success": "preempted pods for it and retries when they have terminated",
-    "preempts-never": "may not preempt for it: preemptionPolicy is Never",
-    "victims-terminate": "waited for preempted pods to terminate",
-    "quota-hook": "was refused by the quota hook {plugin}: {reason}",
-    "no-reservation": "found no reservation that matches the reservation affinity",
-    "other-scheduler": "found another scheduler's name on the pod",
-    "being-deleted": "found the pod being deleted",
-    "plugin-failed": "failed in plugin {plugin}: {reason}",
-    "filter-failed": "gave up the attempt because plugin {plugin} failed: {reason}",
-    "device-amount-invalid": "refused the amount {amount} of {resource}",
-    "device-set-invalid": "refused this set of device resources: {resources}",
-    "device-annotation-unreadable": "could not read annotation {annotation}: {reason}",
-    "device-selector-invalid": "could not read {selector} of the device hint for {type}: {reason}",
-    "device-template-missing": "found no template for the requested share of the device",
-    "cpus-not-integer": "refused parts of a CPU for a pod whose CPUs are bound",
-    "claim-unbound": "found a volume claim that must be bound before pods are scheduled",
-    "claim-missing": "did not find volume claim {claim}",
-    "claim-deleted": "found volume claim {claim} being deleted",
-    "claim-of-other": "found that volume claim {claim} was not made for this pod",
-    "claim-awaited": "waited for volume claim {claim} of an ephemeral volume",
-    "volume-missing": "did not find volume {volume}",
-    "device-class-missing": "did not find device class {class}",
-    "before-1.7-too-few-pods": "found too few pods of the gang (a scheduler older than 1.7)",
-    "before-1.7-cycle": "was not in the right cycle of the gang (a scheduler older than 1.7)",
-    "before-1.7-rejected": "rejected the gang because of {pod}: {reason} (a scheduler older than 1.7)",
+    "gang-unknown": say("did not know gang {gang}"),
+    "gang-not-initialised": say("found no valid minimum for gang {gang}"),
+    "gang-gone": say("found that the gang was deleted"),
+    "group-incomplete": say("found the gang group incomplete: {reason}"),
+    "group-in-round": say("had not tried the pod in this round yet"),
+    "group-attempted": say("had tried every pod of the gang once, which ended the round"),
+    "member-represents": say("tried {pod} for the whole gang"),
+    "member-not-known": say("did not have {pod} among the gang's pods"),
+    "member-unreserved": say("gave up the round because {pod} could not be bound in time"),
+    "no-topology": say("had no topology tree"),
+    "no-pending-pods": say("found no pending pods to plan for"),
+    "plan-invalid": say("found that its plan was no longer valid"),
+    "batch-failed": say("failed to place {failed} of the planned pods, {pod} first: {reason}"),
+    "batch-waits": say("ended the round while {pods} pods still waited"),
+    "batch-not-permitted": say("did not permit {pod} on {node}: {reason}"),
+    "permit-timeout": say("gave up after waiting {waited} for the other pods"),
+    "preempted": say("gave the place of this waiting pod to another"),
+    "preempt-success": say("preempted pods for it and retries when they have terminated"),
+    "preempts-never": say("may not preempt for it: preemptionPolicy is Never"),
+    "victims-terminate": say("waited for preempted pods to terminate"),
+    "quota-hook": say("was refused by the quota hook {plugin}: {reason}"),
+    "no-reservation": say("found no reservation that matches the reservation affinity"),
+    "other-scheduler": say("found another scheduler's name on the pod"),
+    "being-deleted": say("found the pod being deleted"),
+    "plugin-failed": say("failed in plugin {plugin}: {reason}"),
+    "filter-failed": say("gave up the attempt because plugin {plugin} failed: {reason}"),
+    "device-amount-invalid": say("refused the amount {amount} of {resource}"),
+    "device-set-invalid": say("refused this set of device resources: {resources}"),
+    "device-annotation-unreadable": say("could not read annotation {annotation}: {reason}"),
+    "device-selector-invalid": say("could not read {selector} of the device hint for {type}: {reason}"),
+    "device-template-missing": say("found no template for the requested share of the device"),
+    "cpus-not-integer": say("refused parts of a CPU for a pod whose CPUs are bound"),
+    "claim-unbound": say("found a volume claim that must be bound before pods are scheduled"),
+    "claim-missing": say("did not find volume claim {claim}"),
+    "claim-deleted": say("found volume claim {claim} being deleted"),
+    "claim-of-other": say("found that volume claim {claim} was not made for this pod"),
+    "claim-awaited": say("waited for volume claim {claim} of an ephemeral volume"),
+    "volume-missing": say("did not find volume {volume}"),
+    "device-class-missing": say("did not find device class {class}"),
+    "before-1.7-too-few-pods": say("found too few pods of the gang (a scheduler older than 1.7)"),
+    "before-1.7-cycle": say("was not in the right cycle of the gang (a scheduler older than 1.7)"),
+    "before-1.7-rejected": say("rejected the gang because of {pod}: {reason} (a scheduler older than 1.7)"),
 }
 
 
@@ -226,35 +227,48 @@ def _understood(parsed: ParsedMessage) -> str:
     """Return what a message says, `the scheduler found no node: 7 Insufficient cpu`; empty where it is not known."""
     root = parsed.root
     if root.topology is not None:
-        return f"the scheduler {_plan(root.topology)}"
+        return say("the scheduler {plan}", plan=_plan(root.topology))
     if root.quota is not None:
-        return f"the scheduler {_exhausted(root.quota)}"
+        return say("the scheduler {exhausted}", exhausted=_exhausted(root.quota))
     if root.phrase is not None:
-        return f"the scheduler {_SENTENCES[root.phrase.code].format_map(root.phrase.names)}"
+        return say("the scheduler {format_map}", format_map=_SENTENCES[root.phrase.code].format_map(root.phrase.names))
     if root.counts:
-        found = "could not preempt for it" if root.is_failed_preemption else "found no node"
-        return f"the scheduler {found}: {listed([f'{n} {reason}' for n, reason in root.counts])}"
+        found = say("could not preempt for it") if root.is_failed_preemption else say("found no node")
+        return say(
+            "the scheduler {found}: {part}", found=found, part=listed([f"{n} {reason}" for n, reason in root.counts])
+        )
     return ""
 
 
 def _exhausted(quota: QuotaMessage) -> str:
-    kind = "quota" if quota.limit == "runtime" else "non-preemptible quota"
+    kind = "quota" if quota.limit == "runtime" else say("non-preemptible quota")
     parts = [
-        f"{name} {used} used, {asked} requested, limit {limit}"
+        say("{name} {used} used, {asked} requested, limit {limit}", name=name, used=used, asked=asked, limit=limit)
         for name, used, limit, asked in resources_exceeded(quota)
     ]
-    return f"found {kind} {'/'.join(quota.names)} exhausted: {listed(parts)}"
+    return say("found {kind} {names} exhausted: {parts}", kind=kind, names="/".join(quota.names), parts=listed(parts))
 
 
 def _plan(plan: TopologyMessage) -> str:
-    part = " (part of its list could not be read)" if plan.text else ""
+    part = say(" (part of its list could not be read)") if plan.text else ""
     if plan.best is not None:
-        return f"counted at most {plan.best[1]} of {plan.desired} slots in each of {plan.best[0]} domains"
+        return say(
+            "counted at most {best} of {desired} slots in each of {best2} domains",
+            best=plan.best[1],
+            desired=plan.desired,
+            best2=plan.best[0],
+        )
     if not plan.domains:
-        return f"found no domain in the requested layer{part}"
+        return say("found no domain in the requested layer{part}", part=part)
     most = max(domain.slots for domain in plan.domains)
-    names = [domain.name or "the whole cluster" for domain in plan.domains if domain.slots == most]
-    return f"counted {most} of {plan.desired} slots in {listed(names)}{part}"
+    names = [domain.name or say("the whole cluster") for domain in plan.domains if domain.slots == most]
+    return say(
+        "counted {most} of {desired} slots in {names}{part}",
+        most=most,
+        desired=plan.desired,
+        names=listed(names),
+        part=part,
+    )
 
 
 def members_bring_it_back(simulation: Simulation) -> bool:
@@ -286,13 +300,18 @@ def unseen_events(snapshot: Snapshot, says: SchedulerSays | None) -> Iterator[No
     gap = snapshot.gap("Event")
     if says is not None and gap is not None and gap.code != "not-in-input":
         yield Notice(
-            OF_GAP[gap.code], f"{gap.kind}: {gap.message}: the time of the scheduler's last message is unknown."
+            OF_GAP[gap.code],
+            say(
+                "{kind}: {message}: the time of the scheduler's last message is unknown.",
+                kind=gap.kind,
+                message=gap.message,
+            ),
         )
 
 
 _PLACED_NOW: Mapping[Verdict, str] = {
-    "yes": "it would be placed",
-    "no": "it would still not be placed",
+    "yes": say("it would be placed"),
+    "no": say("it would still not be placed"),
     "unknown": "",
 }
 
@@ -302,7 +321,7 @@ def _now(
 ) -> str:
     """Return what is computed now, to be read beside what the scheduler said."""
     if agrees:
-        return "it is unchanged"
+        return say("it is unchanged")
     if plan is None or not rows:
         return _PLACED_NOW[verdict]
     most = max((domain.slots for domain in plan.domains), default=-1)
@@ -310,18 +329,20 @@ def _now(
     same_domains = {row.offer_slots for row in rows if (row.layer, row.name) in named}
     best = max(rows, key=lambda row: row.offer_slots)
     if same_domains == {best.offer_slots} and best.offer_slots != most:
-        return f"it is {best.offer_slots} of {wanted}"
+        return say("it is {offer_slots} of {wanted}", offer_slots=best.offer_slots, wanted=wanted)
     return _most_slots_now(best, wanted)
 
 
 def _most_slots_now(best: SlotRow, wanted: int) -> str:
-    where = f"in {best.name}" if best.name else "in the whole cluster"
-    return f"the most is {best.offer_slots} of {wanted} {where}"
+    where = say("in {name}", name=best.name) if best.name else say("in the whole cluster")
+    return say(
+        "the most is {offer_slots} of {wanted} {where}", offer_slots=best.offer_slots, wanted=wanted, where=where
+    )
 
 
 # Coscheduling registers no cluster events: nothing that happens to nodes or other pods wakes what it alone refused.
 # An update of a PodGroup wakes its gang where it ends a lack of pods, and not otherwise.
-_RETRIES_SELDOM = (
+_RETRIES_SELDOM = say(
     "it retries within 5 min 30 s, or at once when a pod is added or minMember goes above its pods and back"
 )
 
@@ -329,12 +350,12 @@ _RETRIES_SELDOM = (
 def _retry(root: ParsedMessage, simulation: Simulation) -> str:
     """Return when the scheduler tries again: what Coscheduling alone refused is not woken by freed room."""
     if root.topology is not None and members_bring_it_back(simulation):
-        return "it mostly retries within seconds, after 5 min 30 s at the latest"
+        return say("it mostly retries within seconds, after 5 min 30 s at the latest")
     if root.topology is not None or (root.phrase is not None and root.phrase.code.startswith(_OF_COSCHEDULING)):
         return _RETRIES_SELDOM
     is_of_nodes = bool(root.counts) and root.phrase is None
     return (
-        "it retries when resources are freed or the cluster changes, after 5 min 30 s at the latest"
+        say("it retries when resources are freed or the cluster changes, after 5 min 30 s at the latest")
         if is_of_nodes or root.quota is not None
         else ""
     )

@@ -8,6 +8,7 @@ from msgspec import Struct
 from kubectl_koord.engine.gangs import GangSubject, Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Tree
 from kubectl_koord.explain.why import why
+from kubectl_koord.language import say
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.remedies.gang import gathering, gathering_nowhere, shrunk
 from kubectl_koord.reports.common import AddNode, DeletePod, Edit
@@ -45,7 +46,7 @@ def _sizes(simulation: Simulation) -> Iterator[Choice]:
     pods = len(gang.pending)
     for number in range(pods - 1, max(0, pods - 1 - MOST_SIZES), -1):
         edits = shrunk(gang, number, drops=True)
-        yield Choice(f"Fewer pods: {number} instead of {pods}", edits)
+        yield Choice(say("Fewer pods: {number} instead of {pods}", number=number, pods=pods), edits)
 
 
 def _layers(simulation: Simulation) -> Iterator[Choice]:
@@ -55,9 +56,12 @@ def _layers(simulation: Simulation) -> Iterator[Choice]:
     must = simulation.must_gather
     for layer in simulation.tree.layers:
         if layer not in {must, NODE_LAYER}:
-            yield Choice(f"Other layer: all pods in one {layer_noun(layer)} ({layer})", gathering(simulation, layer))
+            yield Choice(
+                say("Other layer: all pods in one {layer} ({layer2})", layer=layer_noun(layer), layer2=layer),
+                gathering(simulation, layer),
+            )
     if must:
-        yield Choice("Other layer: none, as a preference only", gathering_nowhere(simulation))
+        yield Choice(say("Other layer: none, as a preference only"), gathering_nowhere(simulation))
 
 
 def _nodes(simulation: Simulation) -> Iterator[Choice]:
@@ -69,15 +73,20 @@ def _nodes(simulation: Simulation) -> Iterator[Choice]:
             firsts.setdefault(tree.parents[leaf], name)
     for above, like in firsts.items():
         where = tree.domains[above].name if isinstance(tree, Tree) else ""
-        yield Choice(f"One more node like {like}{f' in {where}' if where else ''}", (AddNode(f"{like}-more", like),))
+        yield Choice(
+            say("One more node like {like}{part}", like=like, part=say(" in {where}", where=where) if where else ""),
+            (AddNode(f"{like}-more", like),),
+        )
 
 
 def _pods(simulation: Simulation) -> Iterator[Choice]:
     """Yield to go without each running pod, those of the lowest priority first."""
     pods = sorted(chain.from_iterable(simulation.snapshot.running.values()), key=lambda pod: (pod.priority, pod.key))
     for pod in pods[:MOST_PODS]:
-        what = f"Without pod {pod.key} on {pod.node} (priority {pod.priority})"
+        what = say(
+            "Without pod {key} on {node} (priority {priority})", key=pod.key, node=pod.node, priority=pod.priority
+        )
         if pod.node in simulation.snapshot.nodes:
             yield Choice(what, (DeletePod(pod.key, pod.node),))
     if len(pods) > MOST_PODS:
-        yield Choice(f"({count(len(pods) - MOST_PODS, 'more pod')} of higher priority not listed)", ())
+        yield Choice(say("({pods} of higher priority not listed)", pods=count(len(pods) - MOST_PODS, "more pod")), ())

@@ -11,6 +11,7 @@ from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain.topo import counted_as, topo
+from kubectl_koord.language import say
 from kubectl_koord.model import objects
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, RunningPod
@@ -73,7 +74,7 @@ def diff(before: Snapshot, after: Snapshot, asked: Asked | None = None) -> DiffR
 def _name(asked: Asked | None) -> str:
     if isinstance(asked, OfGang):
         return asked.subject.key
-    return f"pods of {requests(asked.pod.requirements.requests)}" if asked else ""
+    return say("pods of {requests}", requests=requests(asked.pod.requirements.requests)) if asked else ""
 
 
 def _unread(snapshot: Snapshot, asked: Asked | None) -> Iterator[Gap]:

@@ -21,6 +21,7 @@ from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.explain import volcano
 from kubectl_koord.explain.way import held_before, layer_of, way
 from kubectl_koord.explain.why import why
+from kubectl_koord.language import say
 from kubectl_koord.layers import running
 from kubectl_koord.model.jobs import PodState
 from kubectl_koord.model.pods import RunningPod
@@ -329,7 +330,12 @@ def gang_changes(before: GangsReport, after: GangsReport) -> tuple[ProgressNote,
 
 def _progress(item: GangRow) -> str:
     """Return in a line how a gang does now: `running: 2 of 2 pods bound, 0 pending`."""
-    counted = f"{item.bound} of {count(item.pods, 'pod')} bound, {item.pending} pending"
+    counted = say(
+        "{bound} of {pods} bound, {pending} pending",
+        bound=item.bound,
+        pods=count(item.pods, "pod"),
+        pending=item.pending,
+    )
     return "; ".join(filter(None, [f"{gang_state(item)}: {counted}", stale_phase(item)]))
 
 
@@ -374,7 +380,11 @@ def listing_changes(
         if earlier is None or _verdict_and_cause(earlier) != _verdict_and_cause(item):
             found.append(ProgressNote(name_of(item), _state(item), item.verdict))
     if after.message not in {"", before.message}:
-        found.append(ProgressNote("this list", f"may be incomplete: {after.message.rstrip('.')}", after.verdict))
+        found.append(
+            ProgressNote(
+                say("this list"), say("may be incomplete: {message}", message=after.message.rstrip(".")), after.verdict
+            )
+        )
     gone = (_no_longer_listed(snapshot, item) for key, item in old.items() if key not in new)
     return (*found, *gone, *_of_volcano(snapshot, before.volcano, after.volcano))
 
@@ -399,8 +409,10 @@ def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
     name = subject_name(report.gang, lone_pod=report.lone_pod)
     if report.volcano is not None:
         if reached:
-            return _ended_scheduled(name, f"scheduled by Volcano ({volcano_state(report.volcano)})")
-        return _ended_pending(name, waited, f"{_reason(report)}.", certain=True)
+            return _ended_scheduled(
+                name, say("scheduled by Volcano ({volcano_state})", volcano_state=volcano_state(report.volcano))
+            )
+        return _ended_pending(name, waited, say("{reason}.", reason=_reason(report)), certain=True)
     if reached:
         return _ended_scheduled(name, _running(report) or _on_nodes(report))
     return _not_reached(report, name, waited)
@@ -408,38 +420,46 @@ def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
 
 def _not_reached(report: WhyReport, name: str, waited: str) -> str:
     if _holds(report):
-        return f"{name} does not run after {waited}: it {_reason(report)}"
+        return say("{name} does not run after {waited}: it {reason}", name=name, waited=waited, reason=_reason(report))
     if not report.pending_pods:
-        return f"{name} is not scheduled after {waited}: {_too_few(report)}."
+        return say(
+            "{name} is not scheduled after {waited}: {too_few}.", name=name, waited=waited, too_few=_too_few(report)
+        )
     if report.verdict == "yes":
-        return f"{name} is still pending after {waited}: it would be placed now, but the scheduler has not retried yet."
+        return say(
+            "{name} is still pending after {waited}: it would be placed now, but the scheduler has not retried yet.",
+            name=name,
+            waited=waited,
+        )
     return _ended_pending(name, waited, _reason(report), certain=report.verdict == "no")
 
 
 def _ended_pending(name: str, waited: str, reason: str, *, certain: bool) -> str:
     """Return that a subject is pending when the time is over, and why it is, or may be."""
-    doubt = "" if certain else "cannot tell whether it would be placed: "
-    return f"{name} is still pending after {waited}: {doubt}{reason}"
+    doubt = "" if certain else say("cannot tell whether it would be placed: ")
+    return say(
+        "{name} is still pending after {waited}: {doubt}{reason}", name=name, waited=waited, doubt=doubt, reason=reason
+    )
 
 
 def _ended_scheduled(name: str, state: str) -> str:
-    return f"{name} is {state}."
+    return say("{name} is {state}.", name=name, state=state)
 
 
 def _running(report: WhyReport) -> str:
     """Return that the pods of a job run, where the last layer says so."""
     last = report.layers[-1] if report.layers else None
     is_last = last is not None and last.state == "passed" and last.layer == running.NAME
-    return f"running: {last.message}" if last is not None and is_last else ""
+    return say("running: {message}", message=last.message) if last is not None and is_last else ""
 
 
 def gone(snapshot: Snapshot, subject: Subject) -> str:
     """Return what is to be said of a subject that is there no more."""
     if isinstance(subject, PodSubject):
-        return f"pod {subject.key} was deleted or has finished"
+        return say("pod {key} was deleted or has finished", key=subject.key)
     if not snapshot.sees("PodGroup", subject.key.partition("/")[0]):
-        return f"{subject.key} has no unfinished pods left, and PodGroups could not be read"
-    return f"{subject.key} no longer exists: it has no unfinished pods and no PodGroup"
+        return say("{key} has no unfinished pods left, and PodGroups could not be read", key=subject.key)
+    return say("{key} no longer exists: it has no unfinished pods and no PodGroup", key=subject.key)
 
 
 def name_of(report: WhyReport) -> str:
@@ -469,9 +489,14 @@ def _changes(before: WhyReport, after: WhyReport) -> Iterator[str]:
 def _numbers(before: WhyReport, after: WhyReport) -> Iterator[str]:
     pending = len(after.pending_pods)
     if before.bound_pods != after.bound_pods:
-        yield f"{after.bound_pods} of {count(after.bound_pods + pending, 'pod')} on a node (was {before.bound_pods})"
+        yield say(
+            "{bound_pods} of {pods} on a node (was {bound_pods2})",
+            bound_pods=after.bound_pods,
+            pods=count(after.bound_pods + pending, "pod"),
+            bound_pods2=before.bound_pods,
+        )
     elif before.pending_pods and len(before.pending_pods) != pending:
-        yield f"{count(pending, 'pod')} pending (was {len(before.pending_pods)})"
+        yield say("{pods} pending (was {number})", pods=count(pending, "pod"), number=len(before.pending_pods))
 
 
 def _verdict_and_cause(report: WhyReport) -> tuple[Verdict, str, bool]:
@@ -498,17 +523,17 @@ def _state(report: WhyReport) -> str:
     if not report.pending_pods:
         return _on_nodes(report) if report.lone_pod or _has_minimum(report) else _too_few(report)
     if report.verdict == "no":
-        return f"pending: {_reason(report).rstrip('.')}"
+        return say("pending: {reason}", reason=_reason(report).rstrip("."))
     if report.verdict == "unknown":
-        return f"cannot tell whether it would be placed: {_reason(report).rstrip('.')}"
+        return say("cannot tell whether it would be placed: {reason}", reason=_reason(report).rstrip("."))
     placement = report.placement or {}
     return _would_be_placed(placement.keys(), sorted(set(placement.values())))
 
 
 def _would_be_placed(pods: Collection[str], nodes: Sequence[str]) -> str:
     """Return that a subject would be placed; where the nodes are known, how many pods on which."""
-    where = f": {count(len(pods), 'pod')} on {listed(nodes)}" if nodes else ""
-    return f"would be placed now{where}"
+    where = say(": {pods} on {nodes}", pods=count(len(pods), "pod"), nodes=listed(nodes)) if nodes else ""
+    return say("would be placed now{where}", where=where)
 
 
 def _has_minimum(report: WhyReport) -> bool:
@@ -516,17 +541,21 @@ def _has_minimum(report: WhyReport) -> bool:
 
 
 def _on_nodes(report: WhyReport) -> str:
-    return f"scheduled: {'it is' if report.lone_pod else count(report.bound_pods, 'pod')} on a node"
+    return say("scheduled: {pods} on a node", pods=say("it is") if report.lone_pod else count(report.bound_pods, "pod"))
 
 
 def _too_few(report: WhyReport) -> str:
-    return f"no pending pods, {report.bound_pods} on a node, {report.min_member} needed"
+    return say(
+        "no pending pods, {bound_pods} on a node, {min_member} needed",
+        bound_pods=report.bound_pods,
+        min_member=report.min_member,
+    )
 
 
 def _reason(report: WhyReport) -> str:
     if report.cause:
         return report.cause.message
-    return report.warnings[-1].message if report.warnings else "no reason was found."
+    return report.warnings[-1].message if report.warnings else say("no reason was found.")
 
 
 def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
@@ -542,9 +571,15 @@ def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
 def _slots_changed(slots: int, wanted: int | None, domain: tuple[str, str], before: int | None) -> str:
     """Return the slots of a domain, a layer and a name, and how many it had; None where it was not there."""
     layer, name = domain
-    of_wanted = f" of {wanted}" if wanted is not None else ""
-    was = "new" if before is None else f"was {before}"
-    return f"{slots}{of_wanted} slots in {name or f'the {layer_noun(layer)}'} ({was})"
+    of_wanted = say(" of {wanted}", wanted=wanted) if wanted is not None else ""
+    was = "new" if before is None else say("was {before}", before=before)
+    return say(
+        "{slots}{of_wanted} slots in {name} ({was})",
+        slots=slots,
+        of_wanted=of_wanted,
+        name=name or say("the {layer}", layer=layer_noun(layer)),
+        was=was,
+    )
 
 
 def _ways_out(before: WhyReport, after: WhyReport) -> Iterator[str]:
@@ -553,22 +588,22 @@ def _ways_out(before: WhyReport, after: WhyReport) -> Iterator[str]:
     more = [message for message in new if without_ages(message) not in map(without_ages, old)]
     less = [message for message in old if without_ages(message) not in map(without_ages, new)]
     if more:
-        yield f"now helps: {_first_of(more)}"
+        yield say("now helps: {first}", first=_first_of(more))
     elif less and before.verdict == "no":
-        yield f"no longer helps: {_first_of(less)}"
+        yield say("no longer helps: {first}", first=_first_of(less))
 
 
 def _first_of(messages: Sequence[str]) -> str:
-    return messages[0] + (f" (the first of {len(messages)})" if messages[1:] else "")
+    return messages[0] + (say(" (the first of {number})", number=len(messages)) if messages[1:] else "")
 
 
 def _no_longer_listed(snapshot: Snapshot, item: WhyReport) -> ProgressNote:
     """Return what became of a subject that a listing no longer holds."""
     subject = again(snapshot, item.gang, lone_pod=item.lone_pod)
     if subject is None and item.owner_kind:
-        return ProgressNote(name_of(item), "waits no more, or is gone", "unknown")
+        return ProgressNote(name_of(item), say("waits no more, or is gone"), "unknown")
     if subject is None:
         is_seen = item.lone_pod or snapshot.sees("PodGroup", item.gang.partition("/")[0])
-        return ProgressNote(name_of(item), _GONE if is_seen else "no unfinished pods any more", "unknown")
+        return ProgressNote(name_of(item), _GONE if is_seen else say("no unfinished pods any more"), "unknown")
     report = why(snapshot, subject, brief=True)
     return ProgressNote(name_of(item), _state(report), report.verdict)

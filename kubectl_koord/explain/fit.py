@@ -8,6 +8,7 @@ from kubectl_koord.diagnosis import contention, coverage
 from kubectl_koord.engine.gangs import Gang, GangGroup, GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.why import why
+from kubectl_koord.language import say
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.remedies.next_steps import admitted
@@ -106,8 +107,8 @@ def _admitted(submitted: Submitted, subject: Subject, report: WhyReport) -> WhyR
     refused = [pod.key for pod in subject.pending if pod.key in submitted.refused]
     if not refused:
         return report
-    of_all = f"{len(refused)} of its {count(len(subject.pending), 'pod')}"
-    message = f"the API server refuses {of_all}: {submitted.refused[refused[0]]}."
+    of_all = say("{number} of its {pods}", number=len(refused), pods=count(len(subject.pending), "pod"))
+    message = say("the API server refuses {of_all}: {refused}.", of_all=of_all, refused=submitted.refused[refused[0]])
     if _is_enough(subject, frozenset(refused)):
         return structs.replace(report, warnings=(*report.warnings, Notice("not-admitted", message)))
     cause = Cause("not-admitted", message, tuple(refused))
@@ -244,7 +245,7 @@ def _gang(
 def _not_beside(others: Sequence[str]) -> str:
     """Return that a gang fits alone, and not once others are placed that were submitted with it."""
     verb = "has" if len(others) == 1 else "have"
-    return f"it fits alone, but not once {listed(others)} {verb} been placed."
+    return say("it fits alone, but not once {others} {verb} been placed.", others=listed(others), verb=verb)
 
 
 def _fits(report: WhyReport, *, preempted: bool) -> Fits:
@@ -291,12 +292,14 @@ def _alone(ways: Iterable[WayOut]) -> Iterator[WayOut]:
 
 
 def _preempted_for_it(pods: Sequence[str]) -> str:
-    return f"Submit it as it is: the scheduler preempts {few(pods, _MOST_NAMED)} and then places it"
+    return say("Submit it as it is: the scheduler preempts {pods} and then places it", pods=few(pods, _MOST_NAMED))
 
 
 def _some_start(pods: int) -> str:
-    return (
-        f"Submit it as it is: {count(pods, 'pod')} {'starts' if pods == 1 else 'start'}, the others once there is room"
+    return say(
+        "Submit it as it is: {pods} {start}, the others once there is room",
+        pods=count(pods, "pod"),
+        start="starts" if pods == 1 else "start",
     )
 
 
@@ -329,39 +332,57 @@ def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[Pending
 
 def _scheduled(workloads: Sequence[tuple[str, str]]) -> str:
     """Return when workloads make pods, for which the answer is as if that were now."""
-    told = [f"{name} at '{schedule}'" for name, schedule in workloads]
-    return f"pods are made on a schedule: {listed(told)}. The answer is for pods that are made now."
+    told = [say("{name} at '{schedule}'", name=name, schedule=schedule) for name, schedule in workloads]
+    return say("pods are made on a schedule: {told}. The answer is for pods that are made now.", told=listed(told))
 
 
 def _suspended(workloads: Sequence[str]) -> str:
     """Return which workloads make no pods before they are resumed."""
-    told = "is suspended, and makes no pods" if len(workloads) == 1 else "are suspended, and make no pods"
-    return f"{listed(workloads)} {told} before somebody resumes {'it' if len(workloads) == 1 else 'them'}."
+    told = say("is suspended, and makes no pods") if len(workloads) == 1 else say("are suspended, and make no pods")
+    return say(
+        "{workloads} {told} before somebody resumes {them}.",
+        workloads=listed(workloads),
+        told=told,
+        them="it" if len(workloads) == 1 else "them",
+    )
 
 
 def _own_priority(workloads: Sequence[str]) -> str:
     """Return which workloads have a priority that the API server refuses."""
     have = "has" if len(workloads) == 1 else "have"
-    return (
-        f"{listed(workloads)} {have} a priority that no PriorityClass gives: it counts as written, but the API server"
-        " refuses such pods. Name a PriorityClass."
+    return say(
+        "{workloads} {have} a priority that no PriorityClass gives: it counts as written, but the API "
+        "server refuses such pods. Name a PriorityClass.",
+        workloads=listed(workloads),
+        have=have,
     )
 
 
 def _other_scheduler(workloads: Sequence[str], scheduler: str, profile: str) -> str:
     """Return that another scheduler would place what was submitted, and what was computed in its place."""
     have = "has" if len(workloads) == 1 else "have"
-    instead = f"computed as if it were {profile}, as no decision is computed for another scheduler"
-    return (
-        f"{listed(workloads)} {have} schedulerName {scheduler}: {instead}. Set schedulerName {profile} to make it so."
+    instead = say("computed as if it were {profile}, as no decision is computed for another scheduler", profile=profile)
+    return say(
+        "{workloads} {have} schedulerName {scheduler}: {instead}. Set schedulerName {profile} to make it so.",
+        workloads=listed(workloads),
+        have=have,
+        scheduler=scheduler,
+        instead=instead,
+        profile=profile,
     )
 
 
 def _assumed(groups: Sequence[str]) -> str:
     """Return which PodGroups operators are taken to make."""
     noun = "PodGroup" if len(groups) == 1 else "PodGroups"
-    return f"{noun} {listed(groups)}: made by the job's operator, if gang scheduling is enabled there."
+    return say(
+        "{noun} {groups}: made by the job's operator, if gang scheduling is enabled there.",
+        noun=noun,
+        groups=listed(groups),
+    )
 
 
 def _skipped(kinds: Sequence[str]) -> str:
-    return f"the manifests also have {listed(kinds)}: no pods are known of them, and they were left out."
+    return say(
+        "the manifests also have {kinds}: no pods are known of them, and they were left out.", kinds=listed(kinds)
+    )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias, assert_never
 
+from kubectl_koord.language import say
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.wording.words import count, few
@@ -60,7 +61,7 @@ def _waiting(
         old = waited.get(key)
         said = pod.condition.message if pod.condition is not None else ""
         if old is None:
-            yield _Seen("new", _who(pod), "created anew" if key in ran else "")
+            yield _Seen("new", _who(pod), say("created anew") if key in ran else "")
         elif said and pod.condition != old.condition:
             yield _Seen("failed", _who(pod), said)
 
@@ -105,14 +106,14 @@ def _sentence(what: What, details: list[str]) -> str:
     pods, told = count(len(details), "pod"), few(sorted({*details} - {""}))
     match what:
         case "bound":
-            return f"{pods} bound to {told}"
+            return say("{pods} bound to {told}", pods=pods, told=told)
         case "preempted":
-            return f"{pods} preempted{f' for {told}' if told else ''}"
+            return say("{pods} preempted{part}", pods=pods, part=say(" for {told}", told=told) if told else "")
         case "failed":
-            return f"{pods} refused: {told}"
+            return say("{pods} refused: {told}", pods=pods, told=told)
         case "gone":
             return f"{pods} {told}"
         case "new":
-            return f"{pods} new{f' ({told})' if told else ''}"
+            return say("{pods} new{part}", pods=pods, part=f" ({told})" if told else "")
         case _:
             assert_never(what)

@@ -16,6 +16,7 @@ from kubectl_koord.engine.slots import in_index_order, offer_of_each, offer_slot
 from kubectl_koord.engine.state import NodeState, of
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, tree_of
 from kubectl_koord.explain.why import Decided, verdict_of
+from kubectl_koord.language import say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.snapshot import Snapshot
@@ -158,9 +159,9 @@ def _drawing(cluster: Scenario, node: str, uid: str) -> Iterator[str]:
             yield pod.key
 
 
-DRAWS = "it draws on a Reservation here: whether it must use one was not looked at"
-HAS_CLAIMS = "where the devices of its resource claims could be had anew was not looked at"
-VOLUMES_UNREAD = "its volume claims were not read"
+DRAWS = say("it draws on a Reservation here: whether it must use one was not looked at")
+HAS_CLAIMS = say("where the devices of its resource claims could be had anew was not looked at")
+VOLUMES_UNREAD = say("its volume claims were not read")
 
 
 def drain(cluster: Scenario, names: Collection[str]) -> Drain:

@@ -8,6 +8,7 @@ from kubectl_koord.diagnosis import coverage
 from kubectl_koord.diagnosis.contention import jobs_ahead
 from kubectl_koord.engine.gangs import Subject, all_gangs
 from kubectl_koord.explain.why import why
+from kubectl_koord.language import say
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import Selector
@@ -23,14 +24,14 @@ from kubectl_koord.simulation.what_if import opened
 from kubectl_koord.wording.facts import help_depends_on
 from kubectl_koord.wording.words import count, few, listed, paste
 
-NOT_NEEDED = "Nothing has to be moved: it would be placed as things are."
-NOT_ROOM = "It is not room that it lacks, so moves do not help."
-NONE = (
-    "No moves make room for it: of pods that have an owner, no higher priority and no budget against it, none that are "
-    "placed again, or may wait, leave enough."
+NOT_NEEDED = say("Nothing has to be moved: it would be placed as things are.")
+NOT_ROOM = say("It is not room that it lacks, so moves do not help.")
+NONE = say(
+    "No moves make room for it: of pods that have an owner, no higher priority and no budget "
+    "against it, none that are placed again, or may wait, leave enough."
 )
-_GANG_GOES, _NOBODY = "the gang goes there", "nobody has to stay away any more"
-CUT_OFF = "No plan was found, but not all was looked at: the search was cut off."
+_GANG_GOES, _NOBODY = say("the gang goes there"), say("nobody has to stay away any more")
+CUT_OFF = say("No plan was found, but not all was looked at: the search was cut off.")
 
 
 def plan(
@@ -56,7 +57,11 @@ def plan(
     if found is None:
         gap = snapshot.unread("PodDisruptionBudget", "")
         if gap is not None:
-            return _answer(report, "unknown", f"{NONE} Which budgets there are could not be read ({gap.message}).")
+            return _answer(
+                report,
+                "unknown",
+                say("{none} Which budgets there are could not be read ({message}).", none=NONE, message=gap.message),
+            )
         return _answer(report, "unknown" if is_cut else "no", CUT_OFF if is_cut else NONE)
     planned = _planned(report, simulation, found)
     return planned if is_there else structs.replace(planned, steps=tuple(_without_wake(planned.steps)))
@@ -82,14 +87,14 @@ def defrag(snapshot: Snapshot, subject: Subject, weights: Weights, keep: Selecto
         if isinstance(search, PlanReport):
             return search
     room = defragment(simulation, weights, keep)
-    which = f"{count(room.now, 'gang')} of {count(len(subject.pending), 'pod')}"
+    which = say("{gangs} of {pods}", gangs=count(room.now, "gang"), pods=count(len(subject.pending), "pod"))
     if room.now_cut:
-        return _answer(report, "yes", f"At least {which} fit now: further they were not counted.")
-    now = f"{which} {'fits' if room.now == 1 else 'fit'} now"
+        return _answer(report, "yes", say("At least {which} fit now: further they were not counted.", which=which))
+    now = say("{which} {fit} now", which=which, fit="fits" if room.now == 1 else "fit")
     curve = (PlanPoint(room.now, 0, 0, 0, fewest=True), *map(_point, room.points))
     if room.found is None:
-        more = "whether moves make room for more was not looked at to the end" if room.is_cut else _NO_MORE
-        none = _answer(report, "unknown" if room.is_cut else "no", f"{now}; {more}.")
+        more = say("whether moves make room for more was not looked at to the end") if room.is_cut else _NO_MORE
+        none = _answer(report, "unknown" if room.is_cut else "no", say("{now}; {more}.", now=now, more=more))
         return structs.replace(none, cause=None, curve=curve)
     last = room.points[-1]
     gangs = {
@@ -97,18 +102,24 @@ def defrag(snapshot: Snapshot, subject: Subject, weights: Weights, keep: Selecto
         for index, move in enumerate(room.found.moves)
     }
     planned = _planned(report, simulation, room.found)
-    ends = ", which is as far as was looked" if room.is_cut else ""
+    ends = say(", which is as far as was looked") if room.is_cut else ""
     return structs.replace(
         planned,
         steps=tuple(_for_room(step, gangs) for step in _without_wake(planned.steps)),
         risks=(*_risks(snapshot, subject, room.found), _OPEN_AGAIN),
-        message=f"{now}, {last.gangs} after {count(last.pods, 'pod')} moved{ends}.",
+        message=say(
+            "{now}, {gangs} after {pods} moved{ends}.",
+            now=now,
+            gangs=last.gangs,
+            pods=count(last.pods, "pod"),
+            ends=ends,
+        ),
         curve=curve,
     )
 
 
-_NO_MORE = "no moves make room for more"
-_OPEN_AGAIN = "Once the nodes are open again, whoever waits or comes next may take the room."
+_NO_MORE = say("no moves make room for more")
+_OPEN_AGAIN = say("Once the nodes are open again, whoever waits or comes next may take the room.")
 
 
 def _point(one: Point) -> PlanPoint:
@@ -117,11 +128,11 @@ def _point(one: Point) -> PlanPoint:
 
 def _for_room(step: PlanStep, gangs: Mapping[str, int]) -> PlanStep:
     """Return a step with why it is taken where room is made for gangs that are not there."""
-    told = {"cordon": "so that what is moved does not come to a node that is to be free"}
+    told = {"cordon": say("so that what is moved does not come to a node that is to be free")}
     if step.action == "uncordon" and step.why == _GANG_GOES:
         return structs.replace(step, why=_NOBODY)
     if step.object in gangs and step.pods:
-        return structs.replace(step, why=f"makes room for {count(gangs[step.object], 'gang')}")
+        return structs.replace(step, why=say("makes room for {gangs}", gangs=count(gangs[step.object], "gang")))
     return structs.replace(step, why=told.get(step.action, step.why))
 
 
@@ -208,21 +219,26 @@ def missing(step: PlanStep, before: Snapshot, now: Snapshot) -> str:
         case "cordon" | "uncordon":
             node = now.nodes.get(step.object)
             is_seen = node is None or node.unschedulable == (step.action == "cordon")
-            return "" if is_seen else f"{step.object} is not seen {step.action}ed"
+            return "" if is_seen else say("{object} is not seen {action}ed", object=step.object, action=step.action)
         case "release-reservation":
             is_there = any(one.name == step.object for one in now.reservations)
-            return f"Reservation {step.object} still holds its room" if is_there else ""
+            return say("Reservation {object} still holds its room", object=step.object) if is_there else ""
         case "wake-gang":
             return ""
         case _:
             evicted = {(pod.key, pod.created) for pod in _running(before) if pod.key in step.pods}
             left = [pod.key for pod in _running(now) if (pod.key, pod.created) in evicted]
             if left:
-                return f"{listed(left)} {'has' if len(left) == 1 else 'have'} not ended"
+                return say("{left} {have} not ended", left=listed(left), have="has" if len(left) == 1 else "have")
             come = len(replacements(step, before, now))
             if step.action == "requeue" or come >= len(step.pods):
                 return ""
-            return f"{come} of {count(len(step.pods), 'pod')} made anew for {step.object} stand on a node"
+            return say(
+                "{come} of {pods} made anew for {object} stand on a node",
+                come=come,
+                pods=count(len(step.pods), "pod"),
+                object=step.object,
+            )
 
 
 def _search(simulation: Simulation, report: WhyReport) -> Search | PlanReport:
@@ -287,14 +303,14 @@ def _steps(simulation: Simulation, found: Found, closed: Collection[str]) -> Ite
             name,
             "",
             "",
-            f"so that what is moved does not come to {_purpose(name, found)}",
+            say("so that what is moved does not come to {purpose}", purpose=_purpose(name, found)),
             command=paste("kubectl", "cordon", name),
         )
     for move in found.moves:
         for name in sorted({*move.to} & ({*shut} - opening)):
             shut.remove(name)
             command = paste("kubectl", "uncordon", name)
-            yield PlanStep("uncordon", name, "", "", f"{move.unit.key} goes there", command=command)
+            yield PlanStep("uncordon", name, "", "", say("{key} goes there", key=move.unit.key), command=command)
         step = _step(move, found, simulation.snapshot.moment)
         if step is not None:
             yield step
@@ -308,13 +324,13 @@ def _steps(simulation: Simulation, found: Found, closed: Collection[str]) -> Ite
             simulation.subject.key,
             "",
             "",
-            "room that others leave does not wake it",
+            say("room that others leave does not wake it"),
             command=woken.command,
         )
 
 
 def _purpose(name: str, found: Found) -> str:
-    return "a node that the gang needs" if name in found.nodes else "the node that it leaves"
+    return say("a node that the gang needs") if name in found.nodes else say("the node that it leaves")
 
 
 def _step(move: Move, found: Found, moment: str) -> PlanStep | None:
@@ -324,7 +340,7 @@ def _step(move: Move, found: Found, moment: str) -> PlanStep | None:
     if unit.kind == "reservation":
         patch = f'{{"spec":{{"expires":"{moment}"}}}}'
         command = paste("kubectl", "patch", "reservation", unit.key, "--type", "merge", "-p", patch)
-        return PlanStep("release-reservation", unit.key, "", "", "what it holds is not used", command=command)
+        return PlanStep("release-reservation", unit.key, "", "", say("what it holds is not used"), command=command)
     nodes = sorted({pod.node for pod in unit.pods})
     keys = tuple(pod.key for pod in unit.pods)
     evict = evict_command(keys)
@@ -333,10 +349,10 @@ def _step(move: Move, found: Found, moment: str) -> PlanStep | None:
     if unit.waits:
         return PlanStep("requeue", _named(unit), here, "", _waits(unit), keys, hours, evict)
     is_for_gang = not found.nodes or any(name in found.nodes for name in nodes)
-    why = "makes room for the gang" if is_for_gang else "makes room for a pod that moves later"
+    why = say("makes room for the gang") if is_for_gang else say("makes room for a pod that moves later")
     action = "move-gang" if unit.kind == "gang" else "move-pod"
     if action == "move-gang":
-        why += ", as a whole: alone its pods would be too few"
+        why += say(", as a whole: alone its pods would be too few")
     return PlanStep(action, _named(unit), here, ", ".join(sorted(set(move.to))), why, keys, hours, evict)  # type: ignore[arg-type]
 
 
@@ -346,22 +362,37 @@ def _named(unit: Unit) -> str:
 
 def _waits(unit: Unit) -> str:
     owners = sorted({pod.owner for pod in unit.pods})
-    return f"finds no other place, and has a lower priority: it waits; scale {listed(owners)} down until the gang runs"
+    return say(
+        "finds no other place, and has a lower priority: it waits; scale {owners} down until the gang runs",
+        owners=listed(owners),
+    )
 
 
 def _risks(snapshot: Snapshot, subject: Subject, found: Found) -> Iterator[str]:
     """Yield what may upset a plan: choices of the scheduler, and others that wait."""
     if found.blocked:
         yield (
-            f"Where the scheduler chooses other nodes than these, {found.blocked} may find no place: "
-            "look again after each step."
+            say(
+                "Where the scheduler chooses other nodes than these, {blocked} may find no place: look again "
+                "after each step.",
+                blocked=found.blocked,
+            )
         )
     elif found.choices_cut:
-        yield "Not every choice that the scheduler has for the moved pods was followed: look again after each step."
+        yield say(
+            "Not every choice that the scheduler has for the moved pods was followed: look again after each step."
+        )
     others = [one.key for one in pending_subjects(snapshot) if one.key != subject.key]
     if others and any(move.to for move in found.moves):
         which = few(others)
-        yield f"{which} also {'wait' if len(others) > 1 else 'waits'}, and may take room meanwhile."
+        yield say(
+            "{which} also {waits}, and may take room meanwhile.",
+            which=which,
+            waits="wait" if len(others) > 1 else "waits",
+        )
     waiting = [pod for move in found.moves if move.unit.waits for pod in move.unit.pods]
     if waiting:
-        yield f"What waits ({count(len(waiting), 'pod')}) may come back first unless its owner is scaled down before."
+        yield say(
+            "What waits ({pods}) may come back first unless its owner is scaled down before.",
+            pods=count(len(waiting), "pod"),
+        )

@@ -22,6 +22,7 @@ from kubectl_koord.explain.why import (
     on_memory,
     when,
 )
+from kubectl_koord.language import say
 from kubectl_koord.model.pods import Event, PodTrace
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import between
@@ -88,7 +89,7 @@ def _has_run(subject: Subject) -> bool:
     return isinstance(subject, GangSubject) and subject.group.is_satisfied()
 
 
-_WAITS = "victims of an earlier attempt are still terminating"
+_WAITS = say("victims of an earlier attempt are still terminating")
 
 
 def _waiting(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
@@ -144,12 +145,20 @@ def _as_remembered(simulation: Simulation, report: PreemptReport) -> PreemptRepo
     cases = (structs.replace(each, when=_remembered(each.when)) for each in report.alternatives or (remembers,))
     late = next_steps.late_code(subject.group)
     forgot = PreemptAlternative(SCHEDULER_FORGOT, "no", victims=(), nominations={}, rounds=(), helps=False, reason=late)
-    message = f"{_name(simulation)}: cannot tell whether it would run: {on_memory(subject.group)}"
+    message = say(
+        "{name}: cannot tell whether it would run: {on_memory}",
+        name=_name(simulation),
+        on_memory=on_memory(subject.group),
+    )
     return structs.replace(report, verdict="unknown", helps=None, message=message, alternatives=(*cases, forgot))
 
 
 def _remembered(case: str) -> str:
-    return f"{SCHEDULER_REMEMBERS}{f', and {case}' if case else ''}"
+    return say(
+        "{scheduler_remembers}{part}",
+        scheduler_remembers=SCHEDULER_REMEMBERS,
+        part=say(", and {case}", case=case) if case else "",
+    )
 
 
 def _answered(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
@@ -220,12 +229,12 @@ def _preempts_nobody(simulation: Simulation) -> bool:
     return all(pod.priority >= own for pods in simulation.snapshot.running.values() for pod in pods)
 
 
-_EACH_POD_ALONE = (
+_EACH_POD_ALONE = say(
     "the gang ran before, so each of its pods preempts on its own; they differ, and no object shows which comes first"
 )
 
 
-_BY_DEFAULT_PREEMPTION = (
+_BY_DEFAULT_PREEMPTION = say(
     "kube-scheduler's DefaultPreemption is enabled at postFilter, and whom that preempts is not evaluated"
 )
 
@@ -248,7 +257,7 @@ def _tried(simulation: Simulation, cases: tuple[Case, ...], warnings: tuple[Noti
             simulation,
             warnings,
             None,
-            "job preemption is off, so each of its pods preempts in its quota alone; this is not evaluated",
+            say("job preemption is off, so each of its pods preempts in its quota alone; this is not evaluated"),
             verdict="unknown",
         )
     return _from_outcomes(simulation, cases, warnings)
@@ -264,14 +273,14 @@ def _may_preempt_by_default(simulation: Simulation, outcomes: tuple[Outcome, ...
     return any(not outcome.placed_at_once and not outcome.rounds for outcome in outcomes)
 
 
-_NO_PENDING_PODS = "it has no pending pods"
+_NO_PENDING_PODS = say("it has no pending pods")
 
 
 def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
     unread = coverage.unread_members(simulation.subject, simulation.snapshot)
     if unread:
         return _idle(simulation, warnings, None, could_not_be_read(unread), verdict="unknown")
-    why = "it is not pending" if _is_lone(simulation) else _NO_PENDING_PODS
+    why = say("it is not pending") if _is_lone(simulation) else _NO_PENDING_PODS
     return _idle(simulation, warnings, "no-pending-pods", why, verdict="yes")
 
 
@@ -318,8 +327,8 @@ def _idle(
 
 def _no_attempt(name: str, why: str, *, certain: bool) -> str:
     """Return why the scheduler preempts nothing for a subject, or why nobody can tell what it would preempt."""
-    outcome = " would preempt no pods" if certain else ": cannot tell which pods it would preempt"
-    return f"{name}{outcome}: {why.rstrip('.')}."
+    outcome = say(" would preempt no pods") if certain else say(": cannot tell which pods it would preempt")
+    return say("{name}{outcome}: {why}.", name=name, outcome=outcome, why=why.rstrip("."))
 
 
 def _is_lone(simulation: Simulation) -> bool:
@@ -389,7 +398,9 @@ def _told_apart(described: list[PreemptAlternative]) -> list[PreemptAlternative]
     common = {when: set.intersection(*taken) for when, taken in alike.items()}
     own = [sorted(set(outcome.nominations.values()) - common[outcome.when]) for outcome in described]
     return [
-        structs.replace(outcome, when=f"{outcome.when} and makes room on {few(nodes)}") if nodes else outcome
+        structs.replace(outcome, when=say("{when} and makes room on {nodes}", when=outcome.when, nodes=few(nodes)))
+        if nodes
+        else outcome
         for outcome, nodes in zip(described, own, strict=True)
     ]
 
@@ -416,7 +427,8 @@ def _describe(case: Case, outcome: Outcome) -> PreemptAlternative:
         when=when(
             case,
             once_placed(
-                outcome.landing, case_of_booking(outcome) or f"the scheduler tries {outcome.trigger.key} first"
+                outcome.landing,
+                case_of_booking(outcome) or say("the scheduler tries {key} first", key=outcome.trigger.key),
             ),
         ),
         verdict=verdict,
@@ -498,11 +510,11 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         yield Notice(
             "mixed-policies",
-            "its pods have different preemption policies: only the policy of the pod tried first counts.",
+            say("its pods have different preemption policies: only the policy of the pod tried first counts."),
         )
 
 
-_ONE_BY_ONE = (
+_ONE_BY_ONE = say(
     " It is tried again and again, and each attempt preempts on one more node where its pods wait; the order is open."
 )
 
@@ -513,14 +525,19 @@ def _wasted(quota: str, *, lone_pod: bool, retried: bool) -> str:
     retried: whether many attempts free one node each.
     """
     it = the_subject(lone_pod=lone_pod)
-    why = f", as quota {quota} refuses its pods whatever is freed for them" if quota else ""
-    return f"the preemption would be wasted: {it} would still not run{why}.{_ONE_BY_ONE if retried else ''}"
+    why = say(", as quota {quota} refuses its pods whatever is freed for them", quota=quota) if quota else ""
+    return say(
+        "the preemption would be wasted: {it} would still not run{why}.{one_by_one}",
+        it=it,
+        why=why,
+        one_by_one=_ONE_BY_ONE if retried else "",
+    )
 
 
 def _ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
     """Return which budgets cover the victims, and which of them would be violated."""
-    end = f"; this would violate {listed(violated)}" if violated else ""
-    return f"job preemption ignores PodDisruptionBudgets ({listed(budgets)}){end}."
+    end = say("; this would violate {violated}", violated=listed(violated)) if violated else ""
+    return say("job preemption ignores PodDisruptionBudgets ({budgets}){end}.", budgets=listed(budgets), end=end)
 
 
 def _following(further: Sequence[Preemption]) -> Iterator[Notice]:
@@ -534,9 +551,12 @@ def _following(further: Sequence[Preemption]) -> Iterator[Notice]:
 
 
 def _may_follow(victims: int, places: Sequence[str]) -> str:
-    return (
-        f"while the first victims terminate, up to {count(victims, 'more pod')} may be preempted on {few(places)}: "
-        "the scheduler tries again, and no object shows which pod it tries first or in which order it counts victims."
+    return say(
+        "while the first victims terminate, up to {pods} may be preempted on {places}: the scheduler "
+        "tries again, and no object shows which pod it tries first or in which order it counts "
+        "victims.",
+        pods=count(victims, "more pod"),
+        places=few(places),
     )
 
 
@@ -549,9 +569,9 @@ def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Ver
     if verdict == "unknown":
         return _cannot_tell(name, _why_open(outcomes))
     if len({each.placed_at_once for each in outcomes}) > 1:
-        return f"{name} would be placed, at once or by preemption: no object shows which."
+        return say("{name} would be placed, at once or by preemption: no object shows which.", name=name)
     if outcome.placed_at_once:
-        return f"{name} needs no preemption: it would be placed now."
+        return say("{name} needs no preemption: it would be placed now.", name=name)
     if not outcome.rounds:
         disabled = _disabled(simulation, outcome)
         if disabled is not None:
@@ -565,17 +585,19 @@ def _message(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Ver
 
 def _preemption_is_off(name: str, plugin: str) -> str:
     """Return that nobody is preempted as this plugin is not enabled; as enablePreemption is off where none is named."""
-    why = f"plugin {plugin} is not enabled at postFilter" if plugin else "enablePreemption is off"
-    return f"{name} would preempt no pods: {why}."
+    why = (
+        say("plugin {plugin} is not enabled at postFilter", plugin=plugin) if plugin else say("enablePreemption is off")
+    )
+    return say("{name} would preempt no pods: {why}.", name=name, why=why)
 
 
 _REASONS: Mapping[ReasonCode | CauseCode, str] = {
-    "policy-never": "its preemption policy is Never",
+    "policy-never": say("its preemption policy is Never"),
     "terminating-victim": _WAITS,
-    "no-victims": "no node has lower-priority pods that may be preempted",
-    "not-helpful": "it would not fit even without all lower-priority pods",
+    "no-victims": say("no node has lower-priority pods that may be preempted"),
+    "not-helpful": say("it would not fit even without all lower-priority pods"),
     "no-pending-pods": _NO_PENDING_PODS,
-    "plan-not-executable": "slots are enough, but the plan made of them cannot be carried out",
+    "plan-not-executable": say("slots are enough, but the plan made of them cannot be carried out"),
 }
 
 
@@ -584,14 +606,16 @@ def _no_victims(name: str, reason: ReasonCode | CauseCode | None, quota: str, *,
 
     in_vain: whether it chooses reservations as victims, and nothing else.
     """
-    why_not = "what it would choose are reservations, which it cannot delete" if in_vain else "it would not help"
-    otherwise = f"quota {quota} refuses it, not the nodes" if quota else why_not
+    why_not = (
+        say("what it would choose are reservations, which it cannot delete") if in_vain else say("it would not help")
+    )
+    otherwise = say("quota {quota} refuses it, not the nodes", quota=quota) if quota else why_not
     why = _REASONS[reason] if reason is not None else otherwise
-    return f"{name} would preempt no pods: {why}."
+    return say("{name} would preempt no pods: {why}.", name=name, why=why)
 
 
 def _cannot_tell(name: str, why: str) -> str:
-    return f"{name}: cannot tell whether preemption helps{f': {why}' if why else ''}."
+    return say("{name}: cannot tell whether preemption helps{part}.", name=name, part=f": {why}" if why else "")
 
 
 def _effect(name: str, outcome: Outcome) -> str:
@@ -611,23 +635,52 @@ def _preempts(name: str, victims: int, attempts: int, *, now: int, runs: bool, r
     now: how many of them are in the first attempt, where another follows while they terminate; all of them elsewhere.
     retried: whether attempts go on and on, so that how many there are is open.
     """
-    tries = " in repeated attempts" if retried else f" in {attempts} attempts" if attempts > 1 else ""
-    now_only = f", {now} now and more while these terminate," if now != victims else ""
-    end = "then run" if runs else "still not run"
-    return f"{name} would preempt {count(victims, 'pod')}{tries}{now_only} and {end}."
+    tries = (
+        say(" in repeated attempts")
+        if retried
+        else say(" in {attempts} attempts", attempts=attempts)
+        if attempts > 1
+        else ""
+    )
+    now_only = say(", {now} now and more while these terminate,", now=now) if now != victims else ""
+    end = say("then run") if runs else say("still not run")
+    return say(
+        "{name} would preempt {pods}{tries}{now_only} and {end}.",
+        name=name,
+        pods=count(victims, "pod"),
+        tries=tries,
+        now_only=now_only,
+        end=end,
+    )
 
 
 def _waits_for(name: str, dying: int, *, runs: bool) -> str:
     """Return that so many pods which terminate already make the room, and whether the subject then runs."""
-    room = "1 pod that terminates already makes" if dying == 1 else f"{dying} pods that terminate already make"
-    return f"{name} would preempt no pods: {room} room, and it would {'then run' if runs else 'still not run'}."
+    room = (
+        say("1 pod that terminates already makes")
+        if dying == 1
+        else say("{dying} pods that terminate already make", dying=dying)
+    )
+    return say(
+        "{name} would preempt no pods: {room} room, and it would {part}.",
+        name=name,
+        room=room,
+        part=say("then run") if runs else say("still not run"),
+    )
 
 
 def _helps_some(name: str, victims: int, helped: int, pods: int) -> str:
     """Return how many pods are preempted, and how many of a gang that ran before then run."""
     run = "runs" if helped == 1 else "run"
-    killed = f"would preempt {count(victims, 'pod')}"
-    return f"{name} {killed}, and {helped} of its {count(pods, 'pending pod')} then {run}: each preempts on its own."
+    killed = say("would preempt {pods}", pods=count(victims, "pod"))
+    return say(
+        "{name} {killed}, and {helped} of its {pods} then {run}: each preempts on its own.",
+        name=name,
+        killed=killed,
+        helped=helped,
+        pods=count(pods, "pending pod"),
+        run=run,
+    )
 
 
 def _disabled(simulation: Simulation, outcome: Outcome) -> str | None:
@@ -654,14 +707,19 @@ def _why_open(outcomes: tuple[Outcome, ...]) -> str:
     return (
         _race(preempts=bool(first.rounds))
         if first.plan_fails
-        else f"it takes more than {count(len(first.rounds), 'attempt')}, and no more are computed"
+        else say(
+            "it takes more than {attempts}, and no more are computed", attempts=count(len(first.rounds), "attempt")
+        )
     )
 
 
 def _race(*, preempts: bool) -> str:
     """Return that what comes of a plan is a race, perhaps of one made after pods were preempted."""
-    then = "with the room that it makes " if preempts else ""
-    return f"{then}slots are enough, but the plan made of them cannot be carried out, and what comes of it is a race"
+    then = say("with the room that it makes ") if preempts else ""
+    return say(
+        "{then}slots are enough, but the plan made of them cannot be carried out, and what comes of it is a race",
+        then=then,
+    )
 
 
 def _refusing_quota(outcome: Outcome) -> str:

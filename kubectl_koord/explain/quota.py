@@ -12,6 +12,7 @@ from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.quota.state import QuotaState, lending
 from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree
 from kubectl_koord.engine.state import of
+from kubectl_koord.language import say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota
 from kubectl_koord.model.snapshot import Snapshot
@@ -55,13 +56,21 @@ def quotas(
     )
     unread = coverage.unread(snapshot, "quotas")
     if coverage.unread(snapshot, "quota-names"):
-        return structs.replace(report, message=f"Cannot show quotas: {could_not_be_read(unread).rstrip('.')}.")
+        return structs.replace(
+            report,
+            message=say(
+                "Cannot show quotas: {could_not_be_read}.", could_not_be_read=could_not_be_read(unread).rstrip(".")
+            ),
+        )
     wanted = _wanted(tree, snapshot, name, namespace)
     if unread:
         return structs.replace(
             report,
             quotas=tuple(_row(quota, depth, tree) for quota, depth in _in_order(tree, wanted)),
-            message=f"Cannot tell what quotas use and may use: {could_not_be_read(unread).rstrip('.')}.",
+            message=say(
+                "Cannot tell what quotas use and may use: {could_not_be_read}.",
+                could_not_be_read=could_not_be_read(unread).rstrip("."),
+            ),
             findings=quota_diagnosis.of_quotas(tree),
         )
     view = of(snapshot)
@@ -89,22 +98,30 @@ def _of_many(tree: QuotaTree, held: tuple[HeldBack, ...], wanted: frozenset[str]
     return (
         _headline(held, len(wanted - BUILT_IN))
         if tree.written
-        else "No ElasticQuota exists: no pod is limited by a quota."
+        else say("No ElasticQuota exists: no pod is limited by a quota.")
     )
 
 
-_NOTHING_HELD_BACK = "No quota holds back any pod."
+_NOTHING_HELD_BACK = say("No quota holds back any pod.")
 
 
 def _headline(held: Sequence[HeldBack], quotas: int) -> str:
     """Return how many quotas hold back how much of how many gangs and pods, of so many quotas."""
     if not held:
-        return f"{_NOTHING_HELD_BACK[:-1]} ({count(quotas, 'quota')})."
+        return say(
+            "{nothing_held_back} ({quotas}).", nothing_held_back=_NOTHING_HELD_BACK[:-1], quotas=count(quotas, "quota")
+        )
     gangs = {hold.gang for one in held for hold in one.gangs if not hold.lone_pod}
     pods = {pod for one in held for hold in one.gangs for pod in hold.pods}
     whose = f"{count(len(gangs), 'gang')} ({count(len(pods), 'pod')})" if gangs else count(len(pods), "pod")
     much = _held_together(held)
-    return f"{count(len(held), 'quota')} {_holds(len(held))} back {much + ' of ' if much else ''}{whose}."
+    return say(
+        "{quotas} {holds} back {much}{whose}.",
+        quotas=count(len(held), "quota"),
+        holds=_holds(len(held)),
+        much=much + " of " if much else "",
+        whose=whose,
+    )
 
 
 def _held_together(held: Sequence[HeldBack]) -> str:
@@ -128,13 +145,20 @@ def _of_one(tree: QuotaTree, name: str, own: tuple[QuotaPod, ...], held: tuple[H
 
 def _of_quota(name: str, chain: Sequence[str], pods: int, pending: int, held_back: int) -> str:
     """Return how many pods one quota has, how many of them are pending and refused; and the quotas above it."""
-    waiting = f", {pending} of them pending" if pending else ""
-    refused = f"; it holds back {held_back or 'none'} of these" if pending else ""
-    return f"Quota {name}{_below(chain)} has {count(pods, 'pod')}{waiting}{refused}."
+    waiting = say(", {pending} of them pending", pending=pending) if pending else ""
+    refused = say("; it holds back {held_back} of these", held_back=held_back or "none") if pending else ""
+    return say(
+        "Quota {name}{below} has {pods}{waiting}{refused}.",
+        name=name,
+        below=_below(chain),
+        pods=count(pods, "pod"),
+        waiting=waiting,
+        refused=refused,
+    )
 
 
 def _below(chain: Sequence[str]) -> str:
-    return f" (below {' < '.join(chain)})" if chain else ""
+    return say(" (below {chain})", chain=" < ".join(chain)) if chain else ""
 
 
 def _shares(state: QuotaState) -> Mapping[str, _Shares]:

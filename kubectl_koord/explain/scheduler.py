@@ -12,6 +12,7 @@ from kubectl_koord.diagnosis.coverage import About
 from kubectl_koord.engine.gangs import Gang, all_gangs, group_of
 from kubectl_koord.explain.devices import devices as counted_devices
 from kubectl_koord.explain.quota import quotas as computed
+from kubectl_koord.language import say
 from kubectl_koord.messages.scheduler_log import (
     READERS,
     Broken,
@@ -56,63 +57,75 @@ _SHOWN = 5
 
 def waiting_in_permit(pods: Collection[str]) -> str:
     """Return that pods have a node in its memory alone, until enough others have one."""
-    return f"{_n_pods(pods)} in Permit: a node is kept for each until enough of the gang have one"
+    return say("{n_pods} in Permit: a node is kept for each until enough of the gang have one", n_pods=_n_pods(pods))
 
 
 def assumed_pods(pods: Collection[str]) -> str:
     """Return that pods are bound in its memory and not yet in the API."""
-    one = "its binding is" if len(pods) == 1 else "their bindings are"
-    return f"{_n_pods(pods)} placed in its memory: {one} under way, or waiting in Permit"
+    one = say("its binding is") if len(pods) == 1 else say("their bindings are")
+    return say("{n_pods} placed in its memory: {one} under way, or waiting in Permit", n_pods=_n_pods(pods), one=one)
 
 
 def reservations_count(pods: Collection[str]) -> str:
     """Return that the pods that stand for Reservations are members."""
-    return f"{_n_pods(pods)} no pod: a Reservation of the gang stands for it in the scheduler's memory"
+    return say(
+        "{n_pods} no pod: a Reservation of the gang stands for it in the scheduler's memory", n_pods=_n_pods(pods)
+    )
 
 
 def deleted_pods_linger(pods: Collection[str]) -> str:
     """Return that it still counts pods that are gone."""
-    missed = "the scheduler missed the deletion (1.7 and 1.8 may), or has yet to read of it"
-    return f"{_n_pods(pods)} gone, and still counted: {missed}"
+    missed = say("the scheduler missed the deletion (1.7 and 1.8 may), or has yet to read of it")
+    return say("{n_pods} gone, and still counted: {missed}", n_pods=_n_pods(pods), missed=missed)
 
 
 def pods_not_known(pods: Collection[str]) -> str:
     """Return that it does not count pods that exist."""
-    again = "it counts each again once that pod changes"
-    return f"{_n_pods(pods)} there, and not counted: the PodGroup came after a deletion, or they are new; {again}"
+    again = say("it counts each again once that pod changes")
+    return say(
+        "{n_pods} there, and not counted: the PodGroup came after a deletion, or they are new; {again}",
+        n_pods=_n_pods(pods),
+        again=again,
+    )
 
 
 def flag_lost() -> str:
     """Return that it forgot that the gang ran."""
-    return (
-        "members are bound, and it does not know that the gang was once satisfied: after a restart it met them before"
-        " their PodGroup. New members wait for a whole gang; a change of the PodGroup does not mend it"
+    return say(
+        "members are bound, and it does not know that the gang was once satisfied: after a restart it "
+        "met them before their PodGroup. New members wait for a whole gang; a change of the PodGroup "
+        "does not mend it"
     )
 
 
 def flag_kept() -> str:
     """Return that it remembers members that are gone."""
-    return "no member is bound any more, and it remembers that one was: new members are placed one by one, as no gang"
+    return say(
+        "no member is bound any more, and it remembers that one was: new members are placed one by one, as no gang"
+    )
 
 
 def settings_kept(fields: Collection[str]) -> str:
     """Return that it works with settings that were read earlier."""
-    return f"{listed(sorted(fields))}: it keeps what the first pod of the gang said, and the group that it began with"
+    return say(
+        "{fields}: it keeps what the first pod of the gang said, and the group that it began with",
+        fields=listed(sorted(fields)),
+    )
 
 
 def gone_but_known() -> str:
     """Return that it knows something that is gone."""
-    return "it is in its memory alone: the object is gone, or it comes from another kind of object"
+    return say("it is in its memory alone: the object is gone, or it comes from another kind of object")
 
 
 def unexplained(fields: Collection[str]) -> str:
     """Return that there is no known reason."""
-    return f"{listed(list(fields))}: no known reason; if it stays so, it is worth a report"
+    return say("{fields}: no known reason; if it stays so, it is worth a report", fields=listed(list(fields)))
 
 
 def _n_pods(pods: Collection[str]) -> str:
     names = sorted(pods)
-    shown = names if len(names) <= _SHOWN + 1 else [*names[:_SHOWN], f"{len(names) - _SHOWN} more"]
+    shown = names if len(names) <= _SHOWN + 1 else [*names[:_SHOWN], say("{number} more", number=len(names) - _SHOWN)]
     return f"{count(len(names), 'pod')} ({', '.join(shown)}) {'is' if len(names) == 1 else 'are'}"
 
 
@@ -149,7 +162,7 @@ def comparison_unexplained(fields: Iterable[Field], explained: Iterable[str]) ->
 def only_here(name: str) -> Compared:
     """Return what the scheduler does not know."""
     return Compared(
-        name, (), (Difference("not-known", "the scheduler does not know it: it is new, or another scheduler's"),)
+        name, (), (Difference("not-known", say("the scheduler does not know it: it is new, or another scheduler's")),)
     )
 
 
@@ -193,7 +206,10 @@ def differences(
     if lost := ours - theirs:
         yield Difference(
             "books-lost" if books else "pods-not-known",
-            f"{_n_pods(lost)} bound there, and not in its books: main forgets CPUs and zones of bound pods at a restart"
+            say(
+                "{n_pods} bound there, and not in its books: main forgets CPUs and zones of bound pods at a restart",
+                n_pods=_n_pods(lost),
+            )
             if books
             else pods_not_known(lost),
         )
@@ -627,10 +643,11 @@ def _quotas_explained(theirs: QuotaSummary, row: QuotaRow, fields: tuple[Field, 
     if "used" in differ:
         more, ours = dict(theirs.amounts["used"]), dict(_parsed(row.used or {}))
         if all(more.get(resource, 0) >= number for resource, number in ours.items()):
-            yield Difference("assumed-pods", "used: it counts pods that wait in Permit or are being bound, too")
+            yield Difference("assumed-pods", say("used: it counts pods that wait in Permit or are being bound, too"))
     if "runtime" in differ:
         yield Difference(
-            "runtime-lag", "runtime: it refreshes that of a quota when one of its pods is tried, and all others later"
+            "runtime-lag",
+            say("runtime: it refreshes that of a quota when one of its pods is tried, and all others later"),
         )
 
 

@@ -19,6 +19,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.state import Occupant, View, of
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, ROOT_LAYER, Domain, NoTree, Tree, build, tree_of
 from kubectl_koord.explain.why import of_equals, of_jobs_ahead, verdict_of
+from kubectl_koord.language import say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.model.pods import NodePods
@@ -71,7 +72,9 @@ def _refused(tree: Tree | NoTree, found: ShapeRoom | None) -> Iterator[Notice]:
         return
     refused = [Refused(reason, 1) for name, reason in found.refused.items() if name in tree.leaf]
     if refused:
-        yield Notice("shape-refused", f"nodes with enough free take none: {lost_nodes(refused)}.")
+        yield Notice(
+            "shape-refused", say("nodes with enough free take none: {lost_nodes}.", lost_nodes=lost_nodes(refused))
+        )
 
 
 def _counted(report: TopologyReport, tree: Tree, counts: Mapping[str, int], members: int) -> TopologyReport:
@@ -116,7 +119,7 @@ def topo(
     outcome: Outcome | None = None
     outside: tuple[OutsideNode, ...] = ()
     if isinstance(tree, NoTree) and not tree_unread:
-        warnings.append(Notice(tree.fault.code, f"{fault_clause(tree.fault)}."))
+        warnings.append(Notice(tree.fault.code, say("{fault_clause}.", fault_clause=fault_clause(tree.fault))))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
         outcome = _outcome(snapshot, subject) if not tree_unread else None
         if subject is not None and outcome is not None:
@@ -198,9 +201,9 @@ def _why_uncounted(snapshot: Snapshot, subject: Subject, unread: tuple[Gap, ...]
         return refusal_sentence(refusal)
     has_run = isinstance(subject, GangSubject) and subject.group.is_satisfied()
     return (
-        "it ran before, so the scheduler places each of its pods alone."
+        say("it ran before, so the scheduler places each of its pods alone.")
         if has_run
-        else "it has no topology spec, so the scheduler looks at nodes alone."
+        else say("it has no topology spec, so the scheduler looks at nodes alone.")
     )
 
 
@@ -387,7 +390,7 @@ def _summed(occupants: Iterable[Occupant]) -> Mapping[str, int]:
     return found
 
 
-_NO_MANAGER = f"{MANAGER_OFF}: gangs with a topology spec are never placed."
+_NO_MANAGER = say("{manager_off}: gangs with a topology spec are never placed.", manager_off=MANAGER_OFF)
 
 
 def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
@@ -408,12 +411,18 @@ def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
 def _virtual(domains: Sequence[str]) -> str:
     """Return which nodes are domains of their own, as they lack the label of the lowest layer."""
     verb = "lacks" if len(domains) == 1 else "lack"
-    return (
-        f"{count(len(domains), 'node')} {verb} the label of the lowest layer: each is a domain of its own"
-        f" ({listed(domains)})."
+    return say(
+        "{nodes} {verb} the label of the lowest layer: each is a domain of its own ({domains}).",
+        nodes=count(len(domains), "node"),
+        verb=verb,
+        domains=listed(domains),
     )
 
 
 def _outside(nodes: int) -> str:
     verb = "is" if nodes == 1 else "are"
-    return f"{count(nodes, 'node')} {verb} outside the tree: gangs with a topology spec are never placed there."
+    return say(
+        "{nodes} {verb} outside the tree: gangs with a topology spec are never placed there.",
+        nodes=count(nodes, "node"),
+        verb=verb,
+    )

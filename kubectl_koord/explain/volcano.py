@@ -6,6 +6,7 @@ from msgspec import structs
 
 from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine.gangs import PodSubject, Subject
+from kubectl_koord.language import say
 from kubectl_koord.model.installation import VolcanoGroup
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -81,8 +82,8 @@ def why(snapshot: Snapshot, gang: VolcanoGang) -> WhyReport:
 
 
 def _decides(gang: VolcanoGang) -> str:
-    how_far = f"{volcano_phase(gang)}, queue {gang.queue}"
-    return f"Volcano schedules it ({how_far}); no decision is computed for another scheduler"
+    how_far = say("{volcano_phase}, queue {queue}", volcano_phase=volcano_phase(gang), queue=gang.queue)
+    return say("Volcano schedules it ({how_far}); no decision is computed for another scheduler", how_far=how_far)
 
 
 def again(snapshot: Snapshot, key: str) -> VolcanoGang | None:
@@ -101,7 +102,9 @@ def changes(before: VolcanoGang, after: VolcanoGang) -> Iterator[str]:
     if _compared(before) != _compared(after):
         yield volcano_state(after)
     if before.queue_state != after.queue_state:
-        yield f"queue {after.queue} is {after.queue_state or 'without a state'}"
+        yield say(
+            "queue {queue} is {queue_state}", queue=after.queue, queue_state=after.queue_state or say("without a state")
+        )
     if after.is_waiting and newest_condition(before) != (said := newest_condition(after)) and said:
         yield said
 

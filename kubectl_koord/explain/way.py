@@ -11,6 +11,7 @@ from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine.gangs import Gang, GangSubject, PodSubject, Subject, all_gangs, group_of
 from kubectl_koord.engine.tree import NoTree
 from kubectl_koord.explain.why import why
+from kubectl_koord.language import say
 from kubectl_koord.layers import gates, running
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, Unknown
 from kubectl_koord.model.jobs import Jobs
@@ -22,7 +23,7 @@ from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.subjects import is_owner_kind
 from kubectl_koord.wording.words import count, few
 
-SCHEDULER = "gang, quota, topology"
+SCHEDULER = say("gang, quota, topology")
 """How lists call what the scheduler looks at, where it lets a job through; what holds one has its own name."""
 _LAYERS: Mapping[str, str] = {
     code: layer
@@ -135,14 +136,24 @@ def _decided(snapshot: Snapshot, job: Job, subject: Subject, *, brief: bool, sha
         others = [(subject, report), *((one, other) for one, other in others if one is not refused)]
         subject, report = refused, why(snapshot, refused, brief=brief, sharing=sharing)
     if len(every) > _MOST_BESIDE:
-        left = Notice("not-followed", f"asked about {_MOST_BESIDE} of its {len(every)} other gangs and pods that wait.")
+        left = Notice(
+            "not-followed",
+            say(
+                "asked about {most_beside} of its {number} other gangs and pods that wait.",
+                most_beside=_MOST_BESIDE,
+                number=len(every),
+            ),
+        )
         report = structs.replace(report, warnings=(*report.warnings, left))
     if not job.owners or not isinstance(subject, PodSubject):
         return report
     cause = report.cause
     alike = sum(1 for _, other in others if other.verdict == report.verdict and _code(other) == _code(report))
     if cause is not None and alike:
-        cause = structs.replace(cause, message=f"{cause.message.rstrip('.')}; {count(alike, 'more pod')} alike.")
+        cause = structs.replace(
+            cause,
+            message=say("{message}; {pods} alike.", message=cause.message.rstrip("."), pods=count(alike, "more pod")),
+        )
     pending = tuple(dict.fromkeys((*report.pending_pods, *(key for _, other in others for key in other.pending_pods))))
     bound = sum(1 for pod in job.pods if pod.node)
     return structs.replace(
@@ -223,11 +234,11 @@ def _row(one: _Asked) -> LayerRow:
 def _of_scheduler(report: WhyReport) -> LayerRow:
     since, name = report.waiting_since, layer_of(report)
     if not report.pending_pods and report.verdict == "yes":
-        return LayerRow(SCHEDULER, "passed", f"{count(report.bound_pods, 'pod')} placed")
+        return LayerRow(SCHEDULER, "passed", say("{pods} placed", pods=count(report.bound_pods, "pod")))
     message = report.cause.message if report.cause else ""
     match report.verdict:
         case "yes":
-            return LayerRow(SCHEDULER, "passed", message or "would be placed now", since=since)
+            return LayerRow(SCHEDULER, "passed", message or say("would be placed now"), since=since)
         case "no":
             return LayerRow(name, "held", message, since=since)
         case "unknown":
@@ -250,7 +261,7 @@ def _then(snapshot: Snapshot, jobs: Jobs, subject: Subject | None) -> LayerRow:
     """Return what the scheduler would do with the pods, were the job let through to it."""
     pods = jobs.planned or (subject.pending if subject is not None else ())
     if not pods:
-        return LayerRow(SCHEDULER, "unknown", jobs.not_planned or "no pod of it is known yet")
+        return LayerRow(SCHEDULER, "unknown", jobs.not_planned or say("no pod of it is known yet"))
     free = tuple(structs.replace(pod, gates=()) for pod in pods)
     names = {pod.key for pod in free}
     others = (pod for pod in snapshot.pending if pod.key not in names)
@@ -269,11 +280,15 @@ def _subject(every: Mapping[str, Gang], pod: PendingPod | RunningPod | FinishedP
 
 
 def _would(snapshot: Snapshot, report: WhyReport, *, alone: bool) -> str:
-    who = "its first pod " if alone else ""
+    who = say("its first pod ") if alone else ""
     if report.verdict == "yes":
-        return f"{who}would be placed{_where(snapshot, report)}"
-    why_not = report.cause.message.rstrip(".") if report.cause else "no reason was found"
-    return f"{who}would not start: {why_not}" if report.verdict == "no" else f"cannot be told: {why_not}"
+        return say("{who}would be placed{where}", who=who, where=_where(snapshot, report))
+    why_not = report.cause.message.rstrip(".") if report.cause else say("no reason was found")
+    return (
+        say("{who}would not start: {why_not}", who=who, why_not=why_not)
+        if report.verdict == "no"
+        else say("cannot be told: {why_not}", why_not=why_not)
+    )
 
 
 def _where(snapshot: Snapshot, report: WhyReport) -> str:
@@ -285,8 +300,8 @@ def _where(snapshot: Snapshot, report: WhyReport) -> str:
     if report.must_gather and not isinstance(tree, NoTree):
         domains = {tree.domain_of(name, report.must_gather) for name in nodes}
         names = sorted(tree.domains[index].name for index in domains if index is not None)
-        return f" in {few(names)}"
-    return f" on {few(nodes)}"
+        return say(" in {names}", names=few(names))
+    return say(" on {nodes}", nodes=few(nodes))
 
 
 def _held(
@@ -313,7 +328,7 @@ def _held(
 def _open(snapshot: Snapshot, job: Job, before: Sequence[_Asked]) -> WhyReport:
     """Return that a job has no pods, and no layer that was read tells why."""
     unread = [one.answer.message for one in before if isinstance(one.answer, Unknown)]
-    told = unread[0] if unread else "it has no pods, and nothing that was read tells why"
+    told = unread[0] if unread else say("it has no pods, and nothing that was read tells why")
     cause = Cause("not-readable", told) if unread else Cause("owner-waits", told)
     return structs.replace(_bare(snapshot, job, None), verdict="unknown", cause=cause, layers=tuple(_rows(before)))
 

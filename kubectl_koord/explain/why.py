@@ -24,6 +24,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules, rules_of
 from kubectl_koord.engine.state import View
 from kubectl_koord.engine.trying import surely_placed
+from kubectl_koord.language import say
 from kubectl_koord.model.pods import FinishedPod, PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import (
@@ -116,7 +117,9 @@ def _refused(first: Attempt) -> Cause | None:
     seat = first.failed_seat
     refusal, pod = (first.prefilter, first.trigger.key) if seat is None else (seat.reason, seat.pod)
     if isinstance(refusal, PodRefusal):
-        return Cause(refusal.code, f"no node is looked at for {pod}: {lacking(refusal)}.", (pod,))
+        return Cause(
+            refusal.code, say("no node is looked at for {pod}: {lacking}.", pod=pod, lacking=lacking(refusal)), (pod,)
+        )
     unasked = first.over_quota or first.prefilter
     if unasked is not None:
         return obstacles.cause(unasked)
@@ -141,10 +144,22 @@ def _plan_fails(pod: str, node: str, lack: str, room: tuple[str, int, int], *, r
     room: the domain of the plan, its slots, and how many are wanted.
     """
     domain, slots, wanted = room
-    follows = "the scheduler keeps trying, and may bind some pods only" if repeated else "every attempt ends so"
-    counted = f"by count {domain or 'the cluster'} has room ({count(slots, 'slot')} for {count(wanted, 'pod')})"
-    return (
-        f"{counted}, but {'it' if node == domain else node} does not take {pod} beside the others ({lack}); {follows}."
+    follows = (
+        say("the scheduler keeps trying, and may bind some pods only") if repeated else say("every attempt ends so")
+    )
+    counted = say(
+        "by count {domain} has room ({slots} for {pods})",
+        domain=domain or say("the cluster"),
+        slots=count(slots, "slot"),
+        pods=count(wanted, "pod"),
+    )
+    return say(
+        "{counted}, but {node} does not take {pod} beside the others ({lack}); {follows}.",
+        counted=counted,
+        node="it" if node == domain else node,
+        pod=pod,
+        lack=lack,
+        follows=follows,
     )
 
 
@@ -170,8 +185,14 @@ def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
 def _given_up(pod: str, aborted: Mapping[str, Reason]) -> str:
     """Return over which nodes the scheduler gives up every attempt at a pod, though another node may take it."""
     name, reason = next(iter(aborted.items()))
-    others = f" and {count(len(aborted) - 1, 'more node')}" if len(aborted) > 1 else ""
-    return f"the scheduler gives up every attempt at {pod} over {name}{others}: {obstacle(reason)}."
+    others = say(" and {nodes}", nodes=count(len(aborted) - 1, "more node")) if len(aborted) > 1 else ""
+    return say(
+        "the scheduler gives up every attempt at {pod} over {name}{others}: {obstacle}.",
+        pod=pod,
+        name=name,
+        others=others,
+        obstacle=obstacle(reason),
+    )
 
 
 def _unoffered(simulation: Simulation, first: Attempt) -> Cause | None:
@@ -204,9 +225,28 @@ def _without_room(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
 def _no_node_in_layer(layer: str, nodes: int, lacking: Sequence[str], instead: Sequence[str]) -> str:
     """Return that no node is in a layer, which labels they lack, and which they have that may be meant."""
     lack = "lacks" if nodes == 1 else "lack"
-    label = f"the label {listed(lacking, 'or')}" if lacking else "a label, as the layer names none"
-    have = f", and {'has' if nodes == 1 else 'have'} {listed(instead)}, which no layer names" if instead else ""
-    return f"no node is in any {layer_noun(layer)}: {count(nodes, 'node')} {lack} {label}{have}."
+    label = (
+        say("the label {lacking}", lacking=listed(lacking, "or"))
+        if lacking
+        else say("a label, as the layer names none")
+    )
+    have = (
+        say(
+            ", and {have} {instead}, which no layer names",
+            have="has" if nodes == 1 else "have",
+            instead=listed(instead),
+        )
+        if instead
+        else ""
+    )
+    return say(
+        "no node is in any {layer}: {nodes} {lack} {label}{have}.",
+        layer=layer_noun(layer),
+        nodes=count(nodes, "node"),
+        lack=lack,
+        label=label,
+        have=have,
+    )
 
 
 def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
@@ -281,9 +321,15 @@ def _beside_room(simulation: Simulation, first: Attempt) -> str:
 
 def _fits_in_no_empty_domain(pods: int, each: Sequence[Resources], layer: str, why: str) -> str:
     """Return that pods fit in no empty domain of a layer; where the layer is empty, not in the empty cluster."""
-    fit = "does not fit" if pods == 1 else "do not fit"
-    who = f"its {count(pods, 'pod')} ({requests_of_each(each)})"
-    return f"{who} {fit} even in an empty {_place(layer)}{_because(why)}; waiting does not help."
+    fit = say("does not fit") if pods == 1 else say("do not fit")
+    who = say("its {pods} ({requests_of_each})", pods=count(pods, "pod"), requests_of_each=requests_of_each(each))
+    return say(
+        "{who} {fit} even in an empty {place}{because}; waiting does not help.",
+        who=who,
+        fit=fit,
+        place=_place(layer),
+        because=_because(why),
+    )
 
 
 def _place(layer: str) -> str:
@@ -305,19 +351,41 @@ def _room_outside_tree(nodes: Sequence[str], lacking: Sequence[str], pods: int, 
     `are_alone` is whether each of them is a domain of its own instead.
     """
     one = len(nodes) == 1
-    who = f"node {nodes[0]} would" if one else f"{count(len(nodes), 'node')} ({_first(nodes)}) would"
-    place = f"in no {layer_noun(layer)}" if layer else "outside the topology tree"
+    who = (
+        say("node {nodes} would", nodes=nodes[0])
+        if one
+        else say("{nodes} ({first}) would", nodes=count(len(nodes), "node"), first=_first(nodes))
+    )
+    place = say("in no {layer}", layer=layer_noun(layer)) if layer else say("outside the topology tree")
     if are_alone:
-        place = f"a {layer_noun(layer)} of its own" if one else f"{layer_noun(layer)}s of their own"
-    lack = f"{'it lacks' if one else 'they lack'} the label {listed(lacking, 'or')}"
-    return f"{who[0].upper()}{who[1:]} take {pods}, but {'is' if one else 'are'} {place}: {lack}."
+        place = (
+            say("a {layer} of its own", layer=layer_noun(layer))
+            if one
+            else say("{layer}s of their own", layer=layer_noun(layer))
+        )
+    lack = say(
+        "{part} the label {lacking}", part=say("it lacks") if one else say("they lack"), lacking=listed(lacking, "or")
+    )
+    return say(
+        "{who}{who2} take {pods}, but {are} {place}: {lack}.",
+        who=who[0].upper(),
+        who2=who[1:],
+        pods=pods,
+        are="is" if one else "are",
+        place=place,
+        lack=lack,
+    )
 
 
 _FEW = 4
 
 
 def _first(names: Sequence[str]) -> str:
-    return listed(names) if len(names) <= _FEW else f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+    return (
+        listed(names)
+        if len(names) <= _FEW
+        else say("{names} and {number} more", names=", ".join(names[:_FEW]), number=len(names) - _FEW)
+    )
 
 
 def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause | Unsaid:
@@ -325,7 +393,9 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
     if first.failed_seat is not None:
         failing = first.failed_seat.pod
         return Cause(
-            "insufficient-slots", f"every attempt fails: {failing} does not fit on its planned node.", (failing,)
+            "insufficient-slots",
+            say("every attempt fails: {failing} does not fit on its planned node.", failing=failing),
+            (failing,),
         )
     best, raw = plan.best
     if _is_indivisible(simulation, plan):
@@ -335,7 +405,12 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
 
 
 def _indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
-    return f"its {count(pods, 'pod')} cannot be split by {multiples(numbers)} (room for {room})."
+    return say(
+        "its {pods} cannot be split by {multiples} (room for {room}).",
+        pods=count(pods, "pod"),
+        multiples=multiples(numbers),
+        room=room,
+    )
 
 
 def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) -> Cause:
@@ -359,14 +434,33 @@ def _slots_lack(pods: int, layer: str, best: int, raw: int, excluded: Collection
         excluded: why nodes are excluded for other reasons than want of room.
         why: what room alone does not tell, such as that members exclude each other.
     """
-    rounded = f" ({raw} without podCountMultiple)" if raw >= pods else ""
-    end = f"; excluded nodes: {lost_nodes(excluded)}" if excluded and layer else ""
-    its = "its pod" if pods == 1 else f"its {pods} pods" if raw else f"even one of its {pods} pods"
+    rounded = say(" ({raw} without podCountMultiple)", raw=raw) if raw >= pods else ""
+    end = say("; excluded nodes: {lost_nodes}", lost_nodes=lost_nodes(excluded)) if excluded and layer else ""
+    its = (
+        say("its pod")
+        if pods == 1
+        else say("its {pods} pods", pods=pods)
+        if raw
+        else say("even one of its {pods} pods", pods=pods)
+    )
     if not layer and raw:
-        return f"the cluster has room for {best} of {its}{rounded}{_because(why)}."
-    best_has = f"; the best has {best}{rounded}" if raw else ""
-    where = f"no {layer_noun(layer)} has" if layer else "the cluster has no"
-    return f"{where} room for {its}{best_has}{_because(why)}{end}."
+        return say(
+            "the cluster has room for {best} of {its}{rounded}{because}.",
+            best=best,
+            its=its,
+            rounded=rounded,
+            because=_because(why),
+        )
+    best_has = say("; the best has {best}{rounded}", best=best, rounded=rounded) if raw else ""
+    where = say("no {layer} has", layer=layer_noun(layer)) if layer else say("the cluster has no")
+    return say(
+        "{where} room for {its}{best_has}{because}{end}.",
+        where=where,
+        its=its,
+        best_has=best_has,
+        because=_because(why),
+        end=end,
+    )
 
 
 def _because(why: str) -> str:
@@ -396,8 +490,15 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
 
 def _too_few_fit(placed: int, pods: int, minimum: int, each: Sequence[Resources], why: str = "") -> str:
     """Return how many fit of the pods of which a minimum must be bound together, and why not more, likewise."""
-    fit = f"{_fit(placed)} at the same time, {minimum} must"
-    return f"only {placed} of its {pods} pods {fit} ({requests_of_each(each)} each){_because(why)}."
+    fit = say("{fit} at the same time, {minimum} must", fit=_fit(placed), minimum=minimum)
+    return say(
+        "only {placed} of its {pods} pods {fit} ({requests_of_each} each){because}.",
+        placed=placed,
+        pods=pods,
+        fit=fit,
+        requests_of_each=requests_of_each(each),
+        because=_because(why),
+    )
 
 
 def _fit(pods: int) -> str:
@@ -405,11 +506,23 @@ def _fit(pods: int) -> str:
 
 
 def _some_fit(placed: int, pods: int, each: Sequence[Resources], why: str = "") -> str:
-    return f"{placed} of its {pods} pending pods {_fit(placed)} ({requests_of_each(each)} each){_because(why)}."
+    return say(
+        "{placed} of its {pods} pending pods {fit} ({requests_of_each} each){because}.",
+        placed=placed,
+        pods=pods,
+        fit=_fit(placed),
+        requests_of_each=requests_of_each(each),
+        because=_because(why),
+    )
 
 
 def _not_reserved(pod: str, node: str, lack: str) -> str:
-    return f"{pod} passes all filters on {node}, and cannot be bound there: {lack}; no other node is tried."
+    return say(
+        "{pod} passes all filters on {node}, and cannot be bound there: {lack}; no other node is tried.",
+        pod=pod,
+        node=node,
+        lack=lack,
+    )
 
 
 def _apart(refused: Sequence[Refused]) -> str:
@@ -436,8 +549,19 @@ def _meant(simulation: Simulation, pod: PendingPod) -> str:
     told = []
     for label in obstacles.missing_labels(simulation.view, pod):
         one = meant.get(label)
-        has = "" if one is None else f"; {count(one.nodes, 'node')} {'has' if one.nodes == 1 else 'have'}"
-        told.append(f" No node has the label {'='.join(label)}{has}{f' {one.to_key}={one.to_value}' if one else ''}.")
+        has = (
+            ""
+            if one is None
+            else say("; {nodes} {have}", nodes=count(one.nodes, "node"), have="has" if one.nodes == 1 else "have")
+        )
+        told.append(
+            say(
+                " No node has the label {label}{has}{part}.",
+                label="=".join(label),
+                has=has,
+                part=f" {one.to_key}={one.to_value}" if one else "",
+            )
+        )
     return "".join(told)
 
 
@@ -446,8 +570,14 @@ def _no_node_takes(pod: str, each: Resources, refused: Iterable[Refused], scatte
 
     scattered: that enough is free, and where, empty where that is not so.
     """
-    but = f"{scattered}; " if scattered else ""
-    return f"no node fits {pod or 'it'} ({requests(each)}): {but}{lost_nodes(refused)}."
+    but = say("{scattered}; ", scattered=scattered) if scattered else ""
+    return say(
+        "no node fits {pod} ({requests}): {but}{lost_nodes}.",
+        pod=pod or "it",
+        requests=requests(each),
+        but=but,
+        lost_nodes=lost_nodes(refused),
+    )
 
 
 def _requested(pods: Iterable[PendingPod]) -> tuple[Resources, ...]:
@@ -500,8 +630,12 @@ def case_of_booking(outcome: Outcome) -> str:
     """Return which node must score best for an outcome, where a pod cannot be bound on some; empty otherwise."""
     first = outcome.first
     if first.failed_seat is not None and first.fails_at_reserve:
-        return f"{first.failed_seat.node} scores best for {first.failed_seat.pod}"
-    return f"another node than {listed(sorted(first.unbookable), 'or')} scores best" if first.unbookable else ""
+        return say("{node} scores best for {pod}", node=first.failed_seat.node, pod=first.failed_seat.pod)
+    return (
+        say("another node than {unbookable} scores best", unbookable=listed(sorted(first.unbookable), "or"))
+        if first.unbookable
+        else ""
+    )
 
 
 def _when(outcome: Outcome) -> str:
@@ -509,8 +643,12 @@ def _when(outcome: Outcome) -> str:
     if case := case_of_booking(outcome):
         return case
     if first.late:
-        return f"the scheduler tries {listed(first.late)} only after enough others"
-    return f"the scheduler tries {outcome.trigger.key} first ({requests(outcome.trigger.requirements.requests)})"
+        return say("the scheduler tries {late} only after enough others", late=listed(first.late))
+    return say(
+        "the scheduler tries {key} first ({requests})",
+        key=outcome.trigger.key,
+        requests=requests(outcome.trigger.requirements.requests),
+    )
 
 
 def when(case: Case, outcome_when: str) -> str:
@@ -521,9 +659,12 @@ def when(case: Case, outcome_when: str) -> str:
 
 def _others_went(went: Sequence[tuple[str, Sequence[str]]], later: Sequence[str], case: str) -> str:
     """Return where jobs go that are tried first, which are tried later, and a case of the subject's own if any."""
-    each = [f"{job} takes {listed(nodes)}" if nodes else f"{job} finds no place" for job, nodes in went]
-    each += [f"it is tried before {listed(later)}"] if later else []
-    return f"{', '.join(each)}{f', and {case}' if case else ''}"
+    each = [
+        say("{job} takes {nodes}", job=job, nodes=listed(nodes)) if nodes else say("{job} finds no place", job=job)
+        for job, nodes in went
+    ]
+    each += [say("it is tried before {later}", later=listed(later))] if later else []
+    return say("{each}{part}", each=", ".join(each), part=say(", and {case}", case=case) if case else "")
 
 
 def _alternative(case: Case, outcome: Outcome) -> WhyAlternative:
@@ -661,7 +802,10 @@ def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verd
 
 
 def _victims_not_followed(outcomes: int) -> str:
-    return f"looked for victims that come back at once, or die in vain, in the first {outcomes} of more outcomes."
+    return say(
+        "looked for victims that come back at once, or die in vain, in the first {outcomes} of more outcomes.",
+        outcomes=outcomes,
+    )
 
 
 def of_pods(simulation: Simulation) -> Iterator[Notice]:
@@ -676,8 +820,12 @@ def of_pods(simulation: Simulation) -> Iterator[Notice]:
 
 def _not_offered(resource: str) -> str:
     """Return that no node offers what Koordinator's webhook makes pods request that ask for parts of GPUs."""
-    gate = "koord-manager publishes it only with feature gate EnableSyncGPUSharedResource"
-    return f"no node offers {resource}, which pods request that ask for parts of GPUs: {gate}."
+    gate = say("koord-manager publishes it only with feature gate EnableSyncGPUSharedResource")
+    return say(
+        "no node offers {resource}, which pods request that ask for parts of GPUs: {gate}.",
+        resource=resource,
+        gate=gate,
+    )
 
 
 def _outside(simulation: Simulation, home: coverage.Home) -> Iterator[Notice]:
@@ -695,12 +843,20 @@ def _leaves_domain(pod: str, layer: str, domain: str, *, certain: bool) -> str:
     """Return that a pod made anew is, or may be, placed outside the domain in which the rest of its gang is."""
     noun = layer_noun(layer)
     kind = "" if domain.startswith(noun) else f"{noun} "
-    stay = f"its gang must stay together in one {noun} (MustGather {layer}), and is in {kind}{domain}"
+    stay = say(
+        "its gang must stay together in one {noun} (MustGather {layer}), and is in {kind}{domain}",
+        noun=noun,
+        layer=layer,
+        kind=kind,
+        domain=domain,
+    )
     if certain:
-        return (
-            f"{stay}, where no node takes {pod}: it would be placed outside, as a gang that ran is no longer planned."
+        return say(
+            "{stay}, where no node takes {pod}: it would be placed outside, as a gang that ran is no longer planned.",
+            stay=stay,
+            pod=pod,
         )
-    return f"{stay}: {pod} may be placed outside, as a gang that ran is no longer planned."
+    return say("{stay}: {pod} may be placed outside, as a gang that ran is no longer planned.", stay=stay, pod=pod)
 
 
 def _policy_never(simulation: Simulation) -> Iterator[Notice]:
@@ -721,9 +877,12 @@ def _policy_never(simulation: Simulation) -> Iterator[Notice]:
 
 
 def _would_preempt(pods: Sequence[str], where: str) -> str:
-    return (
-        f"it could preempt {count(len(pods), 'pod')} ({listed(pods)}) and then run, but for its preemptionPolicy Never."
-        f" Name a PriorityClass with preemptionPolicy PreemptLowerPriority in {where}, recreate its pods."
+    return say(
+        "it could preempt {pods} ({pods2}) and then run, but for its preemptionPolicy Never. Name a "
+        "PriorityClass with preemptionPolicy PreemptLowerPriority in {where}, recreate its pods.",
+        pods=count(len(pods), "pod"),
+        pods2=listed(pods),
+        where=where,
     )
 
 
@@ -745,7 +904,12 @@ def of_equals(found: Equals) -> Iterator[Notice]:
 def _shown_before(jobs: Sequence[str]) -> str:
     """Return that what is shown is as where jobs of the same priority are tried later."""
     has, it = ("has", "it") if len(jobs) == 1 else ("have", "them")
-    return f"{few(jobs)} {has} the same priority: what is shown is as where this one is tried before {it}."
+    return say(
+        "{jobs} {has} the same priority: what is shown is as where this one is tried before {it}.",
+        jobs=few(jobs),
+        has=has,
+        it=it,
+    )
 
 
 def of_unasked_jobs(simulation: Simulation) -> Iterator[Notice]:
@@ -757,9 +921,15 @@ def of_unasked_jobs(simulation: Simulation) -> Iterator[Notice]:
 
 def _may_preempt_first(jobs: Sequence[str], *, equal: bool) -> str:
     """Return that jobs of higher or equal priority may preempt, which was left out as they are many, or nodes are."""
-    has, holds = ("has", "it holds") if len(jobs) == 1 else ("have", "they hold")
-    what = "the same priority" if equal else "higher priority"
-    return f"{listed(jobs)} {has} {what} and may preempt: which nodes {holds} then was not looked at."
+    has, holds = ("has", say("it holds")) if len(jobs) == 1 else ("have", say("they hold"))
+    what = say("the same priority") if equal else say("higher priority")
+    return say(
+        "{jobs} {has} {what} and may preempt: which nodes {holds} then was not looked at.",
+        jobs=listed(jobs),
+        has=has,
+        what=what,
+        holds=holds,
+    )
 
 
 def of_unasked_equals(found: Equals) -> Iterator[Notice]:
@@ -782,7 +952,7 @@ def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
 def _goes_first(jobs: Sequence[str]) -> str:
     """Return that jobs of higher priority may take what becomes free."""
     verb = "has" if len(jobs) == 1 else "have"
-    return f"{listed(jobs)} {verb} higher priority and may take freed resources first."
+    return say("{jobs} {verb} higher priority and may take freed resources first.", jobs=listed(jobs), verb=verb)
 
 
 _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
@@ -912,17 +1082,23 @@ def on_memory(group: GangGroup) -> str:
 
 
 _LATE: Mapping[LateCode, tuple[str, str]] = {
-    "replacement-waits": ("was recreated", "were recreated"),
-    "surplus-pods": ("came after the gang ran", "came after the gang ran"),
-    "satisfied-by-earlier-pods": ("is new, and the gang ran before", "are new, and the gang ran before"),
+    "replacement-waits": (say("was recreated"), say("were recreated")),
+    "surplus-pods": (say("came after the gang ran"), say("came after the gang ran")),
+    "satisfied-by-earlier-pods": (say("is new, and the gang ran before"), say("are new, and the gang ran before")),
 }
 
 
 def _depends_on_memory(code: LateCode, pods: int, of: int) -> str:
     """Return that members which came late start as long as the scheduler remembers that the gang ran."""
     were = _LATE[code][pods != 1]
-    start = "it starts" if pods == 1 else "they start"
-    return f"{pods} of its {count(of, 'pod')} {were}: {start}, unless koord-scheduler was restarted since."
+    start = say("it starts") if pods == 1 else say("they start")
+    return say(
+        "{pods} of its {pods2} {were}: {start}, unless koord-scheduler was restarted since.",
+        pods=pods,
+        pods2=count(of, "pod"),
+        were=were,
+        start=start,
+    )
 
 
 def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdict:
@@ -967,9 +1143,12 @@ def _depends_on_node(unbookable: Mapping[str, Reason]) -> str:
     """Return that the answer depends on the node that scores best, naming those that cannot be reserved."""
     names = sorted(unbookable)
     verb = "passes" if len(names) == 1 else "pass"
-    return (
-        f"it depends on which node scores best: {listed(names)} {verb} all filters, and it cannot be bound there"
-        f" ({obstacle(unbookable[names[0]])}); no other node is tried, and no pod is preempted."
+    return say(
+        "it depends on which node scores best: {names} {verb} all filters, and it cannot be bound "
+        "there ({obstacle}); no other node is tried, and no pod is preempted.",
+        names=listed(names),
+        verb=verb,
+        obstacle=obstacle(unbookable[names[0]]),
     )
 
 
@@ -979,14 +1158,18 @@ def _what_decides(cases: Sequence[Case]) -> str:
         return _depends_on_others([key for key, _ in cases[0].went])
     is_landing_open = len({outcome.landing for case in cases for outcome in case.outcomes}) > 1
     return (
-        "it depends on where the scheduler places pending reservations; no object shows this."
+        say("it depends on where the scheduler places pending reservations; no object shows this.")
         if is_landing_open
-        else "it depends on which pod the scheduler tries first; no object shows this."
+        else say("it depends on which pod the scheduler tries first; no object shows this.")
     )
 
 
 def _depends_on_others(jobs: Sequence[str]) -> str:
-    return f"it depends on where {listed(jobs)} {'goes' if len(jobs) == 1 else 'go'} first; no object shows this."
+    return say(
+        "it depends on where {jobs} {go} first; no object shows this.",
+        jobs=listed(jobs),
+        go="goes" if len(jobs) == 1 else "go",
+    )
 
 
 def _waiting_for_victims(simulation: Simulation) -> Cause | None:
@@ -1001,8 +1184,13 @@ def _waiting_for_victims(simulation: Simulation) -> Cause | None:
 
 def _waits_for_victims(pods: Sequence[str], overdue: str) -> str:
     """Return which preempted pods must terminate first, and which of them are late, if any."""
-    late = f"; {overdue}" if overdue else ""
-    return f"it waits for {count(len(pods), 'preempted pod')} to terminate: {listed(pods)}{late}."
+    late = say("; {overdue}", overdue=overdue) if overdue else ""
+    return say(
+        "it waits for {pods} to terminate: {pods2}{late}.",
+        pods=count(len(pods), "preempted pod"),
+        pods2=listed(pods),
+        late=late,
+    )
 
 
 def why(
@@ -1060,11 +1248,16 @@ def why(
             also=also,
             unblock=proven,
             next_steps=steps,
-            no_way_out="" if proven or brief else "fix the cause first; whether that is enough is unknown.",
+            no_way_out="" if proven or brief else say("fix the cause first; whether that is enough is unknown."),
             brief=brief,
         )
     if blind:
-        without_slots = (Notice("slots-not-shown", f"slots cannot be counted: {could_not_be_read(blind)}"),)
+        without_slots = (
+            Notice(
+                "slots-not-shown",
+                say("slots cannot be counted: {could_not_be_read}", could_not_be_read=could_not_be_read(blind)),
+            ),
+        )
         seen = (*warnings, *(without_slots if simulation.has_topology else ()))
         return report_of(simulation, seen, verdict="unknown", cause=not_readable(blind), brief=brief)
     return _tried(simulation, warnings, decided(simulation, beside), brief=brief)
@@ -1139,7 +1332,9 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], found: Decided,
 def _ways_out(simulation: Simulation, failed: Outcome, cause: Cause | None) -> ways_out.Found:
     subject = simulation.subject
     if isinstance(subject, GangSubject) and depends_on_memory(subject.group, simulation.snapshot):
-        return ways_out.Found((), "the result of any change depends on what the scheduler remembers about the gang.")
+        return ways_out.Found(
+            (), say("the result of any change depends on what the scheduler remembers about the gang.")
+        )
     code = cause.code if cause is not None else None
     waits = code == "waiting-for-preemption"
     return ways_out.proven(simulation, failed, never_fits=code == "never-fits", waits=waits)
@@ -1160,7 +1355,9 @@ def _quota(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Iterat
         yield refused
 
 
-_TOUCH_TO_COUNT = "Still pending after a minute? Touch the PodGroup, so that the scheduler counts the bound pods again"
+_TOUCH_TO_COUNT = say(
+    "Still pending after a minute? Touch the PodGroup, so that the scheduler counts the bound pods again"
+)
 
 
 def _replacement(simulation: Simulation, group: GangGroup, found: Decided, warnings: tuple[Notice, ...]) -> WhyReport:
@@ -1181,7 +1378,11 @@ def _replacement(simulation: Simulation, group: GangGroup, found: Decided, warni
 
 
 def _forgotten(minimum: int) -> str:
-    return f"it waits for {count(minimum, 'new pod')}, which never {'comes' if minimum == 1 else 'come'}."
+    return say(
+        "it waits for {pods}, which never {come}.",
+        pods=count(minimum, "new pod"),
+        come="comes" if minimum == 1 else "come",
+    )
 
 
 def _behind_jobs_ahead(

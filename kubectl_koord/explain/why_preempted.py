@@ -9,6 +9,7 @@ from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.explain.preempt import TracedVictim, VictimName, victims
+from kubectl_koord.language import say
 from kubectl_koord.messages.conditions import event_note, is_pod_preemption, job_preemption
 from kubectl_koord.model.pods import Event, PodTrace
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -19,8 +20,8 @@ from kubectl_koord.wording.words import could_not_be_read, listed
 
 def nothing_shows_it(*, is_pod: bool) -> str:
     """Return that nothing tells of a preemption of a pod, or of the pods of a gang."""
-    whose = "" if is_pod else " of its pods"
-    return f"no condition or event{whose} shows it (events are kept for about 1 hour)."
+    whose = "" if is_pod else say(" of its pods")
+    return say("no condition or event{whose} shows it (events are kept for about 1 hour).", whose=whose)
 
 
 class _Index(Struct, frozen=True):
@@ -78,12 +79,15 @@ def other_namespaces(report: WhyPreemptedReport) -> tuple[str, ...]:
 def _warnings(snapshot: Snapshot, pods: tuple[PreemptedPod, ...]) -> Iterator[Notice]:
     for gap in snapshot.gaps:
         if gap.kind == "Event" and gap.code != "not-in-input":
-            yield Notice(OF_GAP[gap.code], f"Event: {gap.message}")
+            yield Notice(OF_GAP[gap.code], say("Event: {message}", message=gap.message))
     yield from (one for one in coverage.general(snapshot) if one.code != "assumed-config")
     yield from coverage.absent(snapshot, ("Pod", "Event"))
     by_name = [pod.pod for pod in pods if pod.member_by_name]
     if by_name:
-        yield Notice("member-by-name", f"membership of deleted pods is inferred from their names: {listed(by_name)}.")
+        yield Notice(
+            "member-by-name",
+            say("membership of deleted pods is inferred from their names: {by_name}.", by_name=listed(by_name)),
+        )
 
 
 def _message(asked: VictimName, unread: tuple[Gap, ...]) -> str:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
+from kubectl_koord.language import say
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
 from kubectl_koord.messages import kubelet
 from kubectl_koord.model.jobs import ContainerState, JobEvent, PodState
@@ -16,7 +17,7 @@ from kubectl_koord.simulation.what_if import NOT_READY
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import age_at, count, name_within, spelled
 
-NAME = "bound, not running"
+NAME = say("bound, not running")
 READS = ("Pod", "Event", "Node")
 
 _PULL = frozenset(("ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"))
@@ -25,9 +26,9 @@ _PLAIN = frozenset(("", "ContainerCreating", "PodInitializing"))
 _OF_VOLUMES = ("FailedAttachVolume", "FailedMount", "FailedMapVolume")
 _OF_SANDBOX = ("FailedCreatePodSandBox", "NetworkNotReady")
 _OF_CLAIMS = ("FailedPrepareDynamicResources",)
-_TIMED_OUT = "Unable to attach or mount volumes"
+_TIMED_OUT = say("Unable to attach or mount volumes")
 ENDED_LATER = frozenset(("Evicted", "DeadlineExceeded", "Terminated", "NodeLost", "Preempting"))
-_REJECTED, _PRESSURE = "Pod was rejected", "The node had condition: "
+_REJECTED, _PRESSURE = say("Pod was rejected"), say("The node had condition: ")
 """How a kubelet begins that refuses a pod, for pressure on its node, too (Kubernetes 1.27 and before)."""
 _NEVER_BEGAN = frozenset(("StartError", "ContainerCannotRun"))
 _FINISHED = ("Succeeded", "Failed")
@@ -40,11 +41,11 @@ _SAID_MOST, _SAID_FIRST = 220, 60
 USUAL = timedelta(minutes=2)
 """So long a pod may take to start or be ready: as long as a kubelet waits for volumes before it says a word."""
 _PULLS: Mapping[kubelet.Pull, str] = {
-    "missing": "not found",
-    "denied": "access denied",
-    "unreachable": "not reachable",
-    "limited": "rate limit reached",
-    "untrusted": "certificate not trusted",
+    "missing": say("not found"),
+    "denied": say("access denied"),
+    "unreachable": say("not reachable"),
+    "limited": say("rate limit reached"),
+    "untrusted": say("certificate not trusted"),
 }
 
 
@@ -73,14 +74,19 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
     if not any(one.rank for one in found):
         started = len(pods) - len(found)
         return Passed(
-            f"{started} of {count(len(pods), 'pod')} started; {early(found[0], snapshot)}"
+            say(
+                "{started} of {pods} started; {early}",
+                started=started,
+                pods=count(len(pods), "pod"),
+                early=early(found[0], snapshot),
+            )
             if found
-            else f"{count(started, 'pod')} started"
+            else say("{pods} started", pods=count(started, "pod"))
         )
     first, told, message = said(found, job)
     return Held(
         code="not-running",
-        told=f"is placed and does not start: {told}",
+        told=say("is placed and does not start: {told}", told=told),
         message=message,
         object=first.object or f"Pod/{first.pod.key}",
         since=first.pod.scheduled,
@@ -98,7 +104,13 @@ def is_early(since: str, snapshot: Snapshot) -> bool:
 def early(one: Fault, snapshot: Snapshot) -> str:
     """Return what a pod does of which nothing is wrong yet, and how long that may take."""
     age = age_at(one.pod.scheduled, snapshot.moment)
-    return f"{one.pod.key.partition('/')[2]} {one.short} since {age}, usual up to {spelled(USUAL)}"
+    return say(
+        "{partition} {short} since {age}, usual up to {usual}",
+        partition=one.pod.key.partition("/")[2],
+        short=one.short,
+        age=age,
+        usual=spelled(USUAL),
+    )
 
 
 def counted(job: Job) -> tuple[PodState, ...]:
@@ -116,12 +128,18 @@ def said(found: Sequence[Fault], job: Job) -> tuple[Fault, str, str]:
     groups = _groups(found)
     first, more = groups[0][0], len(groups[0]) - 1
     is_pod = job.key == first.pod.key
-    where = f" on {first.pod.node}" if first.pod.node else ""
+    where = say(" on {node}", node=first.pod.node) if first.pod.node else ""
     name = f"it{where}" if is_pod else f"{name_within(job.key, first.pod.key)}{where}"
-    alike = f", {more} more alike" if more else ""
-    others = "".join(f"; {count(len(group), 'more pod')} {group[0].short}" for group in groups[1:])
-    of_all = "" if is_pod else f"{len(found)} of {count(len(counted(job)), 'pod')}: "
-    return first, f"{name} {first.what}{alike}{others}.", f"{of_all}{name} {first.short}"
+    alike = say(", {more} more alike", more=more) if more else ""
+    others = "".join(
+        say("; {pods} {short}", pods=count(len(group), "more pod"), short=group[0].short) for group in groups[1:]
+    )
+    of_all = "" if is_pod else say("{number} of {pods}: ", number=len(found), pods=count(len(counted(job)), "pod"))
+    return (
+        first,
+        say("{name} {what}{alike}{others}.", name=name, what=first.what, alike=alike, others=others),
+        f"{of_all}{name} {first.short}",
+    )
 
 
 def steps(found: Iterable[Fault]) -> tuple[WayOut, ...]:
@@ -178,39 +196,48 @@ def of_node(pod: PodState, snapshot: Snapshot) -> Fault | None:
         return None
     if node is not None and (node.ready or not any(taint.key in NOT_READY for taint in node.taints)):
         return None  # a node of which no condition was read has no such taint either
-    state = "is not ready" if node else "is gone"
-    message = f"Bring back node {pod.node}, or delete its pods: they are made anew elsewhere where something owns them"
+    state = say("is not ready") if node else say("is gone")
+    message = say(
+        "Bring back node {node}, or delete its pods: they are made anew elsewhere where something owns them",
+        node=pod.node,
+    )
     step = WayOut("mend-node", message, facts.describe_named("node", pod.node))
-    what = f"cannot run: node {pod.node} {state}"
-    return Fault(pod, ("node", pod.node), what, f"on a node that {state}", 6, step, f"Node/{pod.node}")
+    what = say("cannot run: node {node} {state}", node=pod.node, state=state)
+    return Fault(pod, ("node", pod.node), what, say("on a node that {state}", state=state), 6, step, f"Node/{pod.node}")
 
 
 def _refused(pod: PodState) -> Fault:
     """Return that the kubelet refused the pod, as it does with one that its node has no room for after all."""
-    short = f"refused by kubelet ({pod.reason})" if pod.reason else "refused by kubelet"
+    short = say("refused by kubelet ({reason})", reason=pod.reason) if pod.reason else say("refused by kubelet")
     lack = kubelet.devices(pod.message)
     lacks = _TOO_FEW.fullmatch(pod.reason)
     if lack:
-        why = f"{lack[0]}: {lack[1]} requested, {lack[2]} available"
+        why = say("{lack}: {lack2} requested, {lack3} available", lack=lack[0], lack2=lack[1], lack3=lack[2])
     elif lacks:
-        why = f"not enough {lacks[1]} on the node" + (f" ({brief(pod.message)})" if pod.message else "")
+        why = say("not enough {lacks} on the node", lacks=lacks[1]) + (
+            f" ({brief(pod.message)})" if pod.message else ""
+        )
     else:
-        why = brief(pod.message) or "it says no reason"
-    message = "Delete the pod: one that a kubelet refused is never started; what owns it makes another"
-    after = f"; first see why {pod.node} has less than it reports" if lack or lacks else ""
+        why = brief(pod.message) or say("it says no reason")
+    message = say("Delete the pod: one that a kubelet refused is never started; what owns it makes another")
+    after = say("; first see why {node} has less than it reports", node=pod.node) if lack or lacks else ""
     step = WayOut("recreate-pod", f"{message}{after}", facts.delete("pod", pod.key))
-    what = f"was {short}: {why}"
+    what = say("was {short}: {why}", short=short, why=why)
     return Fault(pod, ("refused", pod.reason, *(map(str, lack or ()))), what, short, 5, step)
 
 
 def brief(text: str) -> str:
     """Return what was said as one line of no great length: of a long one its end, too, where the cause stands."""
     line = " ".join(text.split()).rstrip(".")
-    return line if len(line) <= _SAID_MOST else f"{line[:_SAID_FIRST]} ... {line[_SAID_FIRST - _SAID_MOST :]}"
+    return (
+        line
+        if len(line) <= _SAID_MOST
+        else say("{line} ... {line2}", line=line[:_SAID_FIRST], line2=line[_SAID_FIRST - _SAID_MOST :])
+    )
 
 
 def _of_container(pod: PodState, one: ContainerState, snapshot: Snapshot) -> Fault | None:
-    which = f"{'init container' if one.init else 'container'} {one.name}"
+    which = say("{container} {name}", container=say("init container") if one.init else "container", name=one.name)
     if one.reason in _OF_IMAGE:
         return _of_image(pod, one, which, snapshot)
     if one.init and (one.state == "running" or has_run(one)):
@@ -221,12 +248,27 @@ def _of_container(pod: PodState, one: ContainerState, snapshot: Snapshot) -> Fau
         (one.last_reason, one.last_message) if one.last_reason in _NEVER_BEGAN else (one.reason, one.message)
     )
     missing = _missing(message)
-    why = f"{missing} does not exist" if missing else brief(message)
+    why = say("{missing} does not exist", missing=missing) if missing else brief(message)
     told = f"{reason}: {why}" if why else reason
     home = pod.key.partition("/")[0]
-    create = f"Create {missing} in namespace {home}, or correct the name in what makes the pods" if missing else ""
-    step = see_pod(pod, create or f"See why {which} cannot be made, and correct what makes the pods")
-    return Fault(pod, (reason, missing or one.name), f"cannot start {which} ({told})", f"in {reason}", 4, step)
+    create = (
+        say(
+            "Create {missing} in namespace {home}, or correct the name in what makes the pods",
+            missing=missing,
+            home=home,
+        )
+        if missing
+        else ""
+    )
+    step = see_pod(pod, create or say("See why {which} cannot be made, and correct what makes the pods", which=which))
+    return Fault(
+        pod,
+        (reason, missing or one.name),
+        say("cannot start {which} ({told})", which=which, told=told),
+        say("in {reason}", reason=reason),
+        4,
+        step,
+    )
 
 
 def _missing(text: str) -> str:
@@ -235,7 +277,7 @@ def _missing(text: str) -> str:
     if found is None:
         return ""
     kind, name, key = found
-    return f"key {key} of {kind} {name}" if key else f"{kind} {name}"
+    return say("key {key} of {kind} {name}", key=key, kind=kind, name=name) if key else f"{kind} {name}"
 
 
 def _of_image(pod: PodState, one: ContainerState, which: str, snapshot: Snapshot) -> Fault:
@@ -245,20 +287,42 @@ def _of_image(pod: PodState, one: ContainerState, which: str, snapshot: Snapshot
     because = f": {_PULLS[why]}" if why else ""
     match one.reason, why:
         case "InvalidImageName", _:
-            step = "Correct the name of the image in what makes the pods"
+            step = say("Correct the name of the image in what makes the pods")
         case "ErrImageNeverPull", _:
-            step = f"Load the image on {pod.node}, or set another imagePullPolicy than Never"
+            step = say("Load the image on {node}, or set another imagePullPolicy than Never", node=pod.node)
         case _, "denied":
-            step = f"Give the pods an imagePullSecret that {host} accepts, or correct the name of the image"
+            step = say(
+                "Give the pods an imagePullSecret that {host} accepts, or correct the name of the image", host=host
+            )
         case _, "missing":
-            step = f"Correct the image or its tag, or push it to {host}"
+            step = say("Correct the image or its tag, or push it to {host}", host=host)
         case _, "unreachable" | "limited" | "untrusted":
-            step = f"See from {pod.node} why {host} does not deliver: {_PULLS[why]}"
+            step = say(
+                "See from {node} why {host} does not deliver: {pulls}", node=pod.node, host=host, pulls=_PULLS[why]
+            )
         case _:
-            step = f"See why {host} does not deliver the image; name, tag, and pull secret are what is wrong most often"
-    what = f"cannot pull image {one.image} of {which} from {host} ({one.reason}{because})"
+            step = say(
+                "See why {host} does not deliver the image; name, tag, and pull secret are what is wrong most often",
+                host=host,
+            )
+    what = say(
+        "cannot pull image {image} of {which} from {host} ({reason}{because})",
+        image=one.image,
+        which=which,
+        host=host,
+        reason=one.reason,
+        because=because,
+    )
     alike = ("image", one.image, one.reason if one.reason not in _PULL else "")
-    return Fault(pod, alike, what, f"in {one.reason}{because}", 4, see_pod(pod, step), f"Pod/{pod.key}")
+    return Fault(
+        pod,
+        alike,
+        what,
+        say("in {reason}{because}", reason=one.reason, because=because),
+        4,
+        see_pod(pod, step),
+        f"Pod/{pod.key}",
+    )
 
 
 def _of_init(pod: PodState, one: ContainerState, which: str, snapshot: Snapshot) -> Fault:
@@ -267,25 +331,31 @@ def _of_init(pod: PodState, one: ContainerState, which: str, snapshot: Snapshot)
     logs = facts.see_logs(pod.key, one.name, previous=one.state == "waiting")
     if one.state == "running" and not code:
         age = age_at(one.since, snapshot.moment)
-        step = WayOut("see-logs", f"See what {which} waits for, such as peers that do not answer", logs)
-        what = f"waits for {which}, which has been running{f' for {age}' if age else ''}"
+        step = WayOut(
+            "see-logs", say("See what {which} waits for, such as peers that do not answer", which=which), logs
+        )
+        what = say(
+            "waits for {which}, which has been running{part}",
+            which=which,
+            part=say(" for {age}", age=age) if age else "",
+        )
         rank = 0 if is_early(one.since, snapshot) else 2
-        return Fault(pod, ("init", one.name, "running"), what, f"in {which}", rank, step)
+        return Fault(pod, ("init", one.name, "running"), what, say("in {which}", which=which), rank, step)
     reason = one.last_reason if one.state == "waiting" else one.reason
     why = exit_words(code, reason)
-    step = WayOut("see-logs", f"See why {which} fails", logs)
-    what = f"cannot get past {which}, which {why}{restarts(one)}"
-    return Fault(pod, ("init", one.name, why), what, f"in {which}, which {why}", 4, step)
+    step = WayOut("see-logs", say("See why {which} fails", which=which), logs)
+    what = say("cannot get past {which}, which {why}{restarts}", which=which, why=why, restarts=restarts(one))
+    return Fault(pod, ("init", one.name, why), what, say("in {which}, which {why}", which=which, why=why), 4, step)
 
 
 def exit_words(code: int | None, reason: str) -> str:
     """Return how a container has ended."""
     if reason == "OOMKilled":
-        return "was killed as it used more memory than its limit (OOMKilled)"
+        return say("was killed as it used more memory than its limit (OOMKilled)")
     if code is None:
-        return f"ended ({reason})" if reason else "ended"
+        return say("ended ({reason})", reason=reason) if reason else "ended"
     signal = _SIGNALS.get(code)
-    return f"ended with exit code {code}{f' ({signal})' if signal else ''}"
+    return say("ended with exit code {code}{part}", code=code, part=f" ({signal})" if signal else "")
 
 
 def restarts(container: ContainerState) -> str:
@@ -312,50 +382,87 @@ def _silent(pod: PodState, snapshot: Snapshot) -> Fault:
     if volumes:
         return _of_volume(pod, min(volumes, key=lambda event: event.message.startswith(_TIMED_OUT)))
     if claims:
-        step = see_pod(pod, f"See what the driver of its devices says on {pod.node}")
-        what = f"cannot get its devices ({claims[0].reason}): {brief(claims[0].message)}"
-        return Fault(pod, ("claims",), what, f"in {claims[0].reason}", 3, step)
+        step = see_pod(pod, say("See what the driver of its devices says on {node}", node=pod.node))
+        what = say(
+            "cannot get its devices ({reason}): {brief}", reason=claims[0].reason, brief=brief(claims[0].message)
+        )
+        return Fault(pod, ("claims",), what, say("in {reason}", reason=claims[0].reason), 3, step)
     if sandbox:
         return _of_sandbox(pod, sandbox[0])
     age = age_at(pod.scheduled, snapshot.moment)
-    waits = f"has been in ContainerCreating for {age}" if age else "is in ContainerCreating"
+    waits = say("has been in ContainerCreating for {age}", age=age) if age else say("is in ContainerCreating")
     rank = 0 if is_early(pod.scheduled, snapshot) else 1
-    step = see_pod(pod, f"See the events of the pod; without any, whether the kubelet of {pod.node} works")
-    return Fault(pod, ("silent",), f"{waits}, and no event that was read tells why", "in ContainerCreating", rank, step)
+    step = see_pod(
+        pod, say("See the events of the pod; without any, whether the kubelet of {node} works", node=pod.node)
+    )
+    return Fault(
+        pod,
+        ("silent",),
+        say("{waits}, and no event that was read tells why", waits=waits),
+        say("in ContainerCreating"),
+        rank,
+        step,
+    )
 
 
 def _of_volume(pod: PodState, event: JobEvent) -> Fault:
     name, missing = kubelet.volume(event.message), _missing(event.message)
-    volume = f"volume {name}" if name else "a volume"
+    volume = say("volume {name}", name=name) if name else say("a volume")
     if missing:
-        why = f"{missing} does not exist"
-        step = f"Create {missing} in namespace {event.namespace}, or correct its name in what makes the pods"
+        why = say("{missing} does not exist", missing=missing)
+        step = say(
+            "Create {missing} in namespace {namespace}, or correct its name in what makes the pods",
+            missing=missing,
+            namespace=event.namespace,
+        )
     elif kubelet.used_elsewhere(event.message):
-        why = "it is attached to another node"
-        step = "End the pod that uses it, or wait until it is detached there: it can be on one node at a time"
+        why = say("it is attached to another node")
+        step = say("End the pod that uses it, or wait until it is detached there: it can be on one node at a time")
     else:
         why = brief(event.message)
-        step = f"See why {volume} is not there: its claim, its CSI driver on {pod.node}, its storage"
+        step = say(
+            "See why {volume} is not there: its claim, its CSI driver on {node}, its storage",
+            volume=volume,
+            node=pod.node,
+        )
     verb = "attached" if event.reason == "FailedAttachVolume" else "mounted"
-    what = f"waits for {volume}, which cannot be {verb} ({event.reason}): {why}"
-    short = f"waiting for {volume} ({event.reason})"
+    what = say(
+        "waits for {volume}, which cannot be {verb} ({reason}): {why}",
+        volume=volume,
+        verb=verb,
+        reason=event.reason,
+        why=why,
+    )
+    short = say("waiting for {volume} ({reason})", volume=volume, reason=event.reason)
     return Fault(pod, ("volume", missing or name), what, short, 4, see_pod(pod, step), f"Pod/{pod.key}")
 
 
 def _of_sandbox(pod: PodState, event: JobEvent) -> Fault:
     plugin, handler = kubelet.network_plugin(event.message), kubelet.runtime_handler(event.message)
     if handler:
-        why = f"the node's container runtime has no handler {handler}"
-        step = f"Set up {handler} on {pod.node}, or keep such pods from it with the RuntimeClass's nodeSelector"
+        why = say("the node's container runtime has no handler {handler}", handler=handler)
+        step = say(
+            "Set up {handler} on {node}, or keep such pods from it with the RuntimeClass's nodeSelector",
+            handler=handler,
+            node=pod.node,
+        )
     elif plugin:
-        why = f"the network plugin {plugin} sets up no network: {brief(event.message)}"
-        step = f"See whether {plugin} works on {pod.node}, and has addresses left"
+        why = say("the network plugin {plugin} sets up no network: {brief}", plugin=plugin, brief=brief(event.message))
+        step = say("See whether {plugin} works on {node}, and has addresses left", plugin=plugin, node=pod.node)
     else:
         why = brief(event.message)
-        step = f"See the container runtime and the network on {pod.node}"
-    what = f"gets no sandbox ({event.reason}): {why}"
+        step = say("See the container runtime and the network on {node}", node=pod.node)
+    what = say("gets no sandbox ({reason}): {why}", reason=event.reason, why=why)
     alike = ("sandbox", plugin or handler)
-    return Fault(pod, alike, what, f"without a sandbox ({event.reason})", 4, see_pod(pod, step), f"Pod/{pod.key}")
+    return Fault(
+        pod,
+        alike,
+        what,
+        say("without a sandbox ({reason})", reason=event.reason),
+        4,
+        see_pod(pod, step),
+        f"Pod/{pod.key}",
+    )
 
 
 def see_pod(pod: PodState, message: str) -> WayOut:

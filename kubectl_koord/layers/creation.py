@@ -3,6 +3,7 @@
 import re
 
 from kubectl_koord.engine.gangs import GangSubject
+from kubectl_koord.language import say
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, Unknown
 from kubectl_koord.layers.owner import describe, named
 from kubectl_koord.model.jobs import Controller, JobEvent, Owner
@@ -33,14 +34,24 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
     ended = sum(1 for pod in job.pods if pod.phase == "Failed")
     lacks = isinstance(job.subject, GangSubject) and exist < job.minimum and (wanted is None or exist < wanted)
     if (exist or ended) and not (lacks and exist + ended < job.minimum) and not (missing and event):
-        return Passed(f"{exist} of {count(wanted, 'pod')} exist" if wanted else f"{count(exist, 'pod')} exist")
+        return Passed(
+            say("{exist} of {pods} exist", exist=exist, pods=count(wanted, "pod"))
+            if wanted
+            else say("{pods} exist", pods=count(exist, "pod"))
+        )
     of_all = (
-        f"{exist} of {count(max(wanted or 0, job.minimum), 'pod')} exist" if wanted or job.minimum else "no pod exists"
+        say("{exist} of {pods} exist", exist=exist, pods=count(max(wanted or 0, job.minimum), "pod"))
+        if wanted or job.minimum
+        else say("no pod exists")
     )
     if event is not None:
         return _refused(event, asked, of_all, max(missing, 1), snapshot)
     leaving = sum(1 for pod in job.pods if pod.deleting)
-    return _silent(asked, f"{of_all}, {leaving} more being deleted" if leaving else of_all, snapshot)
+    return _silent(
+        asked,
+        say("{of_all}, {leaving} more being deleted", of_all=of_all, leaving=leaving) if leaving else of_all,
+        snapshot,
+    )
 
 
 def _existing(job: Job, asked: Owner) -> int:
@@ -66,9 +77,15 @@ def _refusal(job: Job, snapshot: Snapshot) -> JobEvent | None:
 def _refused(event: JobEvent, asked: Owner, of_all: str, missing: int, snapshot: Snapshot) -> Held:
     said = " ".join(event.message.split()).rstrip(".")
     age = age_at(event.last, snapshot.moment)
-    who = f"{event.kind} {event.name} said {f'{age} ago' if age else 'last'}: {said}"
+    who = say(
+        "{kind} {name} said {part}: {said}",
+        kind=event.kind,
+        name=event.name,
+        part=say("{age} ago", age=age) if age else "last",
+        said=said,
+    )
     step = admitted(event.namespace, event.message, f"{event.kind}/{event.name}", missing)
-    told = f"is not created as a whole: {of_all}; {who}."
+    told = say("is not created as a whole: {of_all}; {who}.", of_all=of_all, who=who)
     return Held("pods-not-created", told, f"{of_all}: {said}", named(asked), event.first or event.last, steps=(step,))
 
 
@@ -78,24 +95,39 @@ def _silent(asked: Owner, of_all: str, snapshot: Snapshot) -> Answer:
     controllers = snapshot.jobs.controllers if snapshot.jobs else ()
     dead = next((one for one in controllers if _is_dead(one, snapshot.moment)), None)
     if dead is not None:
-        why = f"{dead.name} does not run ({_state(dead, snapshot.moment)})"
-        step = WayOut("see-owner", f"Start {dead.name}, which makes the pods of {asked.kind} {asked.name}")
-    elif asked.managed_by:
-        why = f"it is managed by {asked.managed_by} (spec.managedBy), and its usual controller leaves it alone"
+        why = say("{name} does not run ({state})", name=dead.name, state=_state(dead, snapshot.moment))
         step = WayOut(
-            "see-owner", f"See what {asked.managed_by} does with it, perhaps in another cluster", describe(asked)
+            "see-owner",
+            say(
+                "Start {name}, which makes the pods of {kind} {name2}",
+                name=dead.name,
+                kind=asked.kind,
+                name2=asked.name,
+            ),
+        )
+    elif asked.managed_by:
+        why = say(
+            "it is managed by {managed_by} (spec.managedBy), and its usual controller leaves it alone",
+            managed_by=asked.managed_by,
+        )
+        step = WayOut(
+            "see-owner",
+            say("See what {managed_by} does with it, perhaps in another cluster", managed_by=asked.managed_by),
+            describe(asked),
         )
     elif asked.is_seen is False:
-        why = f"the controller of {asked.kind} has not looked at what its spec says now"
-        step = WayOut("see-owner", f"See whether the controller of {asked.kind} runs", describe(asked))
+        why = say("the controller of {kind} has not looked at what its spec says now", kind=asked.kind)
+        step = WayOut("see-owner", say("See whether the controller of {kind} runs", kind=asked.kind), describe(asked))
     elif not asked.is_known:
-        return Unknown(f"no pod exists, and whether a {asked.kind} makes any is not known", named(asked))
+        return Unknown(say("no pod exists, and whether a {kind} makes any is not known", kind=asked.kind), named(asked))
     else:
-        why = could_not_be_read((gap,)).rstrip(".") if gap is not None else "no event that was read tells why"
+        why = could_not_be_read((gap,)).rstrip(".") if gap is not None else say("no event that was read tells why")
         step = WayOut(
-            "see-owner", f"See whether the controller of {asked.kind} runs, and what it logs", describe(asked)
+            "see-owner",
+            say("See whether the controller of {kind} runs, and what it logs", kind=asked.kind),
+            describe(asked),
         )
-    told = f"has too few pods: {of_all}; {why}."
+    told = say("has too few pods: {of_all}; {why}.", of_all=of_all, why=why)
     return Held("pods-not-created", told, f"{of_all}: {why}", named(asked), asked.created, steps=(step,))
 
 
@@ -109,6 +141,10 @@ def _is_dead(one: Controller, moment: str) -> bool:
 
 def _state(one: Controller, moment: str) -> str:
     if one.ready == 0:
-        return f"0 of {count(one.replicas or 0, 'replica')} ready"
+        return say("0 of {replicas} ready", replicas=count(one.replicas or 0, "replica"))
     age = between(one.renewed, moment)
-    return f"Lease {one.lease} was last renewed {spelled(age)} ago" if age is not None else f"Lease {one.lease}"
+    return (
+        say("Lease {lease} was last renewed {age} ago", lease=one.lease, age=spelled(age))
+        if age is not None
+        else say("Lease {lease}", lease=one.lease)
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kubectl_koord.language import say
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, is_queued, is_true
 from kubectl_koord.model.jobs import ObjectCondition, Owner
 from kubectl_koord.model.snapshot import Snapshot
@@ -32,8 +33,11 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
             return held
     asked = job.owners[0]
     age = age_at(asked.created, snapshot.moment)
-    parts = [f"{asked.kind} created {age} ago" if age else f"{asked.kind} created", *_sizes(asked)]
-    parts += ["suspended, as its queue wants"] if any(one.suspended for one in job.owners) else []
+    parts = [
+        say("{kind} created {age} ago", kind=asked.kind, age=age) if age else say("{kind} created", kind=asked.kind),
+        *_sizes(asked),
+    ]
+    parts += [say("suspended, as its queue wants")] if any(one.suspended for one in job.owners) else []
     return Passed(", ".join(parts), named(asked), asked.created)
 
 
@@ -58,9 +62,18 @@ def _held(one: Owner, job: Job, snapshot: Snapshot) -> Held | None:
     if (one.suspended and not is_queued(job, snapshot) and not _is_in_turn(one, job, snapshot)) or one.paused:
         return _suspended(one, job)
     if one.wanted == 0 and not any(role.wanted for role in one.roles):
-        what = f"{_who(one, job)}wants no pods: its size is 0."
-        step = WayOut("see-owner", f"Give {one.kind} {one.name} more than 0 pods", describe(one))
-        return Held("owner-waits", what, f"{one.kind} {one.name} wants 0 pods", named(one), one.created, steps=(step,))
+        what = say("{who}wants no pods: its size is 0.", who=_who(one, job))
+        step = WayOut(
+            "see-owner", say("Give {kind} {name} more than 0 pods", kind=one.kind, name=one.name), describe(one)
+        )
+        return Held(
+            "owner-waits",
+            what,
+            say("{kind} {name} wants 0 pods", kind=one.kind, name=one.name),
+            named(one),
+            one.created,
+            steps=(step,),
+        )
     return _waits(one, job)
 
 
@@ -74,7 +87,7 @@ def _is_in_turn(one: Owner, job: Job, snapshot: Snapshot) -> bool:
 
 def _who(one: Owner, job: Job) -> str:
     """Return who a sentence goes on about, where that is not the object that the user named."""
-    return "" if one == job.owners[0] else f"is made by {one.kind} {one.name}, which "
+    return "" if one == job.owners[0] else say("is made by {kind} {name}, which ", kind=one.kind, name=one.name)
 
 
 def describe(one: Owner) -> str:
@@ -84,11 +97,15 @@ def describe(one: Owner) -> str:
 
 def _deleting(one: Owner, job: Job, snapshot: Snapshot) -> Held:
     age = age_at(one.deleting, snapshot.moment)
-    since = f", for {age}" if age else ""
-    keeps = f": finalizer {listed(one.finalizers)} keeps it" if one.finalizers else ""
-    step = WayOut("recreate-owner", f"Wait until {one.kind} {one.name} is gone, and create it anew", describe(one))
-    message = f"{one.kind} {one.name} is being deleted{keeps}"
-    told = f"{_who(one, job)}is being deleted{since}{keeps}."
+    since = say(", for {age}", age=age) if age else ""
+    keeps = say(": finalizer {finalizers} keeps it", finalizers=listed(one.finalizers)) if one.finalizers else ""
+    step = WayOut(
+        "recreate-owner",
+        say("Wait until {kind} {name} is gone, and create it anew", kind=one.kind, name=one.name),
+        describe(one),
+    )
+    message = say("{kind} {name} is being deleted{keeps}", kind=one.kind, name=one.name, keeps=keeps)
+    told = say("{who}is being deleted{since}{keeps}.", who=_who(one, job), since=since, keeps=keeps)
     return Held("owner-deleting", told, message, named(one), one.deleting, steps=(step,))
 
 
@@ -97,13 +114,24 @@ def _finished(one: Owner, job: Job) -> Held:
     said = words(condition) if condition else one.message
     why = f": {said}" if said else ""
     failed = one.finished == "Failed"
-    pods = f" ({count(one.failed, 'pod')} failed)" if failed and one.failed else ""
-    state = "has failed" if failed else "is complete"
-    create = "See why it has failed, and create" if failed else "Create"
-    step = WayOut("recreate-owner", f"{create} {one.kind} {one.name} anew: it makes no more pods", describe(one))
+    pods = say(" ({pods} failed)", pods=count(one.failed, "pod")) if failed and one.failed else ""
+    state = say("has failed") if failed else say("is complete")
+    create = say("See why it has failed, and create") if failed else "Create"
+    step = WayOut(
+        "recreate-owner",
+        say("{create} {kind} {name} anew: it makes no more pods", create=create, kind=one.kind, name=one.name),
+        describe(one),
+    )
     since = condition.since if condition else ""
     message = f"{one.kind} {one.name} {state}{pods}{why}"
-    return Held("owner-finished", f"{_who(one, job)}{state}{pods}{why}.", message, named(one), since, steps=(step,))
+    return Held(
+        "owner-finished",
+        say("{who}{state}{pods}{why}.", who=_who(one, job), state=state, pods=pods, why=why),
+        message,
+        named(one),
+        since,
+        steps=(step,),
+    )
 
 
 def _ends(one: Owner) -> tuple[str, ...]:
@@ -120,14 +148,14 @@ def _suspended(one: Owner, job: Job) -> Held:
     field = "spec.paused" if one.paused else "spec.runPolicy.suspend" if one.kind in _FIELD else "spec.suspend"
     condition = next((c for c in one.conditions if c.type in _SUSPENDED and c.status == "True"), None)
     said = words(condition) if condition else ""
-    state = "is paused" if one.paused else "is suspended"
+    state = say("is paused") if one.paused else say("is suspended")
     why = f": {said}" if said else ""
-    message = f"{one.kind} {one.name} {state} ({field} is true)"
+    message = say("{kind} {name} {state} ({field} is true)", kind=one.kind, name=one.name, state=state, field=field)
     patch = _patch(field)
     kind = f"{one.kind.lower()}.{one.group}" if one.group else one.kind.lower()
     command = facts.patch(kind, one.key, patch)
-    step = WayOut("resume-owner", f"Resume {one.kind} {one.name}", command)
-    told = f"{_who(one, job)}{state} ({field} is true){why}."
+    step = WayOut("resume-owner", say("Resume {kind} {name}", kind=one.kind, name=one.name), command)
+    told = say("{who}{state} ({field} is true){why}.", who=_who(one, job), state=state, field=field, why=why)
     since = condition.since if condition else ""
     return Held("owner-suspended", told, message, named(one), since, steps=(step,))
 
@@ -147,16 +175,20 @@ def _waits(one: Owner, job: Job) -> Held | None:
         return None
     if not one.is_known and one.phase and one.message and one.phase not in _WELL:
         said = f"{one.phase}: {' '.join(one.message.split()).rstrip('.')}"
-        step = WayOut("see-owner", f"Do what {one.kind} {one.name} asks for", describe(one))
-        told = f"{_who(one, job)}waits, as its status says: {said}."
+        step = WayOut("see-owner", say("Do what {kind} {name} asks for", kind=one.kind, name=one.name), describe(one))
+        told = say("{who}waits, as its status says: {said}.", who=_who(one, job), said=said)
         return Held("owner-waits", told, said, named(one), one.created, steps=(step,))
     for condition in one.conditions:
         refused = condition.type in _REFUSED and condition.status == "False"
         is_bad = condition.type in _BAD and condition.status == "True"
         not_good = condition.type in _GOOD and condition.status == "False" and not one.is_known
         if (refused or is_bad or not_good) and condition.message:
-            said = f"{condition.type} is {condition.status}, {words(condition)}"
-            step = WayOut("see-owner", f"Do what {one.kind} {one.name} asks for", describe(one))
-            told = f"{_who(one, job)}waits, as its condition says: {said}."
+            said = say(
+                "{type} is {status}, {words}", type=condition.type, status=condition.status, words=words(condition)
+            )
+            step = WayOut(
+                "see-owner", say("Do what {kind} {name} asks for", kind=one.kind, name=one.name), describe(one)
+            )
+            told = say("{who}waits, as its condition says: {said}.", who=_who(one, job), said=said)
             return Held("owner-waits", told, said, named(one), condition.since, steps=(step,))
     return None

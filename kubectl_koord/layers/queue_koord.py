@@ -1,5 +1,6 @@
 """koord-queue: whether the job's QueueUnit was dequeued, and what stands before it."""
 
+from kubectl_koord.language import say
 from kubectl_koord.layers.base import UNIT, Answer, Held, Job, NotHere, Passed, Unknown, is_consumer
 from kubectl_koord.layers.owner import describe
 from kubectl_koord.model.jobs import Jobs, QueueUnit
@@ -8,7 +9,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import could_not_be_read, count
 
-NAME = "queue (koord-queue)"
+NAME = say("queue (koord-queue)")
 READS = (UNIT, "Queue.scheduling.x-k8s.io")
 
 _PASSED = ("Dequeued", "Running", "Succeed", "Succeeded", "SchedReady")
@@ -27,33 +28,41 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
         return Unknown(could_not_be_read((gap,))) if gap is not None and gap.code != "missing" else NotHere()
     held = next((unit for unit in units if unit.phase not in _PASSED), None)
     if held is None:
-        return Passed(f"QueueUnit {units[0].name} is {units[0].phase}", f"QueueUnit/{units[0].key}", units[0].updated)
+        return Passed(
+            say("QueueUnit {name} is {phase}", name=units[0].name, phase=units[0].phase),
+            f"QueueUnit/{units[0].key}",
+            units[0].updated,
+        )
     return _held(held, job, jobs, snapshot)
 
 
 def _held(unit: QueueUnit, job: Job, jobs: Jobs, snapshot: Snapshot) -> Held:
-    phase = unit.phase or "not looked at yet"
+    phase = unit.phase or say("not looked at yet")
     written = unit.message or _reported(unit, jobs)
     said = f": {' '.join(written.split()).rstrip('.')}" if written else ""
     open_checks = [check for check in unit.checks if check.state != "Ready"]
-    parts = [f"QueueUnit {unit.name} is {phase}{said}"]
+    parts = [say("QueueUnit {name} is {phase}{said}", name=unit.name, phase=phase, said=said)]
     if not unit.active:
-        parts = [f"QueueUnit {unit.name} is not active{said}"]
+        parts = [say("QueueUnit {name} is not active{said}", name=unit.name, said=said)]
     elif unit.phase == _RESERVED and open_checks:
-        parts.append(f"admission check {open_checks[0].name} is {open_checks[0].state}")
+        parts.append(say("admission check {name} is {state}", name=open_checks[0].name, state=open_checks[0].state))
     elif unit.requeue_at > snapshot.moment:
-        parts.append(f"it is tried again at {unit.requeue_at}")
+        parts.append(say("it is tried again at {requeue_at}", requeue_at=unit.requeue_at))
     ahead = _ahead(unit, jobs) if unit.phase not in _FAILED and unit.active else None
-    parts += [f"{count(ahead, 'unit')} {'is' if ahead == 1 else 'are'} ahead"] if ahead is not None else []
+    parts += (
+        [say("{units} {are} ahead", units=count(ahead, "unit"), are="is" if ahead == 1 else "are")]
+        if ahead is not None
+        else []
+    )
     queue = f" {unit.queue}" if unit.queue else ""
-    place = f", position {ahead + 1} in queue{queue}" if ahead is not None else ""
-    quota = f" of quota {unit.quota}" if unit.quota else ""
-    message = f"Make room{quota} in queue{queue}, or wait for those ahead"
+    place = say(", position {ahead} in queue{queue}", ahead=ahead + 1, queue=queue) if ahead is not None else ""
+    quota = say(" of quota {quota}", quota=unit.quota) if unit.quota else ""
+    message = say("Make room{quota} in queue{queue}, or wait for those ahead", quota=quota, queue=queue)
     if unit.phase in _FAILED and job.owners:
-        step = WayOut("recreate-owner", "Create the job anew: its unit has failed", describe(job.owners[0]))
+        step = WayOut("recreate-owner", say("Create the job anew: its unit has failed"), describe(job.owners[0]))
     else:
         step = WayOut("free-queue", message, facts.describe("queueunit", unit.key))
-    told = f"waits in a queue{queue}: {'; '.join(parts)}."
+    told = say("waits in a queue{queue}: {parts}.", queue=queue, parts="; ".join(parts))
     since = unit.updated or unit.created
     return Held("queue-holds", told, f"{parts[0]}{place}", f"QueueUnit/{unit.key}", since, steps=(step,))
 

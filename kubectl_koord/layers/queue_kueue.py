@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from kubectl_koord.language import say
 from kubectl_koord.layers.base import (
     WORKLOAD,
     Answer,
@@ -23,7 +24,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import amount_of, could_not_be_read, count, listed, paste, resource_name
 
-NAME = "queue (Kueue)"
+NAME = say("queue (Kueue)")
 _LOCAL, _CLUSTER = "LocalQueue", "ClusterQueue"
 READS = (WORKLOAD, _LOCAL, _CLUSTER, "Cohort", "AdmissionCheck")
 
@@ -84,27 +85,39 @@ def _without(job: Job, snapshot: Snapshot, kueue: Kueue) -> Answer:
         return _no_queue(key)
     if not named.suspended:
         return NotHere()
-    message = f"no Workload was made for {named.kind} {named.name}"
-    hint = f"See whether Kueue runs, and whether its configuration names {named.kind} among its integrations"
+    message = say("no Workload was made for {kind} {name}", kind=named.kind, name=named.name)
+    hint = say(
+        "See whether Kueue runs, and whether its configuration names {kind} among its integrations", kind=named.kind
+    )
     step = WayOut("see-owner", hint, facts.describe(named.kind.lower(), named.key))
-    told = f"waits in a queue: LocalQueue {key} is named, and Kueue has made no Workload for it."
+    told = say("waits in a queue: LocalQueue {key} is named, and Kueue has made no Workload for it.", key=key)
     return Held("queue-holds", told, message, f"LocalQueue/{key}", steps=(step,))
 
 
 def _no_queue(key: str) -> Held:
     namespace, _, name = key.partition("/")
-    message = f"LocalQueue {key} does not exist"
+    message = say("LocalQueue {key} does not exist", key=key)
     command = paste("kubectl", "get", "localqueues", "-n", namespace)
-    step = WayOut("free-queue", f"Create LocalQueue {name} in namespace {namespace}, or name another", command)
-    return Held("queue-holds", f"waits in a queue: {message}.", message, f"LocalQueue/{key}", steps=(step,))
+    step = WayOut(
+        "free-queue",
+        say("Create LocalQueue {name} in namespace {namespace}, or name another", name=name, namespace=namespace),
+        command,
+    )
+    return Held(
+        "queue-holds", say("waits in a queue: {message}.", message=message), message, f"LocalQueue/{key}", steps=(step,)
+    )
 
 
 def _asked(work: KueueWorkload, kueue: Kueue, snapshot: Snapshot) -> Answer:
     if is_true(work.conditions, "Finished"):
-        return Passed("its Workload is finished", f"Workload/{work.key}")
+        return Passed(say("its Workload is finished"), f"Workload/{work.key}")
     if is_true(work.conditions, "Admitted"):
         since = next(one.since for one in work.conditions if one.type == "Admitted")
-        return Passed(f"admitted by ClusterQueue {work.cluster_queue}", f"Workload/{work.key}", since)
+        return Passed(
+            say("admitted by ClusterQueue {cluster_queue}", cluster_queue=work.cluster_queue),
+            f"Workload/{work.key}",
+            since,
+        )
     return _inactive(work) if not work.active else _unadmitted(work, kueue, snapshot)
 
 
@@ -117,7 +130,7 @@ def _unadmitted(work: KueueWorkload, kueue: Kueue, snapshot: Snapshot) -> Held:
     queue = kueue.cluster_queues.get(name)
     reserved = is_true(work.conditions, "QuotaReserved")
     if local is not None and local.stop_policy in _STOPPED and not reserved:
-        return _stopped(f"LocalQueue {key}", local.stop_policy, f"LocalQueue/{key}", work)
+        return _stopped(say("LocalQueue {key}", key=key), local.stop_policy, f"LocalQueue/{key}", work)
     if queue is None:
         return _without_cluster_queue(work, name, snapshot)
     return _checks(work, queue) if reserved else _without_quota(work, queue, kueue, snapshot)
@@ -126,7 +139,7 @@ def _unadmitted(work: KueueWorkload, kueue: Kueue, snapshot: Snapshot) -> Held:
 def _without_quota(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue, snapshot: Snapshot) -> Held:
     name = queue.name
     if queue.stop_policy in _STOPPED:
-        return _stopped(f"ClusterQueue {name}", queue.stop_policy, f"ClusterQueue/{name}", work)
+        return _stopped(say("ClusterQueue {name}", name=name), queue.stop_policy, f"ClusterQueue/{name}", work)
     inactive = next((one for one in queue.conditions if one.type == "Active" and one.status == "False"), None)
     if inactive is not None:
         return _broken(name, inactive)
@@ -136,28 +149,34 @@ def _without_quota(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue, snaps
 def _inactive(work: KueueWorkload) -> Held:
     evicted = work.condition("Evicted")
     why = f": {words(evicted)}" if evicted is not None and words(evicted) else ""
-    message = f"Workload {work.name} is not active{why}"
+    message = say("Workload {name} is not active{why}", name=work.name, why=why)
     command = facts.patch("workload", work.key, {"spec": {"active": True}})
-    step = WayOut("resume-owner", f"Let Workload {work.name} be queued again", command)
-    told = f"waits in a queue: its Workload {work.name} is not active (spec.active is false){why}."
+    step = WayOut("resume-owner", say("Let Workload {name} be queued again", name=work.name), command)
+    told = say(
+        "waits in a queue: its Workload {name} is not active (spec.active is false){why}.", name=work.name, why=why
+    )
     since = evicted.since if evicted is not None else ""
     return Held("queue-holds", told, message, f"Workload/{work.key}", since, steps=(step,))
 
 
 def _stopped(queue: str, policy: str, seen: str, work: KueueWorkload) -> Held:
-    message = f"{queue} is stopped (stopPolicy {policy})"
+    message = say("{queue} is stopped (stopPolicy {policy})", queue=queue, policy=policy)
     kind, name = queue.split(" ")
     patch = {"spec": {"stopPolicy": "None"}}
     is_local = "/" in name
     command = facts.patch(kind.lower(), name, patch) if is_local else facts.patch_named(kind.lower(), name, patch)
-    step = WayOut("free-queue", f"Have {queue} opened again by who has stopped it", command)
-    return Held("queue-holds", f"waits in a queue: {message}.", message, seen, work.created, steps=(step,))
+    step = WayOut("free-queue", say("Have {queue} opened again by who has stopped it", queue=queue), command)
+    return Held(
+        "queue-holds", say("waits in a queue: {message}.", message=message), message, seen, work.created, steps=(step,)
+    )
 
 
 def _broken(name: str, inactive: ObjectCondition) -> Held:
-    message = f"ClusterQueue {name} is not active: {words(inactive)}"
-    step = WayOut("free-queue", f"Correct ClusterQueue {name}", facts.describe_named("clusterqueue", name))
-    told = f"waits in a queue: {message}."
+    message = say("ClusterQueue {name} is not active: {words}", name=name, words=words(inactive))
+    step = WayOut(
+        "free-queue", say("Correct ClusterQueue {name}", name=name), facts.describe_named("clusterqueue", name)
+    )
+    told = say("waits in a queue: {message}.", message=message)
     return Held("queue-holds", told, message, f"ClusterQueue/{name}", inactive.since, steps=(step,))
 
 
@@ -166,16 +185,33 @@ def _without_cluster_queue(work: KueueWorkload, name: str, snapshot: Snapshot) -
     waiting = work.condition("QuotaReserved")
     said = words(waiting) if waiting is not None else ""
     if gap is None and name:
-        message = f"ClusterQueue {name} does not exist"
-        step = WayOut("free-queue", f"Create ClusterQueue {name}", "kubectl get clusterqueues")
-        return Held("queue-holds", f"waits in a queue: {message}.", message, f"ClusterQueue/{name}", steps=(step,))
-    why = f"LocalQueue {work.queue}" + (f": {said}" if said else "")
-    told = f"waits in a queue: {why}; {could_not_be_read((gap,)) if gap else 'its ClusterQueue is not known'}"
-    return Held("queue-holds", f"{told.rstrip('.')}.", why, f"Workload/{work.key}", work.created, steps=(_see(work),))
+        message = say("ClusterQueue {name} does not exist", name=name)
+        step = WayOut("free-queue", say("Create ClusterQueue {name}", name=name), "kubectl get clusterqueues")
+        return Held(
+            "queue-holds",
+            say("waits in a queue: {message}.", message=message),
+            message,
+            f"ClusterQueue/{name}",
+            steps=(step,),
+        )
+    why = say("LocalQueue {queue}", queue=work.queue) + (f": {said}" if said else "")
+    told = say(
+        "waits in a queue: {why}; {could_not_be_read}",
+        why=why,
+        could_not_be_read=could_not_be_read((gap,)) if gap else say("its ClusterQueue is not known"),
+    )
+    return Held(
+        "queue-holds",
+        say("{told}.", told=told.rstrip(".")),
+        why,
+        f"Workload/{work.key}",
+        work.created,
+        steps=(_see(work),),
+    )
 
 
 def _see(work: KueueWorkload) -> WayOut:
-    return WayOut("free-queue", "See what the queue says of its Workload", facts.describe("workload", work.key))
+    return WayOut("free-queue", say("See what the queue says of its Workload"), facts.describe("workload", work.key))
 
 
 def _checks(work: KueueWorkload, queue: ClusterQueue) -> Held:
@@ -186,13 +222,13 @@ def _checks(work: KueueWorkload, queue: ClusterQueue) -> Held:
     if open_checks:
         first = open_checks[0]
         said = f": {first.message.rstrip('.')}" if first.message else ""
-        what = f"admission check {first.name} is {first.state}{said}"
+        what = say("admission check {name} is {state}{said}", name=first.name, state=first.state, said=said)
     elif missing:
-        what = f"admission check {listed(missing)} has not answered yet"
+        what = say("admission check {missing} has not answered yet", missing=listed(missing))
     else:
-        what = "Kueue has not started it yet"
-    told = f"waits in a queue: it has quota in ClusterQueue {queue.name}, and {what}."
-    step = WayOut("free-queue", "See what the admission check waits for", facts.describe("workload", work.key))
+        what = say("Kueue has not started it yet")
+    told = say("waits in a queue: it has quota in ClusterQueue {name}, and {what}.", name=queue.name, what=what)
+    step = WayOut("free-queue", say("See what the admission check waits for"), facts.describe("workload", work.key))
     return Held("queue-holds", told, what, f"Workload/{work.key}", since, steps=(step,))
 
 
@@ -209,21 +245,42 @@ def _waiting(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue, snapshot: S
     parts += _borrowing(queue, lacking[:1])
     parts += _preemption(queue, lacking[:1], kueue)
     if not lacking and work.requeue_at > snapshot.moment:
-        parts.append(f"ClusterQueue {queue.name} tries it again at {work.requeue_at}")
+        parts.append(
+            say("ClusterQueue {name} tries it again at {requeue_at}", name=queue.name, requeue_at=work.requeue_at)
+        )
     elif not lacking:
-        parts.append(f"ClusterQueue {queue.name}{f' says: {said}' if said else ' has not looked at it yet'}")
-    head = f"ClusterQueue {queue.name} has {parts[0]}" if lacking else parts[0]
+        parts.append(
+            say(
+                "ClusterQueue {name}{part}",
+                name=queue.name,
+                part=say(" says: {said}", said=said) if said else say(" has not looked at it yet"),
+            )
+        )
+    head = say("ClusterQueue {name} has {parts}", name=queue.name, parts=parts[0]) if lacking else parts[0]
     ahead = (
-        (f"{count(wide, 'workload')} {'is' if wide == 1 else 'are'} ahead" if wide else "none is ahead")
+        (
+            say("{workloads} {are} ahead", workloads=count(wide, "workload"), are="is" if wide == 1 else "are")
+            if wide
+            else say("none is ahead")
+        )
         if seen
-        else (f"{count(queue.pending, 'workload')} wait there")
+        else (say("{workloads} wait there", workloads=count(queue.pending, "workload")))
     )
     told = "; ".join([head, *parts[1:], ahead])
-    place = f", position {local + 1} in LocalQueue {work.namespace}/{work.queue}" if seen else ""
-    short = f"ClusterQueue {queue.name}: {parts[0]}" if lacking else parts[0]
+    place = (
+        say(
+            ", position {local} in LocalQueue {namespace}/{queue}",
+            local=local + 1,
+            namespace=work.namespace,
+            queue=work.queue,
+        )
+        if seen
+        else ""
+    )
+    short = say("ClusterQueue {name}: {parts}", name=queue.name, parts=parts[0]) if lacking else parts[0]
     return Held(
         "queue-holds",
-        f"waits in a queue: {told}.",
+        say("waits in a queue: {told}.", told=told),
         f"{short}{place}",
         f"ClusterQueue/{queue.name}",
         work.created,
@@ -233,7 +290,13 @@ def _waiting(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue, snapshot: S
 
 def _short(room: Room) -> str:
     left, nominal = (amount_of(room.resource, number) for number in (max(room.left, 0), room.nominal))
-    return f"{left} of {nominal} {resource_name(room.resource)} left, {amount_of(room.resource, room.wanted)} wanted"
+    return say(
+        "{left} of {nominal} {resource_name} left, {amount} wanted",
+        left=left,
+        nominal=nominal,
+        resource_name=resource_name(room.resource),
+        amount=amount_of(room.resource, room.wanted),
+    )
 
 
 def _borrowing(queue: ClusterQueue, lacking: Sequence[Room]) -> list[str]:
@@ -242,9 +305,15 @@ def _borrowing(queue: ClusterQueue, lacking: Sequence[Room]) -> list[str]:
         return []
     room = lacking[0]
     if room.available is None:
-        return [f"what cohort {queue.cohort} could lend was not computed"]
+        return [say("what cohort {cohort} could lend was not computed", cohort=queue.cohort)]
     lends = room.available - max(room.left, 0)
-    return [f"it may borrow {amount_of(room.resource, max(lends, 0))} more from cohort {queue.cohort}"]
+    return [
+        say(
+            "it may borrow {amount} more from cohort {cohort}",
+            amount=amount_of(room.resource, max(lends, 0)),
+            cohort=queue.cohort,
+        )
+    ]
 
 
 def _preemption(queue: ClusterQueue, lacking: Sequence[Room], kueue: Kueue) -> list[str]:
@@ -257,8 +326,8 @@ def _preemption(queue: ClusterQueue, lacking: Sequence[Room], kueue: Kueue) -> l
         return []
     resource = lacking[0].resource
     lent = sum(quota.borrowed for one in _others(queue, kueue) for quota in one.quotas if quota.resource == resource)
-    borrowed = f"; others borrow {amount_of(resource, lent)} there" if lent else ""
-    return [f"it may preempt {listed(told)}{borrowed}"]
+    borrowed = say("; others borrow {amount} there", amount=amount_of(resource, lent)) if lent else ""
+    return [say("it may preempt {told}{borrowed}", told=listed(told), borrowed=borrowed)]
 
 
 def _others(queue: ClusterQueue, kueue: Kueue) -> list[ClusterQueue]:
@@ -271,11 +340,15 @@ def _others(queue: ClusterQueue, kueue: Kueue) -> list[ClusterQueue]:
 def _steps(queue: ClusterQueue, lacking: Sequence[Room], kueue: Kueue) -> list[WayOut]:
     command = facts.describe_named("clusterqueue", queue.name)
     if not lacking:
-        return [WayOut("free-queue", f"See what ClusterQueue {queue.name} waits for", command)]
+        return [WayOut("free-queue", say("See what ClusterQueue {name} waits for", name=queue.name), command)]
     room = lacking[0]
     short = room.wanted - (room.left if room.available is None else room.available)
     what = f"{amount_of(room.resource, short)} {resource_name(room.resource)}"
-    message = f"Free {what} in ClusterQueue {queue.name}, have its quota raised by as much, or wait for those ahead"
+    message = say(
+        "Free {what} in ClusterQueue {name}, have its quota raised by as much, or wait for those ahead",
+        what=what,
+        name=queue.name,
+    )
     borrowers = sorted(
         other.name
         for other in _others(queue, kueue)
@@ -283,7 +356,11 @@ def _steps(queue: ClusterQueue, lacking: Sequence[Room], kueue: Kueue) -> list[W
     )
     found = [WayOut("free-queue", message, command)]
     if borrowers and queue.reclaim == "Never":
-        take = f"{listed(borrowers)} borrows: let ClusterQueue {queue.name} reclaim (preemption.reclaimWithinCohort)"
+        take = say(
+            "{borrowers} borrows: let ClusterQueue {name} reclaim (preemption.reclaimWithinCohort)",
+            borrowers=listed(borrowers),
+            name=queue.name,
+        )
         found.append(WayOut("free-queue", take, command))
     return found
 

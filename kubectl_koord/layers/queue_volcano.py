@@ -1,5 +1,6 @@
 """Volcano's queue: whether the job's PodGroup was enqueued, and what its queue may still give."""
 
+from kubectl_koord.language import say
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, Unknown
 from kubectl_koord.model.installation import VolcanoCondition, VolcanoGroup, VolcanoQueue
 from kubectl_koord.model.snapshot import Snapshot
@@ -7,7 +8,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import amount_of, could_not_be_read, resource_name
 
-NAME = "queue (Volcano)"
+NAME = say("queue (Volcano)")
 READS = ("PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh")
 
 _WAITING = ("", "Pending")
@@ -23,7 +24,9 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
         return Unknown(could_not_be_read((gap,))) if gap is not None and is_volcanos else NotHere()
     held = next((group for group in groups if group.phase in _WAITING), None)
     if held is None:
-        return Passed(f"PodGroup {groups[0].name} is {groups[0].phase}", f"PodGroup/{groups[0].key}")
+        return Passed(
+            say("PodGroup {name} is {phase}", name=groups[0].name, phase=groups[0].phase), f"PodGroup/{groups[0].key}"
+        )
     return _held(held, snapshot)
 
 
@@ -42,24 +45,30 @@ def _held(group: VolcanoGroup, snapshot: Snapshot) -> Held:
     queue = snapshot.volcano.queues.get(group.queue)
     said = _said(group)
     since = said.since if said is not None else group.created
-    told = f"; Volcano says: {said.reason}: {said.message}".rstrip(": .") if said is not None else ""
+    told = (
+        say("; Volcano says: {reason}: {message}", reason=said.reason, message=said.message).rstrip(": .")
+        if said is not None
+        else ""
+    )
     known = bool(snapshot.volcano.queues) and snapshot.sees("Queue.scheduling.volcano.sh")
     full, lack = _full(group, snapshot)
     if queue is None:
-        why = f"Queue {group.queue} {'does not exist' if known else 'was not read'}"
+        why = say(
+            "Queue {queue} {part}", queue=group.queue, part=say("does not exist") if known else say("was not read")
+        )
     elif queue.state not in {"", "Open"}:
-        why = f"Queue {group.queue} is {queue.state}"
+        why = say("Queue {queue} is {state}", queue=group.queue, state=queue.state)
     elif lack:
-        above = "" if full == group.queue else f", above {group.queue},"
-        why = f"Queue {full}{above} has {lack}"
+        above = "" if full == group.queue else say(", above {queue},", queue=group.queue)
+        why = say("Queue {full}{above} has {lack}", full=full, above=above, lack=lack)
     else:
-        why = f"Queue {group.queue} has not enqueued PodGroup {group.name}"
+        why = say("Queue {queue} has not enqueued PodGroup {name}", queue=group.queue, name=group.name)
     command = facts.describe_named("queue.scheduling.volcano.sh", full)
-    step = WayOut("free-queue", f"See what Queue {full} may give, and who uses it", command)
+    step = WayOut("free-queue", say("See what Queue {full} may give, and who uses it", full=full), command)
     message = why.replace(" has ", ": ", 1) if lack else why
     return Held(
         "queue-holds",
-        f"waits in a queue: {why}{told}.",
+        say("waits in a queue: {why}{told}.", why=why, told=told),
         message,
         f"Queue/{full}",
         since,
@@ -93,5 +102,11 @@ def _lack(group: VolcanoGroup, queue: VolcanoQueue) -> str:
         left = max(0, limit - queue.allocated.get(resource, 0))
         if left < wanted:
             numbers = [amount_of(resource, number) for number in (left, limit, wanted)]
-            return f"{numbers[0]} of {numbers[1]} {resource_name(resource)} left, {numbers[2]} wanted"
+            return say(
+                "{numbers} of {numbers2} {resource_name} left, {numbers3} wanted",
+                numbers=numbers[0],
+                numbers2=numbers[1],
+                resource_name=resource_name(resource),
+                numbers3=numbers[2],
+            )
     return ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kubectl_koord.language import say
 from kubectl_koord.layers import binding
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
 from kubectl_koord.layers.binding import Fault, brief, counted, events_of, exit_words, has_run, restarts, see_pod
@@ -11,7 +12,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import age_at, count, listed, name_within
 
-NAME = "running and ready"
+NAME = say("running and ready")
 READS = ("Pod", "Event", "Node")
 
 _OOM = "OOMKilled"
@@ -28,8 +29,11 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
     if found:
         first, told, message = binding.said(found, job)
         if len(alive) + job.pending < job.minimum > 1:
-            left = f"{len(alive)} of {job.minimum} members are left"
-            told, message = f"{told.rstrip('.')}; {left}.", f"{message}; {left}"
+            left = say("{number} of {minimum} members are left", number=len(alive), minimum=job.minimum)
+            told, message = (
+                say("{told}; {left}.", told=told.rstrip("."), left=left),
+                say("{message}; {left}", message=message, left=left),
+            )
         return Held(
             code="not-ready",
             told=f"{_state(found)}: {told}",
@@ -42,10 +46,10 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
     if len(alive) + job.pending < job.minimum:
         return _below_minimum(job, pods, alive)
     if all(pod.phase == "Succeeded" for pod in pods):
-        return Passed(f"{count(len(pods), 'pod')} finished")
+        return Passed(say("{pods} finished", pods=count(len(pods), "pod")))
     ready = sum(1 for pod in pods if _is_ready(pod))
-    early = f"; {binding.early(every[0], snapshot)}" if every else ""
-    return Passed(f"{ready} of {count(len(pods), 'pod')} ready{early}")
+    early = say("; {early}", early=binding.early(every[0], snapshot)) if every else ""
+    return Passed(say("{ready} of {pods} ready{early}", ready=ready, pods=count(len(pods), "pod"), early=early))
 
 
 def _is_ready(pod: PodState) -> bool:
@@ -58,7 +62,7 @@ def are_ready(job: Job) -> bool:
 
 
 def _state(found: list[Fault]) -> str:
-    return "runs and is not ready" if all(one.rank <= 1 for one in found) else "was started and is broken"
+    return say("runs and is not ready") if all(one.rank <= 1 for one in found) else say("was started and is broken")
 
 
 def _since(pod: PodState) -> str:
@@ -67,10 +71,10 @@ def _since(pod: PodState) -> str:
 
 def _below_minimum(job: Job, pods: tuple[PodState, ...], alive: list[PodState]) -> Held:
     gone = [name_within(job.key, pod.key) for pod in pods if pod.phase == "Failed"]
-    failed = f", {listed(gone)} failed" if gone else ""
-    message = f"{len(alive)} of {job.minimum} members left{failed}"
-    step = WayOut("add-pods", "See why what creates the pods makes no others, and start the job anew if it cannot")
-    told = f"is below its minimum: {message}; no pod waits to take the place of the others."
+    failed = say(", {gone} failed", gone=listed(gone)) if gone else ""
+    message = say("{number} of {minimum} members left{failed}", number=len(alive), minimum=job.minimum, failed=failed)
+    step = WayOut("add-pods", say("See why what creates the pods makes no others, and start the job anew if it cannot"))
+    told = say("is below its minimum: {message}; no pod waits to take the place of the others.", message=message)
     return Held("not-ready", told, message, pods=tuple(pod.key for pod in pods), steps=(step,))
 
 
@@ -93,8 +97,15 @@ def _failed(pod: PodState) -> Fault | None:
         return _ended(pod, ended)
     if not binding.was_refused(pod):
         why = f"{pod.reason or 'Failed'}{f': {brief(pod.message)}' if pod.message else ''}"
-        step = see_pod(pod, "See why the pod was ended; what owns it makes another if it may")
-        return Fault(pod, ("failed", pod.reason), f"has failed ({why})", f"failed ({pod.reason or 'Failed'})", 5, step)
+        step = see_pod(pod, say("See why the pod was ended; what owns it makes another if it may"))
+        return Fault(
+            pod,
+            ("failed", pod.reason),
+            say("has failed ({why})", why=why),
+            say("failed ({reason})", reason=pod.reason or "Failed"),
+            5,
+            step,
+        )
     return None
 
 
@@ -115,25 +126,35 @@ def _ended(pod: PodState, one: ContainerState) -> Fault:
     again = " (CrashLoopBackOff)" if is_waiting else ""
     logs = facts.see_logs(pod.key, one.name, previous=is_waiting)
     is_oom = reason == _OOM
-    fix = "Raise its memory limit, or see what uses the memory" if is_oom else f"See in its log why {one.name} ends"
-    what = f"has container {one.name}, which {why}{restarts(one)}{again}"
-    short = f"with container {one.name}, which {why}"
+    fix = (
+        say("Raise its memory limit, or see what uses the memory")
+        if is_oom
+        else say("See in its log why {name} ends", name=one.name)
+    )
+    what = say(
+        "has container {name}, which {why}{restarts}{again}",
+        name=one.name,
+        why=why,
+        restarts=restarts(one),
+        again=again,
+    )
+    short = say("with container {name}, which {why}", name=one.name, why=why)
     return Fault(pod, ("ended", one.name, why), what, short, 5, WayOut("see-logs", fix, logs))
 
 
 def _unready(pod: PodState, snapshot: Snapshot) -> Fault:
     age = age_at(_since(pod), snapshot.moment)
-    since = f" for {age}" if age else ""
+    since = say(" for {age}", age=age) if age else ""
     gates = [one.type for one in pod.unready_gates]
     if gates:
-        step = see_pod(pod, f"See who sets the readiness gate {gates[0]}, and why it does not")
-        what = f"has not been ready{since}: readiness gate {listed(gates)} is not met"
-        return Fault(pod, ("gate", *gates), what, f"without readiness gate {listed(gates)}", 1, step)
+        step = see_pod(pod, say("See who sets the readiness gate {gates}, and why it does not", gates=gates[0]))
+        what = say("has not been ready{since}: readiness gate {gates} is not met", since=since, gates=listed(gates))
+        return Fault(pod, ("gate", *gates), what, say("without readiness gate {gates}", gates=listed(gates)), 1, step)
     probes = events_of(pod, snapshot, ("Unhealthy",))
     rank = 0 if not probes and binding.is_early(pod.ready_since or pod.scheduled, snapshot) else 1
     slow = [one.name for one in pod.containers if not one.init and not one.ready]
     probe = f": {brief(probes[0].message)}" if probes else ""
-    which = f"container {listed(slow)}" if slow else "the pod"
-    step = see_pod(pod, f"See why {which} does not pass its readiness probe")
-    what = f"has not been ready{since} ({which}){probe}"
-    return Fault(pod, ("unready", *slow), what, "not ready", rank, step)
+    which = say("container {slow}", slow=listed(slow)) if slow else say("the pod")
+    step = see_pod(pod, say("See why {which} does not pass its readiness probe", which=which))
+    what = say("has not been ready{since} ({which}){probe}", since=since, which=which, probe=probe)
+    return Fault(pod, ("unready", *slow), what, say("not ready"), rank, step)

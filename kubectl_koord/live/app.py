@@ -19,6 +19,7 @@ from textual.widgets import Input
 from kubectl_koord.errors import KoordError
 from kubectl_koord.explain.happened import Happened, happened, lately
 from kubectl_koord.explain.topo import with_outside
+from kubectl_koord.language import say
 from kubectl_koord.live import views
 from kubectl_koord.live.cells import NO_MARKS, Cell, Line, Look, Target, filtered, heat_map, legend
 from kubectl_koord.live.state import Holder, Link
@@ -174,21 +175,25 @@ class Live(App[None]):
         (0, "-narrow"),
         (120, "-wide"),
     ]
-    CSS = """
-    Screen { background: ansi_default; color: ansi_default; layout: vertical; }
-    Pane { background: ansi_default; color: ansi_default; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
-    #head, #keys, #side-title, #news-title { height: 1; }
-    #body { height: 1fr; layout: vertical; }
-    #left { height: 2fr; } #right { height: 1fr; }
-    .-wide #body { layout: horizontal; }
-    .-wide #left { width: 3fr; height: 1fr; } .-wide #right { width: 2fr; height: 1fr; }
-    #main, #map { height: 1fr; }
-    #news { height: 4; } .-wide #news { height: 8; }
-    .page #news, .page #news-title { display: none; }
-    .map-only #left { display: none; } .map-only #right { height: 1fr; width: 1fr; }
-    Input { display: none; height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
-    .typing Input { display: block; } .typing #keys { display: none; }
-    """
+    CSS = say(
+        "\n"
+        "    Screen { background: ansi_default; color: ansi_default; layout: vertical; }\n"
+        "    Pane { background: ansi_default; color: ansi_default; scrollbar-size-vertical: 1; "
+        "scrollbar-size-horizontal: 0; }\n"
+        "    #head, #keys, #side-title, #news-title { height: 1; }\n"
+        "    #body { height: 1fr; layout: vertical; }\n"
+        "    #left { height: 2fr; } #right { height: 1fr; }\n"
+        "    .-wide #body { layout: horizontal; }\n"
+        "    .-wide #left { width: 3fr; height: 1fr; } .-wide #right { width: 2fr; height: 1fr; }\n"
+        "    #main, #map { height: 1fr; }\n"
+        "    #news { height: 4; } .-wide #news { height: 8; }\n"
+        "    .page #news, .page #news-title { display: none; }\n"
+        "    .map-only #left { display: none; } .map-only #right { height: 1fr; width: 1fr; }\n"
+        "    Input { display: none; height: 1; border: none; padding: 0; background: ansi_default; "
+        "color: ansi_default; }\n"
+        "    .typing Input { display: block; } .typing #keys { display: none; }\n"
+        "    "
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,ctrl+c", "quit", show=False, priority=False),
         Binding("escape,backspace", "back", show=False),
@@ -303,7 +308,9 @@ class Live(App[None]):
         if self.helping:
             lines = views.help_lines(self.holder.snapshot, look)
         elif answer is None:
-            lines = [look.line("Reading the cluster ..." if self.holder.number == 0 else "Computing ...", "dim")]
+            lines = [
+                look.line(say("Reading the cluster ...") if self.holder.number == 0 else say("Computing ..."), "dim")
+            ]
         elif answer.error:
             lines = [look.line(answer.error, "bad")]
         else:
@@ -314,7 +321,7 @@ class Live(App[None]):
         around = Look(max(20, self.size.width - 1), self.look.unicode)
         if news is not None and news.value is not None:
             self._pane("news").show(views.happenings(news.value, around))
-        self._pane("news-title").show([around.line("What happened last", "bold")])
+        self._pane("news-title").show([around.line(say("What happened last"), "bold")])
 
     def _draw_map(self) -> None:
         topology = self.holder.answer(MAP)
@@ -349,28 +356,39 @@ class Live(App[None]):
         room = Look(max(20, look.width - width(link) - 2), look.unicode)
         title = room.line(f"{'< ' * (len(self.views) > 1)}{self.view.title}", "bold")
         self._pane("head").show([(*title, Cell("  "), *look.line(link, style))])
-        keys = "Enter open  Esc back  / filter  : go  w what if  p preempt  u quotas  ? keys  q"
-        what = self.said or (f"/{self.filter}  (Esc: all)" if self.filter else keys)
+        keys = say("Enter open  Esc back  / filter  : go  w what if  p preempt  u quotas  ? keys  q")
+        what = self.said or (say("/{filter}  (Esc: all)", filter=self.filter) if self.filter else keys)
         self._pane("keys").show([look.line(what, "dim" if what == keys else "warn")])
 
     def _link_told(self, link: Link) -> tuple[str, Any]:
         snapshot = self.holder.snapshot
         if snapshot is None:
-            return "reading ...", "warn"
+            return say("reading ..."), "warn"
         now = datetime.now(UTC).isoformat(timespec="seconds")
         age = age_at(snapshot.moment, now)
-        stale = "  STALE, computing" if self.holder.is_stale(self.view.title) else ""
+        stale = say("  STALE, computing") if self.holder.is_stale(self.view.title) else ""
         gaps = views.gaps_told(snapshot.gaps)
         told = f"{stale}{f'  {gaps}' if gaps else ''}"
         match link.status:
             case "recorded":
-                return f"as of {snapshot.moment} ({snapshot.source}){told}", "warn" if gaps else "dim"
+                return say(
+                    "as of {moment} ({source}){told}", moment=snapshot.moment, source=snapshot.source, told=told
+                ), "warn" if gaps else "dim"
             case "lost":
-                return f"CONNECTION LOST, trying again; as of {age} ago: {link.message}{told}", "bad"
+                return say(
+                    "CONNECTION LOST, trying again; as of {age} ago: {message}{told}",
+                    age=age,
+                    message=link.message,
+                    told=told,
+                ), "bad"
             case "interrupted":
-                return f"INTERRUPTED: {', '.join(link.kinds)}; as of {age} ago{told}", "warn"
+                return say(
+                    "INTERRUPTED: {kinds}; as of {age} ago{told}", kinds=", ".join(link.kinds), age=age, told=told
+                ), "warn"
             case _:
-                return f"live, as of {snapshot.moment[11:19]}{told}", "warn" if told else "good"
+                return say(
+                    "live, as of {moment}{told}", moment=snapshot.moment[11:19], told=told
+                ), "warn" if told else "good"
 
     @on(Pane.Chosen)
     def opened(self, message: Pane.Chosen) -> None:
@@ -416,7 +434,7 @@ class Live(App[None]):
         box = self.query_one(Input)
         box.value = self.filter if sign == "/" else ""
         box.placeholder = (
-            "only lines that contain ..." if sign == "/" else "why-pending GANG, node NAME, quota, topo ..."
+            say("only lines that contain ...") if sign == "/" else say("why-pending GANG, node NAME, quota, topo ...")
         )
         self.add_class("typing")
         box.focus()
@@ -456,7 +474,7 @@ class Live(App[None]):
     def action_sort(self) -> None:
         """Sort the listing another way."""
         self.state = views.with_sort(self.state)
-        self.said = f"sorted by {self.state.sort}"
+        self.said = say("sorted by {sort}", sort=self.state.sort)
         self.draw()
 
     def action_everything(self) -> None:
@@ -484,14 +502,14 @@ class Live(App[None]):
         if name := self._gang():
             self.go(views.of_preemption(self.questions, name))
         else:
-            self._say("p: choose a gang first")
+            self._say(say("p: choose a gang first"))
 
     def action_what_if(self) -> None:
         """Show what could be changed."""
         if name := self._gang():
             self.go(Choosing(self.questions, name))
         else:
-            self._say("w: choose a gang first")
+            self._say(say("w: choose a gang first"))
 
     def action_quotas(self) -> None:
         """Show the quotas."""
@@ -502,7 +520,7 @@ class Live(App[None]):
         text = views.shown_by(self.view, self.look)
         if text:
             self.copy_to_clipboard(text)
-        self._say(f"copied: {text}" if text else "no command prints this")
+        self._say(say("copied: {text}", text=text) if text else say("no command prints this"))
 
     def _say(self, words: str) -> None:
         self.said = words

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.language import say
 from kubectl_koord.model import objects
 from kubectl_koord.render.document import Style
 from kubectl_koord.render.plain import clipped, harmless, head, short, width
@@ -111,14 +112,21 @@ _GAP = 3
 def legend(report: TopologyReport, marks: Marks) -> str:
     """Return what the signs of the map mean."""
     counts_cards = bool(objects.family(report.resource))
-    told = [f"0-9 {'free cards' if counts_cards else f'tenths of {resource_name(report.resource)} free'}"]
+    told = [
+        say(
+            "0-9 {part}",
+            part=say("free cards")
+            if counts_cards
+            else say("tenths of {resource_name} free", resource_name=resource_name(report.resource)),
+        )
+    ]
     signs = {_cell(report, node, NO_MARKS).text for node in report.nodes}
-    also = ((MANY, "more"), (CORDONED, "cordoned"), (NOT_READY, "not ready"), (UNKNOWN_AMOUNT, "not read"))
+    also = ((MANY, "more"), (CORDONED, "cordoned"), (NOT_READY, say("not ready")), (UNKNOWN_AMOUNT, say("not read")))
     told += [f"{sign} {meaning}" for sign, meaning in also if sign in signs]
-    told += [f"{VICTIM} victim"] if marks.victims else []
-    told += [f"{PLACED} would be placed"] if marks.placed else []
-    told += [f"{HERE_IT_IS} this node"] if marks.node else []
-    told += ["> its domains"] if marks.domains else []
+    told += [say("{victim} victim", victim=VICTIM)] if marks.victims else []
+    told += [say("{placed} would be placed", placed=PLACED)] if marks.placed else []
+    told += [say("{here_it_is} this node", here_it_is=HERE_IT_IS)] if marks.node else []
+    told += [say("> its domains")] if marks.domains else []
     return ", ".join(told)
 
 
@@ -141,7 +149,7 @@ def heat_map(report: TopologyReport, marks: Marks, look: Look) -> list[Line]:
             items = []
     lines += _flowing(items, look)
     for nodes in below.values():
-        title = "outside the tree" if report.domains else "nodes"
+        title = say("outside the tree") if report.domains else "nodes"
         outside = _Item((Cell(title, "warn"),), tuple(_cell(report, node, marks) for node in nodes), len(title))
         lines += _flowing([outside], look)
     return lines
@@ -175,7 +183,11 @@ def _headed(report: TopologyReport, domain: DomainRow, marks: Marks, look: Look)
     name = _named(domain)
     marked = name in marks.domains
     free = UNKNOWN_AMOUNT if domain.free is None else str(domain.free // _unit(report))
-    told = f" {free} of {domain.total // _unit(report)} free" if objects.family(report.resource) else ""
+    told = (
+        say(" {free} of {total} free", free=free, total=domain.total // _unit(report))
+        if objects.family(report.resource)
+        else ""
+    )
     title = clipped(look.clean(domain_name(domain.name)), max(1, look.width - width(told) - 1), look.ellipsis)
     return (Cell(f"{'>' if marked else ' '}{title}", "bold", marked, _domain(name)), Cell(told, "dim"))
 

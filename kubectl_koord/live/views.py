@@ -18,6 +18,7 @@ from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.quota import names, quotas
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why
+from kubectl_koord.language import say
 from kubectl_koord.live.cells import EMPTY, NO_MARKS, Cell, Line, Look, Marks, Target, cut, of_report
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values import parse
@@ -127,7 +128,13 @@ def _of_volcano(gangs: Sequence[VolcanoGang], look: Look) -> Iterator[Line]:
     if gangs:
         yield look.line(f"{TITLE}: {len(gangs)}", "bold")
     for gang in gangs:
-        told = f"{' ' * _NUMBER}{gang.gang}  {gang.phase}  {count(len(gang.pending), 'pod')} pending"
+        told = say(
+            "{number}{gang}  {phase}  {pods} pending",
+            number=" " * _NUMBER,
+            gang=gang.gang,
+            phase=gang.phase,
+            pods=count(len(gang.pending), "pod"),
+        )
         yield look.line(told, target=Target("gang", f"podgroup.scheduling.volcano.sh/{gang.gang}"))
 
 
@@ -222,7 +229,7 @@ class Choosing(Struct, frozen=True):
     @property
     def title(self) -> str:
         """What stands above it."""
-        return f"What if: {self.name}"
+        return say("What if: {name}", name=self.name)
 
     def ask(self, snapshot: Snapshot) -> tuple[Choice, ...]:
         """Return what may be tried."""
@@ -231,8 +238,8 @@ class Choosing(Struct, frozen=True):
     def lines(self, answer: Sequence[Choice], look: Look, _state: State, _leads_to: Mapping[str, Target]) -> list[Line]:
         """Return a line for each."""
         if not answer:
-            return [look.line("Nothing of it waits: there is nothing to try.", "good")]
-        title = look.line("Enter tries it: nothing is sent to the cluster.", "dim")
+            return [look.line(say("Nothing of it waits: there is nothing to try."), "good")]
+        title = look.line(say("Enter tries it: nothing is sent to the cluster."), "dim")
         return [title, *(_choice(at, one, look) for at, one in enumerate(answer))]
 
     def marks(self, answer: Sequence[Choice]) -> Marks:  # noqa: ARG002
@@ -260,7 +267,7 @@ class Tried(Struct, frozen=True):
     @property
     def title(self) -> str:
         """What stands above it."""
-        return f"What if: {self.name}: {self.choice.text}"
+        return say("What if: {name}: {text}", name=self.name, text=self.choice.text)
 
     def ask(self, snapshot: Snapshot) -> WhyReport:
         """Return the answer in the changed cluster."""
@@ -269,7 +276,7 @@ class Tried(Struct, frozen=True):
 
     def lines(self, answer: WhyReport, look: Look, _state: State, leads_to: Mapping[str, Target]) -> list[Line]:
         """Return its page, below what was changed."""
-        return [look.line(f"If: {self.choice.text}", "bold"), (), *of_report(answer, look, leads_to)]
+        return [look.line(say("If: {text}", text=self.choice.text), "bold"), (), *of_report(answer, look, leads_to)]
 
     def marks(self, answer: WhyReport) -> Marks:
         """Return where it would be placed."""
@@ -278,13 +285,15 @@ class Tried(Struct, frozen=True):
 
 def of_gang(questions: Questions, name: str) -> Page:
     """Return the screen of a gang, pod or job."""
-    return Page(f"gang {name}", command("why-pending", name), lambda snapshot: questions.gang(snapshot, name))
+    return Page(
+        say("gang {name}", name=name), command("why-pending", name), lambda snapshot: questions.gang(snapshot, name)
+    )
 
 
 def of_preemption(questions: Questions, name: str) -> Page:
     """Return the screen with whom preemption would remove for a gang."""
     return Page(
-        f"preempt {name}",
+        say("preempt {name}", name=name),
         command("preempt", name),
         lambda snapshot: preempt(snapshot, questions.subject(snapshot, name)),
     )
@@ -295,10 +304,10 @@ def of_node(name: str) -> Page:
 
     def ask(snapshot: Snapshot) -> Report:
         if name not in snapshot.nodes:
-            raise KoordError(f"error: no node {name!r}")
+            raise KoordError(say("error: no node {name!r}", name=name))
         return node_report(snapshot, name)
 
-    return Page(f"node {name}", command("node", name), ask)
+    return Page(say("node {name}", name=name), command("node", name), ask)
 
 
 def of_domain(name: str) -> Page:
@@ -308,15 +317,20 @@ def of_domain(name: str) -> Page:
         tree = tree_of(snapshot)
         found = domains_named(tree, name)
         if isinstance(tree, NoTree) or not found:
-            raise KoordError(f"error: no domain {name!r}")
+            raise KoordError(say("error: no domain {name!r}", name=name))
         if len(found) > 1:
-            raise KoordError(f"error: several domains: {', '.join(full_name(tree, index) for index in found)}")
+            raise KoordError(
+                say(
+                    "error: several domains: {full_name}",
+                    full_name=", ".join(full_name(tree, index) for index in found),
+                )
+            )
         return domain_report(snapshot, tree, found[0])
 
     def cards(snapshot: Snapshot) -> Report:
         return devices(snapshot, domain=name.rpartition("/")[2])
 
-    return Page(f"domain {name}", command("domain", name), ask, cards)
+    return Page(say("domain {name}", name=name), command("domain", name), ask, cards)
 
 
 class Quotas(Struct, frozen=True):
@@ -327,7 +341,7 @@ class Quotas(Struct, frozen=True):
     @property
     def title(self) -> str:
         """What stands above it."""
-        return f"quota {self.name}".rstrip()
+        return say("quota {name}", name=self.name).rstrip()
 
     @property
     def shell(self) -> str:
@@ -337,7 +351,7 @@ class Quotas(Struct, frozen=True):
     def ask(self, snapshot: Snapshot) -> QuotaTreeReport:
         """Return the quotas. Raises KoordError where there is none of the name."""
         if self.name and self.name not in names(snapshot):
-            raise KoordError(f"error: no quota {self.name!r}")
+            raise KoordError(say("error: no quota {name!r}", name=self.name))
         return quotas(snapshot, self.name)
 
     def lines(self, answer: QuotaTreeReport, look: Look, _state: State, leads_to: Mapping[str, Target]) -> list[Line]:
@@ -360,7 +374,11 @@ def _quota(row: QuotaRow, wide: int, report: QuotaTreeReport, look: Look) -> Lin
     is_held = any(one.quota == row.name for one in report.held_back)
     name = cut(look.clean("  " * row.depth + row.name), wide)
     drawn = bar(parse(used or "0"), parse(limit), _BAR) if limit else " " * _BAR
-    told = f"  {used or '?'} of {limit} {resource_name(resource)}" if limit else ""
+    told = (
+        say("  {used} of {limit} {resource_name}", used=used or "?", limit=limit, resource_name=resource_name(resource))
+        if limit
+        else ""
+    )
     own = Cell(name, "bad" if is_held else "", target=Target("quota", row.name))
     return (own, Cell(f"  {drawn}", own.style), Cell(told, "dim"))
 
@@ -378,7 +396,9 @@ def named(words: Sequence[str], questions: Questions, overview: Overview) -> Vie
         "node": of_node,
         "domain": of_domain,
         "quota": Quotas,
-        "devices": lambda one: Page(f"devices {one}", command("devices", one), lambda seen: devices(seen, (one,))),
+        "devices": lambda one: Page(
+            say("devices {one}", one=one), command("devices", one), lambda seen: devices(seen, (one,))
+        ),
     }
     if verb in by_name and name:
         return by_name[verb](name)
@@ -389,7 +409,7 @@ def named(words: Sequence[str], questions: Questions, overview: Overview) -> Vie
     if verb in plain:
         return Page(verb, command(verb), plain[verb])
     known = sorted({*plain, *by_name})
-    raise KoordError(f"error: no screen {verb!r}; there are {', '.join(known)}")
+    raise KoordError(say("error: no screen {verb!r}; there are {known}", verb=verb, known=", ".join(known)))
 
 
 _LOOKS: Mapping[str, str] = {"bound": "good", "preempted": "bad", "failed": "bad", "new": "warn", "gone": "dim"}
@@ -420,21 +440,21 @@ def shown_by(view: View, look: Look) -> str:
 
 
 HELP = (
-    ("Up Down Left Right, j k h l", "move; of the map, from node to node"),
-    ("Tab", "go to the list, the map, what happened"),
-    ("Enter, click", "open what is marked; fold or unfold a cause"),
-    ("Esc, Backspace", "back"),
-    ("/", "show only lines that contain a text"),
-    (":", "go to why-pending, preempt, node, domain, quota, devices, topo, gangs (and a NAME)"),
-    ("p", "whom preemption would remove for this gang, marked in the map"),
-    ("w", "what if: ways out, fewer pods, another layer, without a pod, one more node"),
+    (say("Up Down Left Right, j k h l"), say("move; of the map, from node to node")),
+    ("Tab", say("go to the list, the map, what happened")),
+    (say("Enter, click"), say("open what is marked; fold or unfold a cause")),
+    (say("Esc, Backspace"), "back"),
+    ("/", say("show only lines that contain a text")),
+    (":", say("go to why-pending, preempt, node, domain, quota, devices, topo, gangs (and a NAME)")),
+    ("p", say("whom preemption would remove for this gang, marked in the map")),
+    ("w", say("what if: ways out, fewer pods, another layer, without a pod, one more node")),
     ("u", "quotas"),
-    ("s", "sort the list by name, age or pods"),
-    ("a", "all of it, also what is left out on a screen (--all)"),
-    ("m", "the map alone, and back"),
-    ("y", "copy the command that prints the same"),
-    ("?", "this help"),
-    ("q, Ctrl-C", "end"),
+    ("s", say("sort the list by name, age or pods")),
+    ("a", say("all of it, also what is left out on a screen (--all)")),
+    ("m", say("the map alone, and back")),
+    ("y", say("copy the command that prints the same")),
+    ("?", say("this help")),
+    (say("q, Ctrl-C"), "end"),
 )
 
 
@@ -445,7 +465,7 @@ def help_lines(snapshot: Snapshot | None, look: Look) -> list[Line]:
     lines: list[Line] = [(Cell(f"{keys:<{wide}}  ", "bold"), *room.line(text)) for keys, text in HELP]
     gaps = snapshot.gaps if snapshot is not None else ()
     told = [look.line(f"{gap.kind}: {gap.message}", "dim" if gap.code == "not-in-input" else "warn") for gap in gaps]
-    return [*lines, EMPTY, look.line("What could not be read:", "bold"), *told] if told else lines
+    return [*lines, EMPTY, look.line(say("What could not be read:"), "bold"), *told] if told else lines
 
 
 def with_sort(state: State) -> State:

@@ -23,6 +23,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.state import View
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, Domain, Tree
+from kubectl_koord.language import say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.hardware import Device
 from kubectl_koord.model.objects import Layer, Node
@@ -114,17 +115,17 @@ def supply_command(one: VolumesUnbound | ClaimsUnallocated) -> str:
 def supply_message(lacking: Iterable[VolumesUnbound | ClaimsUnallocated]) -> str:
     """Return what is to be done about claims that no node can serve."""
     told = listed([_volume(one) if isinstance(one, VolumesUnbound) else _devices(one) for one in lacking])
-    return f"{told[0].upper()}{told[1:]}, so that any node can serve it"
+    return say("{told}{told2}, so that any node can serve it", told=told[0].upper(), told2=told[1:])
 
 
 def _devices(one: ClaimsUnallocated) -> str:
     match one.fault:
         case "no-class":
-            return f"create DeviceClass {one.about} for resource claim {one.claim}"
+            return say("create DeviceClass {about} for resource claim {claim}", about=one.about, claim=one.claim)
         case "in-use":
-            return f"end a pod that uses resource claim {one.claim}"
+            return say("end a pod that uses resource claim {claim}", claim=one.claim)
         case "being-allocated":
-            return f"wait until resource claim {one.claim} is allocated"
+            return say("wait until resource claim {claim} is allocated", claim=one.claim)
         case _:
             assert_never(one.fault)
 
@@ -133,21 +134,23 @@ def _volume(one: VolumesUnbound) -> str:  # noqa: PLR0911 -- one match over a cl
     claim, about = one.claim, one.about
     match one.fault:
         case "claim-missing":
-            return f"create volume claim {claim}"
+            return say("create volume claim {claim}", claim=claim)
         case "being-deleted":
-            return f"create volume claim {claim} anew, once it is gone"
+            return say("create volume claim {claim} anew, once it is gone", claim=claim)
         case "not-bound" if about:
-            return f"find out why StorageClass {about} binds no volume to volume claim {claim}"
+            return say(
+                "find out why StorageClass {about} binds no volume to volume claim {claim}", about=about, claim=claim
+            )
         case "not-bound":
-            return f"create the StorageClass of volume claim {claim}, or a volume for it"
+            return say("create the StorageClass of volume claim {claim}, or a volume for it", claim=claim)
         case "binding":
-            return f"find out why volume {about} is not bound to volume claim {claim}"
+            return say("find out why volume {about} is not bound to volume claim {claim}", about=about, claim=claim)
         case "lost" | "volume-missing":
-            return f"create volume {about} anew for volume claim {claim}"
+            return say("create volume {about} anew for volume claim {claim}", about=about, claim=claim)
         case "ephemeral-missing":
-            return f"find out why volume claim {claim} is not made for pod {one.pod}"
+            return say("find out why volume claim {claim} is not made for pod {pod}", claim=claim, pod=one.pod)
         case "not-owner":
-            return f"delete volume claim {claim}, so that it is made for pod {one.pod}"
+            return say("delete volume claim {claim}, so that it is made for pod {pod}", claim=claim, pod=one.pod)
         case _:
             assert_never(one.fault)
 
@@ -213,8 +216,8 @@ def wait_for_terminating(search: Search) -> Iterator[WayOut]:
 def _wait_for_terminating(pods: int, overdue: str) -> str:
     """Return that terminating pods make room enough, and which of them are late, if any."""
     verb = "frees" if pods == 1 else "free"
-    late = f"; {overdue}" if overdue else ""
-    return f"Wait: {count(pods, 'terminating pod')} {verb} enough room{late}"
+    late = say("; {overdue}", overdue=overdue) if overdue else ""
+    return say("Wait: {pods} {verb} enough room{late}", pods=count(pods, "terminating pod"), verb=verb, late=late)
 
 
 def _see_finalizers_of_terminating(pod: str) -> str:
@@ -266,9 +269,14 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
 
 def preemption_message(victims: Sequence[RunningPod], domain: Domain | None, *, is_gang: bool) -> str:
     """Return which pods the scheduler itself preempts, and where it then places the subject."""
-    pods = _victims(victims) or "pods that are already terminating"
-    where = f" in {domain.name}" if domain is not None and domain.name else ""
-    return f"Wait: the scheduler will preempt {pods} and place {'the gang' if is_gang else 'it'}{where}"
+    pods = _victims(victims) or say("pods that are already terminating")
+    where = say(" in {name}", name=domain.name) if domain is not None and domain.name else ""
+    return say(
+        "Wait: the scheduler will preempt {pods} and place {it}{where}",
+        pods=pods,
+        it=say("the gang") if is_gang else "it",
+        where=where,
+    )
 
 
 def _victims(pods: Sequence[RunningPod]) -> str:
@@ -278,9 +286,18 @@ def _victims(pods: Sequence[RunningPod]) -> str:
     daemons = [pod for pod in pods if pod.requirements.of_daemon_set]
     jobs = dict.fromkeys(_job_of(pod) for pod in pods if not pod.requirements.of_daemon_set)
     named = [*jobs][:_MOST_NAMED]
-    more = [f"{len(jobs) - len(named)} more"] if len(jobs) > len(named) else []
-    of_jobs = f"{count(len(pods) - len(daemons), 'pod')} of {count(len(jobs), 'job')} ({listed([*named, *more])})"
-    of_daemons = f"{count(len(daemons), 'DaemonSet pod')}, which {'comes' if len(daemons) == 1 else 'come'} back,"
+    more = [say("{number} more", number=len(jobs) - len(named))] if len(jobs) > len(named) else []
+    of_jobs = say(
+        "{pods} of {jobs} ({part})",
+        pods=count(len(pods) - len(daemons), "pod"),
+        jobs=count(len(jobs), "job"),
+        part=listed([*named, *more]),
+    )
+    of_daemons = say(
+        "{pods}, which {come} back,",
+        pods=count(len(daemons), "DaemonSet pod"),
+        come="comes" if len(daemons) == 1 else "come",
+    )
     return listed([*([of_jobs] if jobs else []), *([of_daemons] if daemons else [])])
 
 
@@ -297,8 +314,8 @@ def _preempt(key: str, *, lone_pod: bool) -> str:
 def _preemption_effects(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> str:
     """Return what preempting these pods does to others, to follow a sentence: the scheduler ignores budgets."""
     names = [name for name, covered in pods_by_budget(pods).items() if not all(pod.evictable for pod in covered)]
-    ignored = f"; it ignores budget {listed(names)}" if names else ""
-    return ignored + "".join(f"; {clause}" for clause in broken_gangs(broken))
+    ignored = say("; it ignores budget {names}", names=listed(names)) if names else ""
+    return ignored + "".join(say("; {clause}", clause=clause) for clause in broken_gangs(broken))
 
 
 def uncordon(search: Search) -> Iterator[WayOut]:
@@ -341,9 +358,9 @@ def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
 
 def _uncordon(nodes: Sequence[str], others: Sequence[str]) -> str:
     """Return which nodes to uncordon; where it is one, which others would do as well."""
-    instead = f" (or {listed(others)})" if others else ""
-    which = nodes[0] if len(nodes) == 1 else f"all of {listed(nodes)}"
-    return f"Uncordon {which}{instead}"
+    instead = say(" (or {others})", others=listed(others)) if others else ""
+    which = nodes[0] if len(nodes) == 1 else say("all of {nodes}", nodes=listed(nodes))
+    return say("Uncordon {which}{instead}", which=which, instead=instead)
 
 
 def mend_nodes(search: Search) -> Iterator[WayOut]:
@@ -368,12 +385,18 @@ def _mend_nodes(view: View, nodes: Sequence[str], others: Sequence[str]) -> str:
     """Return which nodes to bring back, which others would do, and the pods that cannot end there until then."""
     stuck = [pod.key for name in nodes for pod in terminating_on(view, name)][:_MOST_NAMED]
     verb = "is" if len(nodes) == 1 else "are"
-    held = f"; {listed(stuck)} cannot end before" if stuck else ""
-    return f"Bring back {listed(nodes)}{_or(others)}, which {verb} not ready{held}"
+    held = say("; {stuck} cannot end before", stuck=listed(stuck)) if stuck else ""
+    return say(
+        "Bring back {nodes}{or_}, which {verb} not ready{held}",
+        nodes=listed(nodes),
+        or_=_or(others),
+        verb=verb,
+        held=held,
+    )
 
 
 def _or(others: Sequence[str]) -> str:
-    return f" (or {listed(others)})" if others else ""
+    return say(" (or {others})", others=listed(others)) if others else ""
 
 
 def _is_unfit(node: Node) -> bool:
@@ -384,7 +407,13 @@ def _make_fit(view: View, nodes: Sequence[str], others: Sequence[str]) -> str:
     """Return which nodes have a taint of theirs to lose, which others would do, and who takes it away."""
     taints = {taint.key: None for name in nodes for taint in view.node(name).taints if is_unfit(taint.key)}
     has = "has" if len(nodes) == 1 else "have"
-    return f"Find out why {listed(nodes)}{_or(others)} {has} taint {listed(list(taints))}: who set it takes it away"
+    return say(
+        "Find out why {nodes}{or_} {has} taint {taints}: who set it takes it away",
+        nodes=listed(nodes),
+        or_=_or(others),
+        has=has,
+        taints=listed(list(taints)),
+    )
 
 
 def _has_lost(wanted: Collection[str], node: Node) -> bool:
@@ -403,8 +432,14 @@ def _unhealthy(node: Node) -> list[Device]:
 
 def _return_cards(view: View, nodes: Sequence[str], others: Sequence[str]) -> str:
     """Return the nodes whose lost cards are to come back, and who takes a card away."""
-    each = [f"{_cards_lost(view.node(name))} of {name}" for name in nodes]
-    return f"Bring back {listed(each)}{_or(others)}: see why {DEVICE_PLUGIN} or {KOORDLET} calls a card unhealthy there"
+    each = [say("{cards_lost} of {name}", cards_lost=_cards_lost(view.node(name)), name=name) for name in nodes]
+    return say(
+        "Bring back {each}{or_}: see why {device_plugin} or {koordlet} calls a card unhealthy there",
+        each=listed(each),
+        or_=_or(others),
+        device_plugin=DEVICE_PLUGIN,
+        koordlet=KOORDLET,
+    )
 
 
 def _cards_lost(node: Node) -> str:
@@ -456,8 +491,13 @@ def _raising_for_all(search: Search) -> Iterator[WayOut]:
 
 def _raise_thresholds_of_all(changes: Sequence[tuple[str, int, int]]) -> str:
     """Return which thresholds of load to raise for all nodes: by resource, percent now, percent then."""
-    named = [f"{resource_name(resource)} from {now} to {then}" for resource, now, then in changes]
-    return f"Raise usageThresholds of {listed(named)} in LoadAwareSchedulingArgs, and restart koord-scheduler"
+    named = [
+        say("{resource_name} from {now} to {then}", resource_name=resource_name(resource), now=now, then=then)
+        for resource, now, then in changes
+    ]
+    return say(
+        "Raise usageThresholds of {named} in LoadAwareSchedulingArgs, and restart koord-scheduler", named=listed(named)
+    )
 
 
 def _unmeasured(view: View, names: frozenset[str]) -> View:
@@ -503,9 +543,19 @@ def _raising(search: Search, edits: Sequence[SetThresholds]) -> WayOut:
 def _raise_thresholds(changes: Sequence[tuple[str, str, int, int]]) -> str:
     """Return which thresholds of load to raise: by node, resource, percent now, percent then."""
     named = [
-        f"of node {node} for {resource_name(resource)} from {now} to {then} %" for node, resource, now, then in changes
+        say(
+            "of node {node} for {resource_name} from {now} to {then} %",
+            node=node,
+            resource_name=resource_name(resource),
+            now=now,
+            then=then,
+        )
+        for node, resource, now, then in changes
     ]
-    return f"Raise the load threshold {listed(named)} (or usageThresholds in LoadAwareSchedulingArgs, for all nodes)"
+    return say(
+        "Raise the load threshold {named} (or usageThresholds in LoadAwareSchedulingArgs, for all nodes)",
+        named=listed(named),
+    )
 
 
 _USAGE_THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
@@ -547,8 +597,15 @@ def tolerating(search: Search) -> Iterator[WayOut]:
 def _tolerate(taint: Taint, nodes: int, owners: Sequence[str] | None) -> str:
     """Return which taint to tolerate; `owners` of the pods where no command does it."""
     value = f"={taint.value}" if taint.value else ""
-    where = "" if owners is None else f": add it to spec.tolerations in {template_of(owners)}"
-    return f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')}){where}"
+    where = "" if owners is None else say(": add it to spec.tolerations in {template}", template=template_of(owners))
+    return say(
+        "Tolerate taint {key}{value}:{effect} ({nodes}){where}",
+        key=taint.key,
+        value=value,
+        effect=taint.effect,
+        nodes=count(nodes, "node"),
+        where=where,
+    )
 
 
 def _taints(search: Search) -> list[tuple[Taint, int]]:
@@ -602,7 +659,14 @@ def _grown(search: Search, short: Shortage, numbers: Iterable[tuple[str, int]]) 
         edits = _added(search.simulation.view, like, number)
         if search.works(edits):
             yield WayOut(
-                "add-nodes", f"Add {count(number, 'node')} like {like}{place_clause(short.named)}", edits=edits
+                "add-nodes",
+                say(
+                    "Add {nodes} like {like}{place_clause}",
+                    nodes=count(number, "node"),
+                    like=like,
+                    place_clause=place_clause(short.named),
+                ),
+                edits=edits,
             )
 
 
@@ -783,10 +847,10 @@ def _labelling(places: Sequence[_Place]) -> WayOut:
 def _label_nodes(groups: Sequence[tuple[Sequence[str], Sequence[str]]], *, told: bool) -> str:
     """Return which nodes to give which labels; unless other labels of theirs tell these, only if they are there."""
     each = [f"{_several(nodes)} {listed(labels)}" for nodes, labels in groups]
-    proviso = "" if told else ", if that is where it stands in the network"
+    proviso = "" if told else say(", if that is where it stands in the network")
     if not told and sum(len(nodes) for nodes, _ in groups) > 1:
-        proviso = ", if that is where they stand in the network"
-    return f"Label {'; '.join(each)}{proviso}"
+        proviso = say(", if that is where they stand in the network")
+    return say("Label {each}{proviso}", each="; ".join(each), proviso=proviso)
 
 
 _FEW_NODES = 6
@@ -796,7 +860,7 @@ def _several(nodes: Sequence[str]) -> str:
     return (
         listed(nodes)
         if len(nodes) <= _FEW_NODES
-        else f"{', '.join(nodes[:_FEW_NODES])} and {len(nodes) - _FEW_NODES} more"
+        else say("{nodes} and {number} more", nodes=", ".join(nodes[:_FEW_NODES]), number=len(nodes) - _FEW_NODES)
     )
 
 
@@ -826,9 +890,13 @@ def _other_layers(layers: Iterable[tuple[str, Sequence[str]]], *, told: bool) ->
 
     `told` is whether a provider sets these labels: others may mean something else.
     """
-    named = listed([f"{keys[0]} for {layer}" for layer, keys in layers])
-    proviso = "" if told else ", if they tell where nodes stand in the network"
-    return f"Let the ClusterNetworkTopology name the labels that nodes have: {named}{proviso} (see it, then --apply)"
+    named = listed([say("{keys} for {layer}", keys=keys[0], layer=layer) for layer, keys in layers])
+    proviso = "" if told else say(", if they tell where nodes stand in the network")
+    return say(
+        "Let the ClusterNetworkTopology name the labels that nodes have: {named}{proviso} (see it, then --apply)",
+        named=named,
+        proviso=proviso,
+    )
 
 
 def _see_named_topology(layers: Iterable[tuple[str, Sequence[str]]]) -> str:
@@ -889,23 +957,47 @@ def release(search: Search) -> Iterator[WayOut]:
 
 def _releasing(released: Sequence[ReleasedReservation]) -> str:
     """Return which Reservations to delete, and what that costs."""
-    named = [f"{one.reservation} on {one.node} ({_cost(one)})" for one in released]
-    noun = "reservation" if len(named) == 1 else f"{len(named)} reservations:"
+    named = [
+        say("{reservation} on {node} ({cost})", reservation=one.reservation, node=one.node, cost=_cost(one))
+        for one in released
+    ]
+    noun = "reservation" if len(named) == 1 else say("{number} reservations:", number=len(named))
     owners = sorted({owner for one in released for owner in one.owners})
     drawing = [pod for one in released for pod in one.drawing]
     waiting = sorted({pod for one in released for pod in one.waiting})
-    for_whom = f"for {listed(owners, 'or')}" if owners else "for nobody"
+    for_whom = say("for {owners}", owners=listed(owners, "or")) if owners else say("for nobody")
     running = (
-        f"; {count(len(drawing), 'pod')} on it {'keeps' if len(drawing) == 1 else 'keep'} running" if drawing else ""
+        say(
+            "; {pods} on it {keep} running",
+            pods=count(len(drawing), "pod"),
+            keep="keeps" if len(drawing) == 1 else "keep",
+        )
+        if drawing
+        else ""
     )
-    lose = f"; {listed(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for this room" if waiting else ""
-    return f"Delete {noun} {listed(named)}, {for_whom}{running}{lose}"
+    lose = (
+        say("; {waiting} {wait} for this room", waiting=listed(waiting), wait="waits" if len(waiting) == 1 else "wait")
+        if waiting
+        else ""
+    )
+    return say(
+        "Delete {noun} {named}, {for_whom}{running}{lose}",
+        noun=noun,
+        named=listed(named),
+        for_whom=for_whom,
+        running=running,
+        lose=lose,
+    )
 
 
 def _cost(one: ReleasedReservation) -> str:
     unused = tuple((name, values.amount(name, values.parse(amount))) for name, amount in one.unused.items())
-    left = f"{amounts(ranked(unused))} unused" if unused else "all used"
-    return f"{left}, {f'expires at {one.expires}' if one.expires else 'never expires'}"
+    left = say("{amounts} unused", amounts=amounts(ranked(unused))) if unused else say("all used")
+    return say(
+        "{left}, {part}",
+        left=left,
+        part=say("expires at {expires}", expires=one.expires) if one.expires else say("never expires"),
+    )
 
 
 def _held(view: View) -> Mapping[str, Reservation]:

@@ -25,6 +25,7 @@ from kubectl_koord.engine.rules import GatherRule
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.state import View
 from kubectl_koord.engine.table import at_least, every_node, members
+from kubectl_koord.language import say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.remedies import next_steps
@@ -85,11 +86,11 @@ def other_layers(search: Search) -> Iterator[WayOut]:
 
 
 def _prefer_gather(owners: Sequence[str] | None) -> str:
-    return f"Use PreferGather instead of MustGather{at_pods(owners)}"
+    return say("Use PreferGather instead of MustGather{at_pods}", at_pods=at_pods(owners))
 
 
 def _gather_on(layer: str, owners: Sequence[str] | None) -> str:
-    return f"Gather on {layer} instead{at_pods(owners)}"
+    return say("Gather on {layer} instead{at_pods}", layer=layer, at_pods=at_pods(owners))
 
 
 def _changing_spec(
@@ -150,7 +151,13 @@ def lower_multiple(simulation: Simulation, layer: str, multiple: int, number: in
 
 
 def _lower_multiple(layer: str, multiple: int, number: int, owners: Sequence[str] | None) -> str:
-    return f"Lower podCountMultiple of {layer} from {multiple} to {number}{at_pods(owners)}"
+    return say(
+        "Lower podCountMultiple of {layer} from {multiple} to {number}{at_pods}",
+        layer=layer,
+        multiple=multiple,
+        number=number,
+        at_pods=at_pods(owners),
+    )
 
 
 def _multiplied(layer: str, number: int) -> _Change:
@@ -205,8 +212,24 @@ def select_nodes(search: Search) -> Iterator[WayOut]:
 
 def _ask_for(found: Sequence[Meant], owners: Sequence[str], pods: int) -> str:
     """Return which labels to select nodes by, and where to write them."""
-    named = listed([f"{one.to_key}={one.to_value} instead of {one.key}={one.value}" for one in found])
-    return f"Ask for nodes with {named} in {template_of(owners)}{and_recreate(pods)}"
+    named = listed(
+        [
+            say(
+                "{to_key}={to_value} instead of {key}={value}",
+                to_key=one.to_key,
+                to_value=one.to_value,
+                key=one.key,
+                value=one.value,
+            )
+            for one in found
+        ]
+    )
+    return say(
+        "Ask for nodes with {named} in {template}{and_recreate}",
+        named=named,
+        template=template_of(owners),
+        and_recreate=and_recreate(pods),
+    )
 
 
 _RULES: Mapping[type[Reason], OwnRule] = {
@@ -227,13 +250,13 @@ def relax_rules(search: Search) -> Iterator[WayOut]:
         edits = (RelaxRule(search.pods, rule),)
         if rule in wanted and search.works(edits):
             where = f"{template_of(next_steps.owners_of(search.members))}{and_recreate(len(search.pods))}"
-            yield WayOut("relax-rule", f"{_WITHOUT[rule]} in {where}", edits=edits)
+            yield WayOut("relax-rule", say("{without} in {where}", without=_WITHOUT[rule], where=where), edits=edits)
 
 
 _WITHOUT: Mapping[OwnRule, str] = {
-    "host-ports": "Take no host ports",
-    "pod-anti-affinity": "Prefer to be apart instead of requiring it (podAntiAffinity)",
-    "topology-spread": "Use whenUnsatisfiable ScheduleAnyway for topologySpreadConstraints",
+    "host-ports": say("Take no host ports"),
+    "pod-anti-affinity": say("Prefer to be apart instead of requiring it (podAntiAffinity)"),
+    "topology-spread": say("Use whenUnsatisfiable ScheduleAnyway for topologySpreadConstraints"),
 }
 
 
@@ -298,7 +321,11 @@ def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
 
 def _start_with(pods: int, instead_of: int, how: Sequence[str]) -> str:
     """Return to start with fewer pods while the others wait, and which fields say so."""
-    start = f"Start with {count(pods, 'pod')}{in_fields(how)}; the others start when there is room"
+    start = say(
+        "Start with {pods}{in_fields}; the others start when there is room",
+        pods=count(pods, "pod"),
+        in_fields=in_fields(how),
+    )
     return start + _share_of_pods(pods, instead_of)
 
 
@@ -306,8 +333,8 @@ def _share_of_pods(pods: int, instead_of: int) -> str:
     """Return what it means to run with less than half of the pods, to follow a sentence; else nothing."""
     if pods * 2 >= instead_of:
         return ""
-    few = f"that is {_percent(pods, instead_of)} of its pods"
-    return f"; {few}: the job takes longer accordingly, if it can run with so few at all"
+    few = say("that is {percent} of its pods", percent=_percent(pods, instead_of))
+    return say("; {few}: the job takes longer accordingly, if it can run with so few at all", few=few)
 
 
 def _percent(part: int, whole: int) -> str:
@@ -315,13 +342,23 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _run_with(pods: int, instead_of: int, how: Sequence[str]) -> str:
-    return f"Run with {count(pods, 'pod')} instead of {instead_of}{in_fields(how)}{_share_of_pods(pods, instead_of)}"
+    return say(
+        "Run with {pods} instead of {instead_of}{in_fields}{share_of_pods}",
+        pods=count(pods, "pod"),
+        instead_of=instead_of,
+        in_fields=in_fields(how),
+        share_of_pods=_share_of_pods(pods, instead_of),
+    )
 
 
 def _minimum(gang: Gang, minimum: int) -> str:
     if gang.defined_by == "PodGroup":
-        return f"minMember {minimum}"
-    return f"min-available {minimum} in {template_of(next_steps.owners_of(gang.pending))}"
+        return say("minMember {minimum}", minimum=minimum)
+    return say(
+        "min-available {minimum} in {template}",
+        minimum=minimum,
+        template=template_of(next_steps.owners_of(gang.pending)),
+    )
 
 
 def _lowered(gang: Gang, minimum: int) -> str:
@@ -370,13 +407,26 @@ def _smaller_request(resource: str, amount: int, before: int, *, limits: bool) -
     less, more = f"{amount_of(resource, amount)} {resource_name(resource)}", amount_of(resource, before)
     little = ""
     if amount * 2 < before:
-        little = f"; that is {_percent(amount, before)} of it: only for a program that can do with so little"
+        little = say(
+            "; that is {percent} of it: only for a program that can do with so little", percent=_percent(amount, before)
+        )
     elif objects.family(resource) and before % amount:
-        little = f"; only for a program that divides its work by {amount_of(resource, amount)}"
+        little = say("; only for a program that divides its work by {amount}", amount=amount_of(resource, amount))
     if limits:
-        fields = "resources.limits and requests in the pod template"
-        return f"Limit each pod to {less} instead of {more} ({fields}){little}"
-    return f"Request {less} per pod instead of {more} (resources.requests in the pod template){little}"
+        fields = say("resources.limits and requests in the pod template")
+        return say(
+            "Limit each pod to {less} instead of {more} ({fields}){little}",
+            less=less,
+            more=more,
+            fields=fields,
+            little=little,
+        )
+    return say(
+        "Request {less} per pod instead of {more} (resources.requests in the pod template){little}",
+        less=less,
+        more=more,
+        little=little,
+    )
 
 
 def _capped(search: Search, resource: str, most: int, *, limits: bool) -> SetRequest:

@@ -29,6 +29,7 @@ from kubectl_koord.engine.reasons import (
     Untolerated,
 )
 from kubectl_koord.engine.tree import Tree
+from kubectl_koord.language import say
 from kubectl_koord.messages import admission
 from kubectl_koord.messages.admission import Insecure, Missing, Webhook, refused
 from kubectl_koord.model import values
@@ -86,7 +87,7 @@ def for_cause(simulation: Simulation, cause: Cause) -> tuple[WayOut, ...]:
     return tuple(_STEPS[cause.code](simulation, cause)) if cause.code in _STEPS else ()
 
 
-_SCATTERED = (
+_SCATTERED = say(
     "As much is free as it asks for, but scattered: see which moves of other pods make room, and what they cost"
 )
 
@@ -97,7 +98,11 @@ def correct_selector(simulation: Simulation, first: Attempt) -> tuple[WayOut, ..
     if not missing:
         return ()
     named, where = listed(["=".join(label) for label in missing]), template_of(owners_of(simulation.subject.pending))
-    message = f"Correct {named} in the node selector or affinity of {where}, or give nodes that label"
+    message = say(
+        "Correct {named} in the node selector or affinity of {where}, or give nodes that label",
+        named=named,
+        where=where,
+    )
     return (WayOut("select-nodes", message),)
 
 
@@ -153,9 +158,9 @@ def _touch(pod_group: str, moment: str) -> str:
     )
 
 
-_WAKE = (
-    "Set minMember above the number of its pods and back, so that the scheduler retries; or delete one of its"
-    " pending pods that its controller makes anew"
+_WAKE = say(
+    "Set minMember above the number of its pods and back, so that the scheduler retries; or "
+    "delete one of its pending pods that its controller makes anew"
 )
 
 
@@ -203,13 +208,15 @@ _MOST_LEFT_OUT = 4
 
 
 def _leave_out_pods(pods: Sequence[str]) -> str:
-    return f"leave out {few(pods, _MOST_LEFT_OUT)}" if pods else ""
+    return say("leave out {pods}", pods=few(pods, _MOST_LEFT_OUT)) if pods else ""
 
 
 def _scale_down(fields: Iterable[tuple[str, str, int]]) -> str:
     """Return which fields to lower: the name of each, its object, by how much; empty for none."""
-    fewer = listed([f"{field} of {owner} by {less}" for field, owner, less in fields])
-    return f"lower {fewer}" if fewer else ""
+    fewer = listed(
+        [say("{field} of {owner} by {less}", field=field, owner=owner, less=less) for field, owner, less in fields]
+    )
+    return say("lower {fewer}", fewer=fewer) if fewer else ""
 
 
 def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
@@ -225,15 +232,22 @@ def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
 
 def _set_scheduler_name(scheduler: str, owners: Sequence[str], pods: int, *, by_label: bool) -> str:
     """Return which scheduler so many pods must name, and where; a label beats the field."""
-    where = f"in {template_of(owners)}{and_recreate(pods)}"
+    where = say("in {template}{and_recreate}", template=template_of(owners), and_recreate=and_recreate(pods))
     if by_label:
-        return f"Set label {SCHEDULER_LABEL}, which counts in place of schedulerName, to {scheduler} {where}"
-    return f"Set schedulerName {scheduler} {where}"
+        return say(
+            "Set label {scheduler_label}, which counts in place of schedulerName, to {scheduler} {where}",
+            scheduler_label=SCHEDULER_LABEL,
+            scheduler=scheduler,
+            where=where,
+        )
+    return say("Set schedulerName {scheduler} {where}", scheduler=scheduler, where=where)
 
 
 def _scheduler(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     yield WayOut(
-        "see-scheduler", "Check why koord-scheduler is not running", _see_scheduler(simulation.snapshot.config.home)
+        "see-scheduler",
+        say("Check why koord-scheduler is not running"),
+        _see_scheduler(simulation.snapshot.config.home),
     )
 
 
@@ -244,14 +258,18 @@ def _see_scheduler(home: Home) -> str:
 def _finalizers(_simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
     yield WayOut(
         "see-finalizers",
-        "Check which controller must remove the finalizers",
-        f"{paste('kubectl', 'get', 'pod', *name_and_namespace(cause.pods[0]))} -o jsonpath='{FINALIZERS}'",
+        say("Check which controller must remove the finalizers"),
+        say(
+            "{paste} -o jsonpath='{finalizers}'",
+            paste=paste("kubectl", "get", "pod", *name_and_namespace(cause.pods[0])),
+            finalizers=FINALIZERS,
+        ),
     )
 
 
 def _ungate(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     gates = sorted({gate for pod in simulation.subject.pending for gate in pod.gates})
-    yield WayOut("ungate", f"Check the controller that must remove scheduling gate {listed(gates)}")
+    yield WayOut("ungate", say("Check the controller that must remove scheduling gate {gates}", gates=listed(gates)))
 
 
 def _pod_group(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
@@ -268,8 +286,14 @@ def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, with_pods: 
 def _create_pod_group_step(key: str, minimum: int, *, with_pods: bool) -> str:
     """Return which PodGroup to create, and whether its pods, too."""
     namespace, _, name = key.partition("/")
-    pods = ", and create its pods" if with_pods else ""
-    return f"Create PodGroup {name} in namespace {namespace} with spec.minMember {minimum} or less{pods}"
+    pods = say(", and create its pods") if with_pods else ""
+    return say(
+        "Create PodGroup {name} in namespace {namespace} with spec.minMember {minimum} or less{pods}",
+        name=name,
+        namespace=namespace,
+        minimum=minimum,
+        pods=pods,
+    )
 
 
 _GROUPS = "gang.scheduling.koordinator.sh/groups"
@@ -280,19 +304,24 @@ def _create_pod_group(key: str, minimum: int, groups: Sequence[str]) -> str:
     namespace, _, name = key.partition("/")
     # Of the backslashes before a quote printf takes one away, and YAML the other.
     ids = ",".join(f'\\\\"{each}\\\\"' for each in groups)
-    annotations = f', annotations: {{{_GROUPS}: "[{ids}]"}}' if groups else ""
-    manifest = (
-        f"apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {{name: {name},"
-        f" namespace: {namespace}{annotations}}}\\nspec: {{minMember: {minimum}}}\\n"
+    annotations = say(', annotations: {{{groups}: "[{ids}]"}}', groups=_GROUPS, ids=ids) if groups else ""
+    manifest = say(
+        "apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {{name: {name}, "
+        "namespace: {namespace}{annotations}}}\\nspec: {{minMember: {minimum}}}\\n",
+        name=name,
+        namespace=namespace,
+        annotations=annotations,
+        minimum=minimum,
     )
     names = "".join((name, namespace, *groups))
     harmless = shlex.quote(names) == names and "%" not in names
-    return f"printf '{manifest}' | kubectl apply -f -" if harmless else ""
+    return say("printf '{manifest}' | kubectl apply -f -", manifest=manifest) if harmless else ""
 
 
-_SET_MIN_AVAILABLE = (
-    "Recreate the pods with a whole number in annotation gang.scheduling.koordinator.sh/min-available"
-    " (or label pod-group.scheduling.sigs.k8s.io/min-available)"
+_SET_MIN_AVAILABLE = say(
+    "Recreate the pods with a whole number in annotation "
+    "gang.scheduling.koordinator.sh/min-available (or label "
+    "pod-group.scheduling.sigs.k8s.io/min-available)"
 )
 
 
@@ -313,7 +342,9 @@ def admitted(namespace: str, said: str, owner: str, missing: int) -> WayOut:
             message = _raise_resource_quota(quota, amounts) + after
             return WayOut("raise-resource-quota", message, _patch_resource_quota(f"{namespace}/{quota}", hard))
         case admission.Missing("ServiceAccount", name):
-            message = f"Create ServiceAccount {name} in namespace {namespace}" + after
+            message = (
+                say("Create ServiceAccount {name} in namespace {namespace}", name=name, namespace=namespace) + after
+            )
             return WayOut(
                 "admit-pods",
                 message,
@@ -323,7 +354,10 @@ def admitted(namespace: str, said: str, owner: str, missing: int) -> WayOut:
             command = paste("kubectl", "describe", "limitranges", "-n", namespace)
             return WayOut(
                 "admit-pods",
-                f"Keep to the LimitRange of the namespace in {template_of(of)}, or change the LimitRange",
+                say(
+                    "Keep to the LimitRange of the namespace in {template}, or change the LimitRange",
+                    template=template_of(of),
+                ),
                 command,
             )
         case admission.Exceeded(quota) | admission.Unspecified(quota) as why:
@@ -340,35 +374,65 @@ def _let_be_made(why: admission.Refused | None, owners: Sequence[str], namespace
     """Return what else lets the API server make pods that it refused."""
     match why:
         case Insecure(level):
-            return (
-                f"Keep to PodSecurity {level} in {template_of(owners)}, or relax label"
-                f" pod-security.kubernetes.io/enforce of namespace {namespace}"
+            return say(
+                "Keep to PodSecurity {level} in {template}, or relax label pod-security.kubernetes.io/enforce "
+                "of namespace {namespace}",
+                level=level,
+                template=template_of(owners),
+                namespace=namespace,
             )
         case Missing(kind, name):
-            return f"Create {kind} {name}, or name another one in {template_of(owners)}"
+            return say(
+                "Create {kind} {name}, or name another one in {template}",
+                kind=kind,
+                name=name,
+                template=template_of(owners),
+            )
         case Webhook(name, answers=True):
-            return f"Do what admission webhook {name} asks for in {template_of(owners)}, or ask who runs it"
+            return say(
+                "Do what admission webhook {name} asks for in {template}, or ask who runs it",
+                name=name,
+                template=template_of(owners),
+            )
         case Webhook(name):
-            return f"Bring back the service of admission webhook {name}, which does not answer"
+            return say("Bring back the service of admission webhook {name}, which does not answer", name=name)
         case _:
-            return f"Correct what the API server refuses in {template_of(owners)}"
+            return say("Correct what the API server refuses in {template}", template=template_of(owners))
 
 
 def _keep_to_quota(quota: str, what: str, owners: Sequence[str]) -> str:
     """Return to write what a ResourceQuota counts, or to ask for less of what it allows (`what` is empty)."""
     if not what:
-        return f"Request less in {template_of(owners)}, or raise what ResourceQuota {quota} allows"
-    return f"Write {what} in {template_of(owners)}, as ResourceQuota {quota} counts it, or let a LimitRange fill it in"
+        return say(
+            "Request less in {template}, or raise what ResourceQuota {quota} allows",
+            template=template_of(owners),
+            quota=quota,
+        )
+    return say(
+        "Write {what} in {template}, as ResourceQuota {quota} counts it, or let a LimitRange fill it in",
+        what=what,
+        template=template_of(owners),
+        quota=quota,
+    )
 
 
 def _raise_resource_quota(quota: str, amounts: Sequence[tuple[str, str, str]]) -> str:
     """Return which amounts of a ResourceQuota to raise: of each its name, what it is, and what it must be."""
-    told = listed([f"{name} from {limited} to {wanted}" for name, limited, wanted in amounts])
-    return f"Raise {told} in ResourceQuota {quota}, or free as much of it"
+    told = listed(
+        [
+            say("{name} from {limited} to {wanted}", name=name, limited=limited, wanted=wanted)
+            for name, limited, wanted in amounts
+        ]
+    )
+    return say("Raise {told} in ResourceQuota {quota}, or free as much of it", told=told, quota=quota)
 
 
 def _made_then(owner: str, missing: int) -> str:
-    return f"; {owner} then makes {count(missing, 'more pod')}" if owner else "; then create the pods again"
+    return (
+        say("; {owner} then makes {pods}", owner=owner, pods=count(missing, "more pod"))
+        if owner
+        else say("; then create the pods again")
+    )
 
 
 def _patch_resource_quota(key: str, hard: Mapping[str, str]) -> str:
@@ -399,14 +463,17 @@ def _pods_or_minimum(simulation: Simulation, gang: Gang) -> Iterator[WayOut]:
     minimum = gang.minimum or 0
     event = coverage.last_said((gang,), simulation.snapshot)
     if event is None:
-        yield WayOut("add-pods", f"Create {count(minimum - alive, 'missing pod')}: check the controller of the job")
+        yield WayOut(
+            "add-pods",
+            say("Create {pods}: check the controller of the job", pods=count(minimum - alive, "missing pod")),
+        )
     else:
         yield admitted(event.namespace, event.note, f"{event.kind}/{event.name}", minimum - alive)
     if gang.defined_by == "PodGroup" and alive:
         patch = json.dumps({"spec": {"minMember": alive}}, separators=(",", ":"))
         edits = (SetMinimum(gang.key, gang.defined_by, alive),)
         command = patch_pod_group(gang.key, patch)
-        yield WayOut("lower-minimum", f"Lower minMember to {alive}", command, edits)
+        yield WayOut("lower-minimum", say("Lower minMember to {alive}", alive=alive), command, edits)
 
 
 def _member(simulation: Simulation, group: GangGroup, cause: Cause) -> Iterator[WayOut]:
@@ -432,7 +499,7 @@ def _spelled_out(gang: Gang) -> Iterator[WayOut]:
     home = gang.key.partition("/")[0]
     wanted = [key if "/" in key else f"{home}/{key}" for key in gang.group]
     yield WayOut(
-        "fix-groups", "Write every id in the groups annotation as NAMESPACE/NAME", _with_groups([gang], wanted)
+        "fix-groups", say("Write every id in the groups annotation as NAMESPACE/NAME"), _with_groups([gang], wanted)
     )
 
 
@@ -448,9 +515,12 @@ def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
 
 
 def _leave_out(missing: Sequence[str], gangs: Sequence[str], kept: Sequence[str]) -> str:
-    return (
-        f"Remove {listed(missing)} from the groups annotation of {listed(gangs)} (new list: {', '.join(kept)});"
-        " recreate the job if it stays pending"
+    return say(
+        "Remove {missing} from the groups annotation of {gangs} (new list: {kept}); recreate the job "
+        "if it stays pending",
+        missing=listed(missing),
+        gangs=listed(gangs),
+        kept=", ".join(kept),
     )
 
 
@@ -463,7 +533,7 @@ def _same_groups(_simulation: Simulation, group: GangGroup, _cause: Cause) -> It
 
 
 def _set_same_groups(gangs: Sequence[str]) -> str:
-    return f"Set the same groups annotation on {listed(gangs)}; recreate the job if it stays pending"
+    return say("Set the same groups annotation on {gangs}; recreate the job if it stays pending", gangs=listed(gangs))
 
 
 def _with_groups(gangs: Sequence[Gang], groups: Sequence[str]) -> str:
@@ -473,10 +543,10 @@ def _with_groups(gangs: Sequence[Gang], groups: Sequence[str]) -> str:
 
 def _match_policy(_simulation: Simulation, group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     command = annotate(group.members, "--match-policy", "waiting-and-running")
-    yield WayOut("set-match-policy", "Set match policy waiting-and-running, so that bound pods count", command)
+    yield WayOut("set-match-policy", say("Set match policy waiting-and-running, so that bound pods count"), command)
 
 
-_START_TOPOLOGY_MANAGER = f"Start koord-scheduler with {TREE_MANAGER}=true"
+_START_TOPOLOGY_MANAGER = say("Start koord-scheduler with {tree_manager}=true", tree_manager=TREE_MANAGER)
 
 
 def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
@@ -489,7 +559,7 @@ def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
             command = edit_scheduler_config(config.home)
             yield WayOut(
                 "set-topology-aware",
-                "Set awareNetworkTopology: true in the CoschedulingArgs and restart koord-scheduler",
+                say("Set awareNetworkTopology: true in the CoschedulingArgs and restart koord-scheduler"),
                 command,
             )
         return
@@ -499,8 +569,8 @@ def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
 def _name_topology(others: Sequence[str]) -> str:
     """Return to have a topology with the name that the scheduler reads; `others` have another name."""
     if others:
-        return f"Recreate {listed(others)} with the name default"
-    return "Create a ClusterNetworkTopology named default"
+        return say("Recreate {others} with the name default", others=listed(others))
+    return say("Create a ClusterNetworkTopology named default")
 
 
 _EDIT_TOPOLOGY = paste("kubectl", "edit", "clusternetworktopology", "default")
@@ -509,7 +579,7 @@ _EDIT_TOPOLOGY = paste("kubectl", "edit", "clusternetworktopology", "default")
 def _layers(_simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     yield WayOut(
         "fix-layers",
-        "Fix parentTopologyLayer: every entry must be on one chain from NodeTopologyLayer to the top",
+        say("Fix parentTopologyLayer: every entry must be on one chain from NodeTopologyLayer to the top"),
         _EDIT_TOPOLOGY,
     )
 
@@ -534,8 +604,8 @@ def _gathering(simulation: Simulation, layer: str, *, is_closest: bool) -> WayOu
 
 def _use_layer(layer: str, owners: Sequence[str] | None, *, is_closest: bool) -> str:
     """Return which layer to gather on, and why that one; `owners` of the pods where no command does it."""
-    why = "the layer with the closest name" if is_closest else "which has room for all its pods"
-    return f"Gather on {layer}, {why}{at_pods(owners)}"
+    why = say("the layer with the closest name") if is_closest else say("which has room for all its pods")
+    return say("Gather on {layer}, {why}{at_pods}", layer=layer, why=why, at_pods=at_pods(owners))
 
 
 def _places(simulation: Simulation, way: WayOut) -> bool:
@@ -561,13 +631,13 @@ def claim_message(claim: UnreadyClaim) -> str:
     """Return what is to be done about a resource claim without which a pod is not tried."""
     match claim.fault:
         case "not-made":
-            return f"Find out why resource claim {claim.name} is not made from its template"
+            return say("Find out why resource claim {name} is not made from its template", name=claim.name)
         case "missing":
-            return f"Create resource claim {claim.name}"
+            return say("Create resource claim {name}", name=claim.name)
         case "being-deleted":
-            return f"Create resource claim {claim.name} anew, once it is gone"
+            return say("Create resource claim {name} anew, once it is gone", name=claim.name)
         case "not-owner":
-            return f"Delete resource claim {claim.name}, so that it is made for the pod"
+            return say("Delete resource claim {name}, so that it is made for the pod", name=claim.name)
         case _:
             assert_never(claim.fault)
 
@@ -586,7 +656,13 @@ def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     owners = owners_of(simulation.subject.pending)
     for name in () if found.resource.startswith(tuple(_SET_UP)) else found.similar[:_MOST_NAMES]:
         yield WayOut(
-            "other-resource", f"Request {name} in place of {found.resource} in {template_of(owners)}, if that was meant"
+            "other-resource",
+            say(
+                "Request {name} in place of {resource} in {template}, if that was meant",
+                name=name,
+                resource=found.resource,
+                template=template_of(owners),
+            ),
         )
     should = [*found.with_none, *found.listed, *(name for name, _ in found.labelled), *found.unlisted]
     idle = [*found.idle, *should]
@@ -599,37 +675,52 @@ def _offer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
         yield WayOut("start-publisher", told)
     elif not found.similar:
         yield WayOut(
-            "other-resource", f"Check the name {found.resource} in {template_of(owners)}, or run what offers it"
+            "other-resource",
+            say(
+                "Check the name {resource} in {template}, or run what offers it",
+                resource=found.resource,
+                template=template_of(owners),
+            ),
         )
 
 
-_SHARE_GPUS = (
-    f"Start koord-manager with feature gate EnableSyncGPUSharedResource=true: it then publishes {SHARED}, which its"
-    " webhook adds to pods that ask for parts of GPUs"
+_SHARE_GPUS = say(
+    "Start koord-manager with feature gate EnableSyncGPUSharedResource=true: it then publishes "
+    "{shared}, which its webhook adds to pods that ask for parts of GPUs",
+    shared=SHARED,
 )
 _SET_UP: Mapping[str, str] = {
     "nvidia.com/mig-": (
-        "Divide GPUs by MIG: label a node nvidia.com/mig.config with the profile, and let the device plugin use MIG"
-        " strategy mixed; whole GPUs of that node are no longer offered"
+        say(
+            "Divide GPUs by MIG: label a node nvidia.com/mig.config with the profile, and let the device "
+            "plugin use MIG strategy mixed; whole GPUs of that node are no longer offered"
+        )
     ),
     "nvidia.com/gpu.shared": (
-        "Share GPUs in the configuration of NVIDIA's device plugin (sharing.timeSlicing, renameByDefault: true)"
+        say("Share GPUs in the configuration of NVIDIA's device plugin (sharing.timeSlicing, renameByDefault: true)")
     ),
-    "hugepages-": "Reserve huge pages of this size on nodes (kernel parameters hugepagesz, hugepages), restart kubelet",
+    "hugepages-": say(
+        "Reserve huge pages of this size on nodes (kernel parameters hugepagesz, hugepages), restart kubelet"
+    ),
 }
 """What is offered only by nodes that are set up for it, by how its name begins, and how they are."""
 _OF_COLOCATION = ("kubernetes.io/batch-", "kubernetes.io/mid-")
 
 
 def _turn_on_colocation(resource: str) -> str:
-    return (
-        f"Turn colocation on in ConfigMap slo-controller-config: koord-manager then publishes {resource} on nodes whose"
-        " koordlet reports"
+    return say(
+        "Turn colocation on in ConfigMap slo-controller-config: koord-manager then publishes "
+        "{resource} on nodes whose koordlet reports",
+        resource=resource,
     )
 
 
 def _see_publisher(what: str, node: str) -> str:
-    return f"Check why {what} does not publish them on {node}: whether its pod is there, and what it logs"
+    return say(
+        "Check why {what} does not publish them on {node}: whether its pod is there, and what it logs",
+        what=what,
+        node=node,
+    )
 
 
 def _pods_on(node: str) -> str:
@@ -639,7 +730,9 @@ def _pods_on(node: str) -> str:
 def _before_equals(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     pending = simulation.subject.pending
     where = f"{template_of(owners_of(pending))}{and_recreate(len(pending))}"
-    yield WayOut("raise-priority", f"Name a PriorityClass above theirs in {where}, or make room for all of them")
+    yield WayOut(
+        "raise-priority", say("Name a PriorityClass above theirs in {where}, or make room for all of them", where=where)
+    )
 
 
 _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
@@ -693,12 +786,18 @@ def _not_retried(latest: str, *, by_members: bool, has_topology: bool) -> str:
 
     by_members: whether its own members mostly bring it back, without any change.
     """
-    wakes = "freed room need not wake it" if has_topology else "not every change wakes it"
-    again = "mostly it is tried again within seconds, and" if by_members else f"{wakes}, and it is tried again"
-    by = f", here by {latest}" if latest else ""
-    return (
-        f"it would be placed now, but the scheduler has not retried yet: {again} at the latest"
-        f" 5 min 30 s after its last attempt{by}."
+    wakes = say("freed room need not wake it") if has_topology else say("not every change wakes it")
+    again = (
+        say("mostly it is tried again within seconds, and")
+        if by_members
+        else say("{wakes}, and it is tried again", wakes=wakes)
+    )
+    by = say(", here by {latest}", latest=latest) if latest else ""
+    return say(
+        "it would be placed now, but the scheduler has not retried yet: {again} at the latest 5 min "
+        "30 s after its last attempt{by}.",
+        again=again,
+        by=by,
     )
 
 
@@ -719,10 +818,10 @@ def steps(simulation: Simulation) -> tuple[WayOut, ...]:
     return () if wakes is None else (wakes,)
 
 
-_STUCK_REPRESENTATIVE = (
-    "the scheduler has not reported anything about it. Koordinator 1.7 tries a gang group through one"
-    " representative pod and never replaces it after a failed gang check: delete the oldest pod, or restart"
-    " the scheduler."
+_STUCK_REPRESENTATIVE = say(
+    "the scheduler has not reported anything about it. Koordinator 1.7 tries a gang group through "
+    "one representative pod and never replaces it after a failed gang check: delete the oldest "
+    "pod, or restart the scheduler."
 )
 
 
@@ -769,7 +868,12 @@ def without(simulation: Simulation) -> tuple[WayOut, ...]:
 
 
 def _drop_surplus(minimum: int, surplus: int, how: Sequence[str]) -> str:
-    return f"Scale the job down to its minimum of {minimum}: it fits without {count(surplus, 'pod')}{in_fields(how)}"
+    return say(
+        "Scale the job down to its minimum of {minimum}: it fits without {pods}{in_fields}",
+        minimum=minimum,
+        pods=count(surplus, "pod"),
+        in_fields=in_fields(how),
+    )
 
 
 def wanted(simulation: Simulation) -> Iterator[Cause]:
@@ -781,12 +885,16 @@ def wanted(simulation: Simulation) -> Iterator[Cause]:
 
 
 def _wanted_beyond(enough: int, pods: int) -> str:
-    return f"{enough} of its {pods} pods would fit and be enough, but the scheduler wants room for all at once."
+    return say(
+        "{enough} of its {pods} pods would fit and be enough, but the scheduler wants room for all at once.",
+        enough=enough,
+        pods=pods,
+    )
 
 
-_FORGOTTEN_IF_STILL_PENDING = (
-    "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits for as many new pods"
-    " as the minimum: touch the PodGroup."
+_FORGOTTEN_IF_STILL_PENDING = say(
+    "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits for as "
+    "many new pods as the minimum: touch the PodGroup."
 )
 
 
@@ -806,9 +914,12 @@ def surplus_notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice
 def _some_bound_later(minimum: int, pods: Collection[object]) -> str:
     """Return that of these pods only the minimum is certain to be bound at once."""
     are = "is" if minimum == 1 else "are"
-    return (
-        f"only {minimum} of its {len(pods)} pods {are} certain to be bound at once: the round ends"
-        " when the minimum is met, and the others follow some minutes later."
+    return say(
+        "only {minimum} of its {number} pods {are} certain to be bound at once: the round ends when "
+        "the minimum is met, and the others follow some minutes later.",
+        minimum=minimum,
+        number=len(pods),
+        are=are,
     )
 
 

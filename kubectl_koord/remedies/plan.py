@@ -15,6 +15,7 @@ from kubectl_koord.engine.gangs import ONCE_SATISFIED, Gang, GangGroup, GangSubj
 from kubectl_koord.engine.queue import priority
 from kubectl_koord.engine.slots import places
 from kubectl_koord.engine.state import View
+from kubectl_koord.language import say
 from kubectl_koord.model.hardware import NOTHING
 from kubectl_koord.model.pods import GangAnnotations, PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.values import Selector, between, matches
@@ -201,13 +202,13 @@ class Planner:
         for kind, key, waits in left:
             unit = self._known(kind, key)
             if unit is None or (waits and not self._may_wait(unit)):
-                return f"{key} may not be moved any more, or is not there as it was"
+                return say("{key} may not be moved any more, or is not there as it was", key=key)
             units.append(self._waiting(unit) if waits else unit)
         moved = _joined(units, ())
         settled = self._settle(moved) if moved else _Settled(is_placed=True)
         found = self._proven(_State(moved, 0, 0, 0), settled.moves) if settled.moves or not moved else None
         if found is None:
-            return "what is left of the plan would not make room any more"
+            return say("what is left of the plan would not make room any more")
         return found
 
     def _known(self, kind: Kind, key: str) -> Unit | None:

@@ -11,6 +11,7 @@ from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.filters import placed
 from kubectl_koord.engine.queue import priority
 from kubectl_koord.engine.tree import Domain
+from kubectl_koord.language import say
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.running_pods import (
@@ -70,9 +71,17 @@ def move_one(search: Search) -> Iterator[WayOut]:
 def _move(pod: RemovedPod, to: str, domain: Domain | None, owner: str) -> str:
     """Return to move a pod, where that makes room, and who creates it anew; the owner is empty for nobody."""
     there = place_clause(domain)
-    room = f"; this makes enough room{there}" if there else ""
-    anew = f"; {owner} recreates it" if owner else " (no controller recreates it)"
-    return f"Move {pod.key} ({pod.has}) from {pod.node} to {to}, where it fits{room}{anew}"
+    room = say("; this makes enough room{there}", there=there) if there else ""
+    anew = say("; {owner} recreates it", owner=owner) if owner else say(" (no controller recreates it)")
+    return say(
+        "Move {key} ({has}) from {node} to {to}, where it fits{room}{anew}",
+        key=pod.key,
+        has=pod.has,
+        node=pod.node,
+        to=to,
+        room=room,
+        anew=anew,
+    )
 
 
 def _command(search: Search, pod: FreedPod, nodes: Iterable[str]) -> str:
@@ -159,7 +168,7 @@ def free_any(search: Search) -> Iterator[WayOut]:
 def _freed_lower(search: Search) -> tuple[WayOut, ...]:
     if search.passes_over_room:
         return ()
-    return tuple(_freed(search, partial(lower_priority, search), _MOST_FREED, "lower-priority pod"))
+    return tuple(_freed(search, partial(lower_priority, search), _MOST_FREED, say("lower-priority pod")))
 
 
 class _Plan(Struct, frozen=True):
@@ -299,12 +308,16 @@ def _free(search: Search, short: Shortage, pods: Sequence[RunningPod], kind: str
 def _not_below(priorities: Sequence[int], own: int) -> str:
     """Return, to follow a sentence, how many of some pods have a higher priority than one's own, or the same."""
     higher, same = (sum(one > own for one in priorities), sum(one == own for one in priorities))
-    number, than = (higher, "a higher priority than") if higher else (same, "the same priority as")
+    number, than = (higher, say("a higher priority than")) if higher else (same, say("the same priority as"))
     if not number:
         return ""
-    all_of_them = "it has" if number == 1 else "they have"
-    who = all_of_them if number == len(priorities) else f"{number} of them {verb(number, 'has', 'have')}"
-    return f"; {who} {than} this job ({own}): a last resort"
+    all_of_them = say("it has") if number == 1 else say("they have")
+    who = (
+        all_of_them
+        if number == len(priorities)
+        else say("{number} of them {have}", number=number, have=verb(number, "has", "have"))
+    )
+    return say("; {who} {than} this job ({own}): a last resort", who=who, than=than, own=own)
 
 
 def _evict(pods: Sequence[RemovedPod], kind: str, domain: Domain | None) -> str:
@@ -313,11 +326,23 @@ def _evict(pods: Sequence[RemovedPod], kind: str, domain: Domain | None) -> str:
     for pod in pods:
         alike.setdefault((pod.node, pod.has, pod.priority), []).append(pod.key)
     names = [
-        f"{listed(keys)} on {node} ({has}{' each' if len(keys) > 1 else ''}, priority {rank})"
+        say(
+            "{keys} on {node} ({has}{each}, priority {rank})",
+            keys=listed(keys),
+            node=node,
+            has=has,
+            each=" each" if len(keys) > 1 else "",
+            rank=rank,
+        )
         for (node, has, rank), keys in alike.items()
     ]
     named = listed(names) if len(names) == len(pods) else "; ".join(names)
-    return f"Evict {count(len(pods), kind)}{place_clause(domain)}: {named}"
+    return say(
+        "Evict {kinds}{place_clause}: {named}",
+        kinds=count(len(pods), kind),
+        place_clause=place_clause(domain),
+        named=named,
+    )
 
 
 def _recreated(search: Search, pods: Sequence[RunningPod]) -> str:
@@ -334,11 +359,13 @@ def _recreated(search: Search, pods: Sequence[RunningPod]) -> str:
 def _created_anew(pods: int, owners: Sequence[str], taking_the_place: Sequence[str]) -> str:
     """Return who creates evicted pods anew, to follow a sentence; last those whose pods would take the place again."""
     anew = "it" if pods == 1 else "pods"
-    return _recreate(owners, anew) + _recreate(taking_the_place, anew, ": scale {} down")
+    return _recreate(owners, anew) + _recreate(taking_the_place, anew, say(": scale {} down"))
 
 
 def _recreate(owners: Sequence[str], anew: str, then: str = "") -> str:
     if not owners:
         return ""
     verb, them = ("recreates", "it") if len(owners) == 1 else ("recreate", "them")
-    return f"; {listed(owners)} {verb} {anew}{then.format(them)}"
+    return say(
+        "; {owners} {verb} {anew}{format}", owners=listed(owners), verb=verb, anew=anew, format=then.format(them)
+    )

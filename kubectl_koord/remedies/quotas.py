@@ -16,6 +16,7 @@ from kubectl_koord.engine.quota.usage import counted, is_fixed, requested, runni
 from kubectl_koord.engine.reasons import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.state import Occupant
+from kubectl_koord.language import say
 from kubectl_koord.model import values
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.quotas import BUILT_IN, NAME_LABEL, ROOT, Quota
@@ -235,11 +236,18 @@ def raise_quota_text(changes: Iterable[tuple[SetQuota, int]]) -> str:
     by_limit: dict[tuple[str, str], list[str]] = {}
     for edit, before in changes:
         after = values.amount(edit.resource, values.parse(edit.amount))
-        named = f"{resource_name(edit.resource)} from {' to '.join(amounts_of(edit.resource, before, after))}"
+        named = say(
+            "{resource_name} from {amounts}",
+            resource_name=resource_name(edit.resource),
+            amounts=" to ".join(amounts_of(edit.resource, before, after)),
+        )
         by_limit.setdefault((edit.quota, edit.field), []).append(named)
-    raised = [f"{field} of quota {_bare(key)} ({listed(parts)})" for (key, field), parts in by_limit.items()]
+    raised = [
+        say("{field} of quota {bare} ({parts})", field=field, bare=_bare(key), parts=listed(parts))
+        for (key, field), parts in by_limit.items()
+    ]
     guaranteed = any(field == "min" for _, field in by_limit)
-    return f"Raise {listed(raised)}" + ("; others can borrow less then" if guaranteed else "")
+    return say("Raise {raised}", raised=listed(raised)) + (say("; others can borrow less then") if guaranteed else "")
 
 
 def _bare(key: str) -> str:
@@ -252,32 +260,72 @@ def other_quota_text(name: str, others: Sequence[str], owners: Sequence[str], po
 
     The label counts from when a pod is created.
     """
-    instead = f" (or {listed(others, 'or')})" if others else ""
-    return f"Run in quota {name}{instead}: set label {NAME_LABEL} in {template_of(owners)}{and_recreate(pods)}"
+    instead = say(" (or {others})", others=listed(others, "or")) if others else ""
+    return say(
+        "Run in quota {name}{instead}: set label {name_label} in {template}{and_recreate}",
+        name=name,
+        instead=instead,
+        name_label=NAME_LABEL,
+        template=template_of(owners),
+        and_recreate=and_recreate(pods),
+    )
 
 
 def wait_for_revoking_text(quotas: Sequence[str], pods: Sequence[str], number: int, after: str) -> str:
     """Return that the over-use controller makes room by itself: in which quotas, by which of so many pods, and when."""
-    named = [*pods, *([f"{number - len(pods)} more"] if number > len(pods) else [])]
-    over = f"quota {quotas[0]} has been above its" if len(quotas) == 1 else f"quotas {listed(quotas)} were above their"
-    return f"Wait: the over-use controller evicts {listed(named)} once {over} runtime for {after}"
+    named = [*pods, *([say("{number} more", number=number - len(pods))] if number > len(pods) else [])]
+    over = (
+        say("quota {quotas} has been above its", quotas=quotas[0])
+        if len(quotas) == 1
+        else say("quotas {quotas} were above their", quotas=listed(quotas))
+    )
+    return say(
+        "Wait: the over-use controller evicts {named} once {over} runtime for {after}",
+        named=listed(named),
+        over=over,
+        after=after,
+    )
 
 
 def free_quota_text(
     name: str, over: Sequence[tuple[str, int]], pods: Iterable[tuple[str, str, int]], *, is_own: bool
 ) -> str:
     """Return which pods of a quota to evict, and how much of what is short they use of it or borrow by it."""
-    named = [f"{key} on {node} (priority {priority})" for key, node, priority in pods]
+    named = [
+        say("{key} on {node} (priority {priority})", key=key, node=node, priority=priority)
+        for key, node, priority in pods
+    ]
     what = "uses" if is_own else "borrows"
-    return f"Evict {count(len(named), 'pod')} to free {amounts(over)} that quota {name} {what}: {listed(named)}"
+    return say(
+        "Evict {pods} to free {amounts} that quota {name} {what}: {named}",
+        pods=count(len(named), "pod"),
+        amounts=amounts(over),
+        name=name,
+        what=what,
+        named=listed(named),
+    )
 
 
 def recreated(pods: int, owners: Sequence[str], taking_it: Sequence[str]) -> str:
     """Return who creates evicted pods anew, to follow a sentence; last those who must be scaled down before."""
     anew = "it" if pods == 1 else "pods"
-    plain = f"; {listed(owners)} {_recreates(owners)} {anew}" if owners else ""
+    plain = (
+        say("; {owners} {recreates} {anew}", owners=listed(owners), recreates=_recreates(owners), anew=anew)
+        if owners
+        else ""
+    )
     them = "it" if len(taking_it) == 1 else "them"
-    down = f"; {listed(taking_it)} {_recreates(taking_it)} {anew}: scale {them} down" if taking_it else ""
+    down = (
+        say(
+            "; {taking_it} {recreates} {anew}: scale {them} down",
+            taking_it=listed(taking_it),
+            recreates=_recreates(taking_it),
+            anew=anew,
+            them=them,
+        )
+        if taking_it
+        else ""
+    )
     return plain + down
 
 

@@ -18,6 +18,7 @@ from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.preemption import NO_RESERVATIONS, victims_by_node
 from kubectl_koord.engine.queue import priority
 from kubectl_koord.engine.reasons import ClaimInUse, Insufficient, PreFilterRefusal, Reason, TooManyPods
+from kubectl_koord.language import say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.hardware import NOTHING, Allocations, DeviceAllocation
 from kubectl_koord.model.pods import RunningPod, claim_names
@@ -55,11 +56,15 @@ class RemovedPod(Struct, frozen=True):
     def has(self) -> str:
         """What it gives back, in words."""
         if self.claim:
-            return f"claim {self.claim}"
+            return say("claim {claim}", claim=self.claim)
         cards = _cards(self.held.devices)
         cpus = self.held.cpus
-        numbered = [f"CPUs {_ranges(cpus.cpus)}"] if cpus is not None and cpus.cpus else []
-        zones = [f"NUMA zone {number}" for number, _ in cpus.zones] if cpus is not None and not cpus.cpus else []
+        numbered = [say("CPUs {ranges}", ranges=_ranges(cpus.cpus))] if cpus is not None and cpus.cpus else []
+        zones = (
+            [say("NUMA zone {number}", number=number) for number, _ in cpus.zones]
+            if cpus is not None and not cpus.cpus
+            else []
+        )
         return listed([*cards, *numbered, *zones]) or requests(self.needed)
 
 
@@ -68,7 +73,7 @@ def _cards(held: Iterable[DeviceAllocation]) -> list[str]:
     numbers: dict[str, list[int]] = {}
     for one in held:
         share = next((amount for name, amount in one.resources if objects.is_share(name)), objects.CARD)
-        part = f"{share}% of " if share < objects.CARD else ""
+        part = say("{share}% of ", share=share) if share < objects.CARD else ""
         numbers.setdefault(f"{part}{one.type.upper()}", []).append(one.minor)
     return [f"{what} {_ranges(sorted(minors))}" for what, minors in numbers.items()]
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import coverage, evidence
 from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.language import say
 from kubectl_koord.remedies import cluster, gang, pods, quotas
 from kubectl_koord.remedies.running_pods import Loss, loss
 from kubectl_koord.remedies.search import Change, Search, SearchBudget, is_placed
@@ -97,7 +98,7 @@ def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False,
     if unevaluated:
         return Found((), help_depends_on(unevaluated))
     if not simulation.view.names():
-        return Found((), "there are no nodes.")
+        return Found((), say("there are no nodes."))
     search = Search(simulation, failed, SearchBudget(simulation), never_fits=never_fits)
     ways = (_of_family(search, cluster.wait_for_terminating) if waits else ()) or _found(search)
     if ways:
@@ -113,36 +114,36 @@ def proven(simulation: Simulation, failed: Outcome, *, never_fits: bool = False,
 
 def not_tried(untried: Collection[Change]) -> str:
     """Return which changes the search had no steps left for, in a sentence; empty where there are none."""
-    return f"{_ended(untried)}." if untried else ""
+    return say("{ended}.", ended=_ended(untried)) if untried else ""
 
 
 def _ended(untried: Collection[Change]) -> str:
-    return f"the search ended before it had fully tried {_named(untried)}" if untried else ""
+    return say("the search ended before it had fully tried {named}", named=_named(untried)) if untried else ""
 
 
 _CHANGES: dict[Change, str] = {
-    "wait": "waiting for terminating pods",
-    "preemption": "waiting for preemption",
-    "revoking": "waiting for the over-use controller",
-    "label-nodes": "labels for nodes outside the tree",
-    "other-layers": "layers of the labels that nodes have",
-    "uncordon": "uncordoning nodes",
-    "mend-node": "nodes that are not ready",
-    "raise-threshold": "higher thresholds of load",
-    "tolerate": "tolerating taints",
-    "select-nodes": "labels of nodes that may be meant",
-    "relax-rule": "doing without host ports or rules that keep pods apart",
-    "topology": "another topology spec",
-    "fewer-pods": "fewer pods",
-    "smaller-request": "smaller requests",
-    "other-quota": "other quotas",
-    "raise-quota": "higher limits of its quotas",
-    "release-reservation": "deleting reservations",
-    "supply-claims": "claims that any node can serve",
-    "free-pods": "evicting pods",
-    "move-pod": "moving pods",
-    "add-nodes": "more nodes like those there are",
-    "pairs": "pairs of changes",
+    "wait": say("waiting for terminating pods"),
+    "preemption": say("waiting for preemption"),
+    "revoking": say("waiting for the over-use controller"),
+    "label-nodes": say("labels for nodes outside the tree"),
+    "other-layers": say("layers of the labels that nodes have"),
+    "uncordon": say("uncordoning nodes"),
+    "mend-node": say("nodes that are not ready"),
+    "raise-threshold": say("higher thresholds of load"),
+    "tolerate": say("tolerating taints"),
+    "select-nodes": say("labels of nodes that may be meant"),
+    "relax-rule": say("doing without host ports or rules that keep pods apart"),
+    "topology": say("another topology spec"),
+    "fewer-pods": say("fewer pods"),
+    "smaller-request": say("smaller requests"),
+    "other-quota": say("other quotas"),
+    "raise-quota": say("higher limits of its quotas"),
+    "release-reservation": say("deleting reservations"),
+    "supply-claims": say("claims that any node can serve"),
+    "free-pods": say("evicting pods"),
+    "move-pod": say("moving pods"),
+    "add-nodes": say("more nodes like those there are"),
+    "pairs": say("pairs of changes"),
 }
 
 
@@ -162,16 +163,20 @@ def none_found(
         counted: the changes of which none was tried, as counting slots tells that they do not help.
     """
     if not tried and not counted and not untried:
-        return "there is nothing in its way that a change of the cluster or of its pods would remove."
-    pairs = ", alone or in pairs" if "pairs" in tried else ""
+        return say("there is nothing in its way that a change of the cluster or of its pods would remove.")
+    pairs = say(", alone or in pairs") if "pairs" in tried else ""
     alone = [change for change in tried if change != "pairs"]
     parts = (
-        f"none of the changes tried lets it start{pairs}: {_named(alone)}" if alone else "",
-        f"by counting slots, these would not help: {_named(counted)}" if counted else "",
-        "higher limits alone would let it pass its quotas, but nodes have no place for it then" if quotas_alone else "",
+        say("none of the changes tried lets it start{pairs}: {named}", pairs=pairs, named=_named(alone))
+        if alone
+        else "",
+        say("by counting slots, these would not help: {named}", named=_named(counted)) if counted else "",
+        say("higher limits alone would let it pass its quotas, but nodes have no place for it then")
+        if quotas_alone
+        else "",
         _ended(untried),
     )
-    return f"{'; '.join(filter(None, parts))}."
+    return say("{filter}.", filter="; ".join(filter(None, parts)))
 
 
 def _found(search: Search) -> tuple[WayOut, ...]:
@@ -265,7 +270,7 @@ def _halves(search: Search) -> Iterator[_Half]:
     if terminating:
         yield (
             _rank(cluster.wait_for_terminating),
-            WayOut("wait-for-terminating", "Wait for the terminating pods", edits=deleted(terminating)),
+            WayOut("wait-for-terminating", say("Wait for the terminating pods"), edits=deleted(terminating)),
         )
     if cordoned:
         yield _rank(cluster.uncordon), cluster.uncordoning([Uncordon(node.name) for node in cordoned])
@@ -297,6 +302,11 @@ def _joined(one: WayOut, other: WayOut) -> WayOut:
     both = [way.command for way in (one, other)]
     edits: tuple[Edit, ...] = (*one.edits, *other.edits)
     command = in_turn(both) if all(both) else ""
-    message = f"{one.message}, and {other.message[0].lower()}{other.message[1:]}"
+    message = say(
+        "{message}, and {message2}{message3}",
+        message=one.message,
+        message2=other.message[0].lower(),
+        message3=other.message[1:],
+    )
     freed, broken = (*one.freed, *other.freed), (*one.broken_gangs, *other.broken_gangs)
     return WayOut("pair", message, command, edits, freed, broken, (*one.released, *other.released))

@@ -10,6 +10,7 @@ from kubectl_koord.engine.gangs import Gang, GangSubject, PodSubject, Subject
 from kubectl_koord.engine.reasons import PreFilterRefusal, QuotaExceeded, Reason
 from kubectl_koord.engine.slots import offer_slots, places
 from kubectl_koord.engine.state import NodeState
+from kubectl_koord.language import say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.objects import Node, PodGroup
@@ -87,7 +88,7 @@ def requested(nodes: Iterable[Node], text: str, *, known: bool = True) -> Mappin
             resolved = _rounded(name, nano)
         for resource, amount in resolved.items():
             if resource in found:
-                raise ShapeError(f"{resource} is given twice")
+                raise ShapeError(say("{resource} is given twice", resource=resource))
             found[resource] = amount
     return found
 
@@ -97,14 +98,14 @@ def _amount(part: str) -> tuple[str, int]:
     if not (equals and name):
         counted = _COUNTED.fullmatch(part)
         if counted is None:
-            raise ShapeError(f"{part!r} is not of the form 8gpu or NAME=AMOUNT")
+            raise ShapeError(say("{part!r} is not of the form 8gpu or NAME=AMOUNT", part=part))
         amount, name = counted.groups()
     try:
         nano = values.parse(amount)
     except QuantityError as problem:
         raise ShapeError(f"{part!r}: {problem}") from None
     if nano <= 0:
-        raise ShapeError(f"{part!r} must be more than 0")
+        raise ShapeError(say("{part!r} must be more than 0", part=part))
     return name, nano
 
 
@@ -115,7 +116,7 @@ def _of_name(names: Counter[str], name: str, nano: int) -> Mapping[str, int]:
 def _rounded(resource: str, nano: int) -> Mapping[str, int]:
     refused = values.refused(resource, nano)
     if refused:
-        raise ShapeError(f"the amount of {resource} {refused}")
+        raise ShapeError(say("the amount of {resource} {refused}", resource=resource, refused=refused))
     return {resource: values.amount(resource, nano)}
 
 
@@ -125,7 +126,7 @@ def _named(names: Counter[str], name: str) -> str:
         return name
     found = [resource for resource in names if resource.rpartition("/")[2].lower() == name.lower()]
     if not found:
-        raise ShapeError(f"no node has the resource {name!r}", name)
+        raise ShapeError(say("no node has the resource {name!r}", name=name), name)
     return max(found, key=lambda resource: (names[resource], resource))
 
 
@@ -134,12 +135,12 @@ def _of_gpus(names: Counter[str], nano: int) -> Iterator[tuple[str, int]]:
     shares = [name for name in _SHARES if name in names]
     if vendors and (nano % values.NANO == 0 or not shares):
         if nano % values.NANO:
-            raise ShapeError(f"a part of a GPU needs nodes with {_SHARES[0]}")
+            raise ShapeError(say("a part of a GPU needs nodes with {shares}", shares=_SHARES[0]))
         yield max(vendors, key=lambda name: (names[name], name)), nano // values.NANO
     elif shares:
         yield from ((name, values.whole(nano * objects.CARD)) for name in shares)
     else:
-        raise ShapeError("no node has GPUs", objects.GPU)
+        raise ShapeError(say("no node has GPUs"), objects.GPU)
 
 
 def room(cluster: Scenario, shape: Shape) -> ShapeRoom:

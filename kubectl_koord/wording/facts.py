@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.engine.reasons import Refused
 from kubectl_koord.engine.tree import Domain
+from kubectl_koord.language import say
 from kubectl_koord.messages.parser import QuotaMessage
 from kubectl_koord.model import values
 from kubectl_koord.model.installation import Home
@@ -31,14 +32,16 @@ from kubectl_koord.wording.words import (
 
 def multiples(numbers: Mapping[str, int]) -> str:
     """Return every podCountMultiple with its layer: `podCountMultiple 4 of BlockLayer`."""
-    return f"podCountMultiple {listed([f'{number} of {layer}' for layer, number in numbers.items()])}"
+    return say(
+        "podCountMultiple {part}",
+        part=listed([say("{number} of {layer}", number=number, layer=layer) for layer, number in numbers.items()]),
+    )
 
 
 def lost_nodes(refused: Iterable[Refused]) -> str:
     """Return the reasons for which nodes refuse, the commonest first, each with the number of nodes."""
-    return (
-        listed([f"{why} ({count(number, 'node')})" for why, number in refusal_counts(refused)])
-        or "the cluster has no nodes"
+    return listed([f"{why} ({count(number, 'node')})" for why, number in refusal_counts(refused)]) or say(
+        "the cluster has no nodes"
     )
 
 
@@ -65,8 +68,15 @@ def _sign(card: Card) -> str:
 
 def legend_of_signs(*, is_unseen: bool) -> str:
     """Return what each sign of a card means."""
-    unseen = f", {UNKNOWN_AMOUNT} not known" if is_unseen else ""
-    return f"{FREE} whole and free, {_SHARED} in use in part, {TAKEN} in use, {UNHEALTHY} unhealthy{unseen}"
+    unseen = say(", {unknown_amount} not known", unknown_amount=UNKNOWN_AMOUNT) if is_unseen else ""
+    return say(
+        "{free} whole and free, {shared} in use in part, {taken} in use, {unhealthy} unhealthy{unseen}",
+        free=FREE,
+        shared=_SHARED,
+        taken=TAKEN,
+        unhealthy=UNHEALTHY,
+        unseen=unseen,
+    )
 
 
 def bar(part: int, whole: int, cells: int = 8) -> str:
@@ -84,46 +94,60 @@ def node_state(*, unschedulable: bool, ready: bool) -> str:
     """Return what keeps all pods from a node; empty where nothing does."""
     if unschedulable:
         return "cordoned"
-    return "" if ready else "not ready"
+    return "" if ready else say("not ready")
 
 
 def several_parents(layer: str, name: str, parents: Sequence[str]) -> str:
     """Return that a domain is named below several parents; an empty name is the root."""
     below = listed([parent or ROOT_NAME for parent in parents])
-    return (
-        f"{layer} {name} has several parents ({below}): the scheduler treats it as one domain,"
-        " below the parent that it reads first."
+    return say(
+        "{layer} {name} has several parents ({below}): the scheduler treats it as one domain, below "
+        "the parent that it reads first.",
+        layer=layer,
+        name=name,
+        below=below,
     )
 
 
 def eviction_effects(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> str:
     """Return what evicting these pods does to others, to follow a sentence; empty where it does nothing."""
-    return "".join(f"; {clause}" for clause in _clauses(pods, broken))
+    return "".join(say("; {clause}", clause=clause) for clause in _clauses(pods, broken))
 
 
 def _clauses(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> Iterator[str]:
     protected = [pod.pod for pod in pods if pod.protected]
     if protected:
-        yield f"{listed(protected)} {'is' if len(protected) == 1 else 'are'} protected from preemption"
+        yield say(
+            "{protected} {are} protected from preemption",
+            protected=listed(protected),
+            are="is" if len(protected) == 1 else "are",
+        )
     for name, covered in pods_by_budget(pods).items():
         refused = [pod for pod in covered if not pod.evictable]
         if any(pod.pod_disruption_budget is not None and pod.pod_disruption_budget.violated for pod in refused):
-            why = f"budget {name} allows no more disruptions"
+            why = say("budget {name} allows no more disruptions", name=name)
         else:
-            why = f"budget {name} is not its only one"
+            why = say("budget {name} is not its only one", name=name)
         if refused:
-            yield f"the API server refuses to evict {listed([pod.pod for pod in refused])} now, as {why}"
+            yield say(
+                "the API server refuses to evict {pod} now, as {why}", pod=listed([pod.pod for pod in refused]), why=why
+            )
         else:
-            yield f"budget {name} allows to evict {listed([pod.pod for pod in covered])}"
+            yield say("budget {name} allows to evict {pod}", name=name, pod=listed([pod.pod for pod in covered]))
     yield from broken_gangs(broken)
     if not all(pod.budgets_read for pod in pods):
-        yield "PodDisruptionBudgets could not be read"
+        yield say("PodDisruptionBudgets could not be read")
 
 
 def broken_gangs(broken: Iterable[BrokenGang]) -> Iterator[str]:
     """Yield a clause for each gang that falls below its minimum."""
     for gang in broken:
-        yield f"gang {gang.gang} falls below its minimum ({gang.left} left, {gang.min_member} needed)"
+        yield say(
+            "gang {gang} falls below its minimum ({left} left, {min_member} needed)",
+            gang=gang.gang,
+            left=gang.left,
+            min_member=gang.min_member,
+        )
 
 
 def pods_by_budget(pods: Iterable[FreedPod]) -> Mapping[str, Sequence[FreedPod]]:
@@ -148,17 +172,19 @@ def held_back(one: HeldBack) -> str:
     names = [
         f"{'pod ' if hold.lone_pod else ''}{hold.gang}{_share_refused(hold.of, len(hold.pods))}" for hold in one.gangs
     ]
-    much = f"{one.waiting_for} of " if one.waiting_for else ""
-    return f"Quota {one.quota} holds back {much}{listed(names)}."
+    much = say("{waiting_for} of ", waiting_for=one.waiting_for) if one.waiting_for else ""
+    return say("Quota {quota} holds back {much}{names}.", quota=one.quota, much=much, names=listed(names))
 
 
 def _share_refused(all_of_them: int, refused: int) -> str:
-    return f" ({refused} of {count(all_of_them, 'pod')})" if refused < all_of_them else ""
+    return (
+        say(" ({refused} of {pods})", refused=refused, pods=count(all_of_them, "pod")) if refused < all_of_them else ""
+    )
 
 
 def more_quotas(number: int) -> str:
     """Return how many more quotas there are."""
-    return f"... and {count(number, 'more quota')} (--all shows them)"
+    return say("... and {quotas} (--all shows them)", quotas=count(number, "more quota"))
 
 
 _MOST_RESERVATIONS = 3
@@ -169,11 +195,19 @@ def once_placed(landing: Sequence[tuple[str, str]], case: str) -> str:
     if not landing:
         return case
     placed = [
-        f"reservation {name} is placed {f'on {node}' if node else 'over running pods'}"
+        say(
+            "reservation {name} is placed {part}",
+            name=name,
+            part=say("on {node}", node=node) if node else say("over running pods"),
+        )
         for name, node in landing[:_MOST_RESERVATIONS]
     ]
-    more = [f"{len(landing) - _MOST_RESERVATIONS} more on other nodes"] if len(landing) > _MOST_RESERVATIONS else []
-    return f"{', '.join([*placed, *more])}, and {case}"
+    more = (
+        [say("{number} more on other nodes", number=len(landing) - _MOST_RESERVATIONS)]
+        if len(landing) > _MOST_RESERVATIONS
+        else []
+    )
+    return say("{part}, and {case}", part=", ".join([*placed, *more]), case=case)
 
 
 def resources_exceeded(quota: QuotaMessage) -> Iterator[tuple[str, str, str, str]]:
@@ -183,60 +217,80 @@ def resources_exceeded(quota: QuotaMessage) -> Iterator[tuple[str, str, str, str
         yield resource, used.get(resource, "0"), limits.get(resource, "0"), asked.get(resource, "0")
 
 
-SCHEDULER_REMEMBERS = "the scheduler remembers that the gang ran"
-SCHEDULER_FORGOT = "the scheduler forgot it in a restart"
+SCHEDULER_REMEMBERS = say("the scheduler remembers that the gang ran")
+SCHEDULER_FORGOT = say("the scheduler forgot it in a restart")
 
 
 def place_may_be_taken(unread: Iterable[Gap]) -> str:
     """Return that jobs of higher priority, which cannot be judged for what was not read, may take the place."""
-    return f"jobs of higher priority may take its place: {could_not_be_read(unread)}"
+    return say(
+        "jobs of higher priority may take its place: {could_not_be_read}", could_not_be_read=could_not_be_read(unread)
+    )
 
 
 def same_place(jobs: Sequence[str]) -> str:
     """Return that jobs of the same priority need the same place."""
     has, needs = ("has", "needs") if len(jobs) == 1 else ("have", "need")
-    return f"{few(jobs)} {has} the same priority and {needs} the same room: the one tried first gets it."
+    return say(
+        "{jobs} {has} the same priority and {needs} the same room: the one tried first gets it.",
+        jobs=few(jobs),
+        has=has,
+        needs=needs,
+    )
 
 
 def place_taken(jobs: Sequence[str], *, certain: bool) -> str:
     """Return that jobs of higher priority take the place of one that would be placed without them."""
     has, takes = ("has", "takes") if len(jobs) == 1 else ("have", "take")
-    takes = takes if certain else "may take"
-    return f"{listed(jobs)} {has} higher priority and {takes} its place; otherwise it would be placed."
+    takes = takes if certain else say("may take")
+    return say(
+        "{jobs} {has} higher priority and {takes} its place; otherwise it would be placed.",
+        jobs=listed(jobs),
+        has=has,
+        takes=takes,
+    )
 
 
 def counted_after(jobs: Sequence[str], *, certain: bool) -> str:
     """Return that what is shown is as jobs of higher priority leave it."""
-    has, goes, leave, take = ("has", "goes", "it leaves", "it takes")
+    has, goes, leave, take = ("has", "goes", say("it leaves"), say("it takes"))
     if len(jobs) > 1:
-        has, goes, leave, take = ("have", "go", "they leave", "they take")
-    shown = (
-        f"{listed(jobs)} {has} higher priority and {goes} first: slots, nodes and victims are shown as {leave} them."
+        has, goes, leave, take = ("have", "go", say("they leave"), say("they take"))
+    shown = say(
+        "{jobs} {has} higher priority and {goes} first: slots, nodes and victims are shown as {leave} them.",
+        jobs=listed(jobs),
+        has=has,
+        goes=goes,
+        leave=leave,
     )
-    return shown if certain else f"{shown} Which nodes {take} is open, so that others may be left."
+    return (
+        shown
+        if certain
+        else say("{shown} Which nodes {take} is open, so that others may be left.", shown=shown, take=take)
+    )
 
 
 def subject_name(name: str, *, lone_pod: bool) -> str:
     """Return what a subject is called within a sentence."""
-    return f"pod {name}" if lone_pod else name
+    return say("pod {name}", name=name) if lone_pod else name
 
 
 def volcano_state(gang: VolcanoGang) -> str:
     """Return how far a gang is, without its name: `phase Inqueue: 2 pods pending, none running`."""
-    pods = [f"{count(len(gang.pending), 'pod')} pending"] if gang.pending else []
-    pods.append(f"{gang.running or 'none'} running")
+    pods = [say("{pods} pending", pods=count(len(gang.pending), "pod"))] if gang.pending else []
+    pods.append(say("{running} running", running=gang.running or "none"))
     pods += [f"{number} {word}" for number, word in ((gang.succeeded, "succeeded"), (gang.failed, "failed")) if number]
     return f"{volcano_phase(gang)}: {', '.join(pods)}"
 
 
 def volcano_phase(gang: VolcanoGang) -> str:
     """Return the phase of a PodGroup of Volcano, in words."""
-    return f"phase {gang.phase}" if gang.phase else "no phase yet"
+    return say("phase {phase}", phase=gang.phase) if gang.phase else say("no phase yet")
 
 
 def volcano_gang_gone(key: str) -> str:
     """Return that a gang is there no more."""
-    return f"{key} no longer exists: it has no PodGroup of Volcano"
+    return say("{key} no longer exists: it has no PodGroup of Volcano", key=key)
 
 
 def newest_condition(gang: VolcanoGang) -> str:
@@ -252,9 +306,9 @@ def condition_line(one: VolcanoCondition) -> str:
 
 
 _STALE: dict[StaleFault, str] = {
-    "more-bound": "stale: enough pods are bound",
-    "fewer-bound": "stale: too few pods are bound",
-    "used-again": "stale: it has pods again, and this phase is never left",
+    "more-bound": say("stale: enough pods are bound"),
+    "fewer-bound": say("stale: too few pods are bound"),
+    "used-again": say("stale: it has pods again, and this phase is never left"),
 }
 
 
@@ -264,12 +318,12 @@ def gang_state(item: GangRow) -> str:
         return item.cause or {"yes": "would-start", "no": "(no)", "unknown": "(unknown)"}[item.verdict]
     if item.running:
         return "running"
-    return "finished" if item.finished else "no pods" if item.verdict == "yes" else "pods not read"
+    return "finished" if item.finished else say("no pods") if item.verdict == "yes" else say("pods not read")
 
 
 def stale_phase(item: GangRow) -> str:
     """Return what the phase of its PodGroup does not know."""
-    return f"its phase is {_STALE[item.stale]}" if item.stale else ""
+    return say("its phase is {stale}", stale=_STALE[item.stale]) if item.stale else ""
 
 
 FINALIZERS = "{.metadata.finalizers}"
@@ -340,38 +394,44 @@ def delete(kind: str, key: str) -> str:
     return paste("kubectl", "delete", kind, *name_and_namespace(key))
 
 
-DEVICE_PLUGIN, KOORDLET = "the device plugin", "koordlet"
+DEVICE_PLUGIN, KOORDLET = say("the device plugin"), "koordlet"
 
 
 def template_of(owners: Sequence[str]) -> str:
     """Return where fields of pods are to be changed: in what creates them, or in what was applied."""
-    return f"the pod template of {listed(owners)}" if owners else "the manifest"
+    return say("the pod template of {owners}", owners=listed(owners)) if owners else say("the manifest")
 
 
 def at_pods(owners: Sequence[str] | None) -> str:
     """Return where the pods have their topology spec, to follow a sentence; empty where they do not have it (None)."""
-    return "" if owners is None else f" (network-topology-spec in {template_of(owners)})"
+    return "" if owners is None else say(" (network-topology-spec in {template})", template=template_of(owners))
 
 
 def and_recreate(pods: int) -> str:
     """Return that so many pods must be made anew, to follow a sentence."""
-    return f" and recreate the {'pod' if pods == 1 else 'pods'}"
+    return say(" and recreate the {pods}", pods="pod" if pods == 1 else "pods")
 
 
 def reservation_owner(one: ReservationOwner) -> str:
     """Return whom one entry of a Reservation's owners means."""
     said = []
     if one.object is not None and (one.object.name or one.object.uid):
-        name = one.object.name or f"with uid {one.object.uid}"
-        said.append(f"pod {one.object.namespace}/{name}" if one.object.namespace else f"pod {name}")
+        name = one.object.name or say("with uid {uid}", uid=one.object.uid)
+        said.append(
+            say("pod {namespace}/{name}", namespace=one.object.namespace, name=name)
+            if one.object.namespace
+            else say("pod {name}", name=name)
+        )
     elif one.object is not None and one.object.namespace:
-        said.append(f"pods in namespace {one.object.namespace}")
+        said.append(say("pods in namespace {namespace}", namespace=one.object.namespace))
     if one.controller is not None:
         named = "/".join(filter(None, (one.controller.kind, one.controller.name)))
-        said.append(f"pods of {named or 'a controller'}")
+        said.append(say("pods of {named}", named=named or say("a controller")))
     if one.selector is not None:
-        said.append(f"pods with {_labels(one.selector)}" if one.selector.requirements else "all pods")
-    return " that are ".join(said) or "all pods"
+        said.append(
+            say("pods with {labels}", labels=_labels(one.selector)) if one.selector.requirements else say("all pods")
+        )
+    return say(" that are ").join(said) or say("all pods")
 
 
 def _labels(selector: Selector) -> str:
@@ -392,7 +452,11 @@ def place_clause(domain: Domain | None) -> str:
     if domain is None:
         return ""
     noun = layer_noun(domain.layer)
-    return f" in {domain.name}" if noun in domain.name else f" in {noun} {domain.name}"
+    return (
+        say(" in {name}", name=domain.name)
+        if noun in domain.name
+        else say(" in {noun} {name}", noun=noun, name=domain.name)
+    )
 
 
 def in_fields(how: Sequence[str]) -> str:
@@ -402,4 +466,7 @@ def in_fields(how: Sequence[str]) -> str:
 
 def help_depends_on(items: Iterable[Unevaluated]) -> str:
     """Return that whether anything helps depends on what is not evaluated."""
-    return f"whether anything helps depends on {unevaluated_names(items)}, which is not evaluated."
+    return say(
+        "whether anything helps depends on {unevaluated_names}, which is not evaluated.",
+        unevaluated_names=unevaluated_names(items),
+    )

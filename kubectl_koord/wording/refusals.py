@@ -37,6 +37,7 @@ from kubectl_koord.engine.reasons import (
     VolumesUnbound,
 )
 from kubectl_koord.engine.tree import DEFAULT_NAME, LayerCycle, MissingLayer, NoTopology, OtherName, TreeFault
+from kubectl_koord.language import say
 from kubectl_koord.model import values
 from kubectl_koord.model.installation import TREE_MANAGER
 from kubectl_koord.model.values import Resources
@@ -58,17 +59,17 @@ from kubectl_koord.wording.words import (
 )
 
 _PROBLEMS: Mapping[SelectorProblemCode, str] = {
-    "no-such-key": "no such key",
-    "no-such-overload": "no such overload",
-    "unsupported-attribute": "unsupported attribute value",
-    "no-boolean": "its result is no boolean",
-    "no-version": "no semantic version",
-    "no-quantity": "no quantity",
-    "no-integer": "no integer",
-    "integer-overflow": "integer overflow",
-    "division-by-zero": "division by zero",
-    "no-value": "optional value that is not there",
-    "unhashable": "versions cannot be looked up in a list of texts",
+    "no-such-key": say("no such key"),
+    "no-such-overload": say("no such overload"),
+    "unsupported-attribute": say("unsupported attribute value"),
+    "no-boolean": say("its result is no boolean"),
+    "no-version": say("no semantic version"),
+    "no-quantity": say("no quantity"),
+    "no-integer": say("no integer"),
+    "integer-overflow": say("integer overflow"),
+    "division-by-zero": say("division by zero"),
+    "no-value": say("optional value that is not there"),
+    "unhashable": say("versions cannot be looked up in a list of texts"),
 }
 
 
@@ -76,17 +77,39 @@ def claim_obstacle(reason: ClaimReason) -> str:
     """Return why a node cannot serve a claim, in a few plain words."""
     match reason:
         case ClaimElsewhere(claim):
-            return f"resource claim {claim} (allocated on other nodes)"
+            return say("resource claim {claim} (allocated on other nodes)", claim=claim)
         case NotEnoughDevices(claim, request, wanted, free, every=True):
-            told = f"all {count(wanted, 'device')}, {free} free" if wanted else "all devices that match, none does"
-            return f"resource claim {claim} (request {request} wants {told})"
+            told = (
+                say("all {devices}, {free} free", devices=count(wanted, "device"), free=free)
+                if wanted
+                else say("all devices that match, none does")
+            )
+            return say(
+                "resource claim {claim} (request {request} wants {told})", claim=claim, request=request, told=told
+            )
         case NotEnoughDevices(claim, request, wanted, free):
-            return f"resource claim {claim} (request {request} wants {count(wanted, 'device')}, {free} free)"
+            return say(
+                "resource claim {claim} (request {request} wants {devices}, {free} free)",
+                claim=claim,
+                request=request,
+                devices=count(wanted, "device"),
+                free=free,
+            )
         case SelectorFails(claim, request, expression, problem):
             told = f"{_PROBLEMS[problem.code]}{f': {problem.about}' if problem.about else ''}"
-            return f"resource claim {claim} (CEL selector {expression} of request {request} fails: {told})"
+            return say(
+                "resource claim {claim} (CEL selector {expression} of request {request} fails: {told})",
+                claim=claim,
+                expression=expression,
+                request=request,
+                told=told,
+            )
         case TooManyDevices(claim, wanted):
-            return f"resource claim {claim} (wants {count(wanted, 'device')}, more than one claim may get)"
+            return say(
+                "resource claim {claim} (wants {devices}, more than one claim may get)",
+                claim=claim,
+                devices=count(wanted, "device"),
+            )
         case _:
             assert_never(reason)
 
@@ -94,19 +117,23 @@ def claim_obstacle(reason: ClaimReason) -> str:
 def unready_clause(claims: Sequence[UnreadyClaim]) -> str:
     """Return what claims wait for: the first of them, and how many more there are."""
     first, *more = claims
-    return f"{_unready(first)} (and {count(len(more), 'more claim')})" if more else _unready(first)
+    return (
+        say("{unready} (and {claims})", unready=_unready(first), claims=count(len(more), "more claim"))
+        if more
+        else _unready(first)
+    )
 
 
 def _unready(claim: UnreadyClaim) -> str:
     match claim.fault:
         case "not-made":
-            return f"its resource claim {claim.name} was not made from its template yet"
+            return say("its resource claim {name} was not made from its template yet", name=claim.name)
         case "missing":
-            return f"resource claim {claim.name} does not exist"
+            return say("resource claim {name} does not exist", name=claim.name)
         case "being-deleted":
-            return f"resource claim {claim.name} is being deleted"
+            return say("resource claim {name} is being deleted", name=claim.name)
         case "not-owner":
-            return f"resource claim {claim.name} exists, but was made for another pod"
+            return say("resource claim {name} exists, but was made for another pod", name=claim.name)
         case _:
             assert_never(claim.fault)
 
@@ -116,16 +143,19 @@ def claims_sentence(refusal: ClaimsUnallocated) -> str:
     claim = refusal.claim
     match refusal.fault:
         case "no-class":
-            return (
-                f"request {refusal.request} of resource claim {claim} names DeviceClass {refusal.about},"
-                " which does not exist."
+            return say(
+                "request {request} of resource claim {claim} names DeviceClass {about}, which does not exist.",
+                request=refusal.request,
+                claim=claim,
+                about=refusal.about,
             )
         case "in-use":
-            return f"as many pods use resource claim {claim} as may at once."
+            return say("as many pods use resource claim {claim} as may at once.", claim=claim)
         case "being-allocated":
-            return (
-                f"resource claim {claim} is being allocated for another pod that waits to be bound;"
-                " pods that are bound together cannot share a claim that is not allocated yet."
+            return say(
+                "resource claim {claim} is being allocated for another pod that waits to be bound; pods that "
+                "are bound together cannot share a claim that is not allocated yet.",
+                claim=claim,
             )
         case _:
             assert_never(refusal.fault)
@@ -133,56 +163,82 @@ def claims_sentence(refusal: ClaimsUnallocated) -> str:
 
 def not_allocated(obstacles: Sequence[tuple[str, int]], nodes: int) -> str:
     """Return which claims so many nodes cannot serve, the most frequent reason first."""
-    parts = [f"{number} of {count(nodes, 'node')} cannot serve {words}" for words, number in obstacles]
-    return f"{listed(parts)}."
+    parts = [
+        say("{number} of {nodes} cannot serve {words}", number=number, nodes=count(nodes, "node"), words=words)
+        for words, number in obstacles
+    ]
+    return say("{parts}.", parts=listed(parts))
 
 
-_SCOPES: Mapping[str, str] = {"Node": "node", "NUMANode": "NUMA node", "PCIe": "PCIe switch", "Device": "device"}
+_SCOPES: Mapping[str, str] = {
+    "Node": "node",
+    "NUMANode": say("NUMA node"),
+    "PCIe": say("PCIe switch"),
+    "Device": "device",
+}
 
 
 def device_stage(reason: DeviceReason) -> str:
     """Return what the nodes are whose devices do."""
     match reason:
         case nodes.IsolationMissing(provider=provider):
-            return f"with GPU isolation by {provider}"
+            return say("with GPU isolation by {provider}", provider=provider)
         case nodes.NoPartition(wanted=wanted):
-            return f"with a free partition of {wanted} GPU"
+            return say("with a free partition of {wanted} GPU", wanted=wanted)
         case nodes.BeyondReservedDevices():
-            return "with the devices it asks for free in a reservation"
+            return say("with the devices it asks for free in a reservation")
         case _:
-            return "with the devices it asks for free"
+            return say("with the devices it asks for free")
 
 
 def device_obstacle(reason: DeviceReason) -> str:
     """Return a reason in a few plain words."""
     match reason:
         case nodes.DevicesMissing(type=kind, functions=functions):
-            return f"no {device_name(kind)} with virtual functions" if functions else f"no {device_name(kind)} devices"
+            return (
+                say("no {device_name} with virtual functions", device_name=device_name(kind))
+                if functions
+                else say("no {device_name} devices", device_name=device_name(kind))
+            )
         case nodes.DevicesShort(type=kind, wanted=wanted, scope=scope):
-            within = f" in one {_SCOPES.get(scope, scope)}" if scope else ""
-            fewer = "no" if wanted == 1 else f"fewer than {wanted}"
-            return f"{fewer} {device_name(kind)} with enough free{within}"
+            within = say(" in one {scope}", scope=_SCOPES.get(scope, scope)) if scope else ""
+            fewer = "no" if wanted == 1 else say("fewer than {wanted}", wanted=wanted)
+            return say(
+                "{fewer} {device_name} with enough free{within}",
+                fewer=fewer,
+                device_name=device_name(kind),
+                within=within,
+            )
         case nodes.NoPartition(wanted=wanted, sizes=None):
-            return f"no partition table for {wanted} GPU"
+            return say("no partition table for {wanted} GPU", wanted=wanted)
         case nodes.NoPartition(wanted=wanted, sizes=sizes):
             known = sizes or ()
             if wanted in known:
-                return f"no free partition of {wanted} GPU"
-            return f"partitions are of {', '.join(map(str, known)) or 'no'} GPU, not of {wanted}"
+                return say("no free partition of {wanted} GPU", wanted=wanted)
+            return say(
+                "partitions are of {known} GPU, not of {wanted}",
+                known=", ".join(map(str, known)) or "no",
+                wanted=wanted,
+            )
         case nodes.ScopeUnsupported(scope=scope, shared=shared):
-            why = "several shared GPU cannot be" if shared else "no topology of its GPU to be"
-            return f"{why} within one {_SCOPES.get(scope, scope)}"
+            why = say("several shared GPU cannot be") if shared else say("no topology of its GPU to be")
+            return say("{why} within one {scope}", why=why, scope=_SCOPES.get(scope, scope))
         case nodes.DevicesApart(types=types):
-            return f"{' and '.join(map(device_name, types))} not on the same PCIe switches"
+            return say("{types} not on the same PCIe switches", types=" and ".join(map(device_name, types)))
         case nodes.SharingUnsupported(vendor=vendor, model=model):
-            return f"GPU model {model} of {vendor} cannot be shared"
+            return say("GPU model {model} of {vendor} cannot be shared", model=model, vendor=vendor)
         case nodes.IsolationMissing(provider=provider):
-            return f"GPU isolation {provider} missing"
+            return say("GPU isolation {provider} missing", provider=provider)
         case nodes.DevicesOutsideZones(type=kind, wanted=wanted, there=there):
-            return f"{there} of {wanted} {device_name(kind)} on the NUMA nodes"
+            return say(
+                "{there} of {wanted} {device_name} on the NUMA nodes",
+                there=there,
+                wanted=wanted,
+                device_name=device_name(kind),
+            )
         case nodes.BeyondReservedDevices(reasons=reasons):
             found = dict.fromkeys(device_obstacle(one) for one in reasons)
-            return f"{', '.join(found)} with a reservation"
+            return say("{found} with a reservation", found=", ".join(found))
         case _:
             assert_never(reason)
 
@@ -191,13 +247,19 @@ def invalid_devices(refusal: InvalidDevices) -> str:
     """Return why the scheduler refuses what a pod asks for, before it looks at a node."""
     match refusal:
         case nodes.InvalidDeviceAmount(resource=resource, amount=amount):
-            return f"{amount} of {resource} is neither a part of a device (up to 100) nor whole devices (hundreds)"
+            return say(
+                "{amount} of {resource} is neither a part of a device (up to 100) nor whole devices (hundreds)",
+                amount=amount,
+                resource=resource,
+            )
         case nodes.InvalidDeviceSet(resources=(alone,)):
-            return f"{alone} cannot be requested alone, or not in this amount"
+            return say("{alone} cannot be requested alone, or not in this amount", alone=alone)
         case nodes.InvalidDeviceSet(resources=resources):
-            return f"{' and '.join(resources)} cannot be requested together, or not in these amounts"
+            return say(
+                "{resources} cannot be requested together, or not in these amounts", resources=" and ".join(resources)
+            )
         case nodes.UnreadableDeviceAnnotation(annotation=annotation):
-            return f"annotation scheduling.koordinator.sh/{annotation} cannot be read"
+            return say("annotation scheduling.koordinator.sh/{annotation} cannot be read", annotation=annotation)
         case _:
             assert_never(refusal)
 
@@ -215,31 +277,51 @@ def zone_obstacle(reason: NUMAReason, most: int | None = None) -> str:
     """Return why NodeNUMAResource refuses a node, in a few plain words; `most` is as `obstacle` has it."""
     match reason:
         case nodes.NUMAPolicyMismatch(node=node, pod=pod):
-            return f"NUMA policy {node}, not {pod}"
+            return say("NUMA policy {node}, not {pod}", node=node, pod=pod)
         case nodes.FractionalCPUs(asked=asked):
-            return f"binds whole CPUs, not {asked}m"
+            return say("binds whole CPUs, not {asked}m", asked=asked)
         case nodes.InvalidAmplification():
-            return "amplification ratio not readable"
+            return say("amplification ratio not readable")
         case nodes.InsufficientAmplifiedCPU(needed=needed, free=free):
-            return f"insufficient amplified CPU ({span(free, most, _cpu)} of {_cpu(needed)} free)"
+            return say(
+                "insufficient amplified CPU ({free} of {cpu} free)", free=span(free, most, _cpu), cpu=_cpu(needed)
+            )
         case nodes.NoCPUTopology():
-            return "no CPU topology"
+            return say("no CPU topology")
         case nodes.BindPolicyConflict(node=node, pod=pod):
-            return f"binds CPUs by {node}, not {pod}"
+            return say("binds CPUs by {node}, not {pod}", node=node, pod=pod)
         case nodes.PartialCores(cpus=cpus, per_core=per_core):
-            return f"{cpus} CPUs are no whole cores of {per_core}"
+            return say("{cpus} CPUs are no whole cores of {per_core}", cpus=cpus, per_core=per_core)
         case nodes.NotEnoughCPUs(needed=needed, free=free, policy=policy):
-            return f"{span(free, most)} of {needed} CPUs free to bind{policy and f' by {policy}'}"
+            return say(
+                "{free} of {needed} CPUs free to bind{policy}",
+                free=span(free, most),
+                needed=needed,
+                policy=policy and say(" by {policy}", policy=policy),
+            )
         case nodes.NoZones():
-            return "no NUMA zones known"
+            return say("no NUMA zones known")
         case nodes.UnsatisfiedZones(resources=resources):
-            return f"no NUMA zones with enough {listed([resource_name(one) for one in resources])}"
+            return say(
+                "no NUMA zones with enough {resource_name}",
+                resource_name=listed([resource_name(one) for one in resources]),
+            )
         case nodes.UnalignedZones(policy=policy, hints=hints):
-            return f"no NUMA zones by {policy} for {listed([_named(one) for one, _, _ in hints])} together"
+            return say(
+                "no NUMA zones by {policy} for {named} together",
+                policy=policy,
+                named=listed([_named(one) for one, _, _ in hints]),
+            )
         case nodes.InsufficientInZones(short=short):
-            return f"insufficient {listed([resource_name(one) for one, _, _ in short])} in its NUMA zones"
+            return say(
+                "insufficient {resource_name} in its NUMA zones",
+                resource_name=listed([resource_name(one) for one, _, _ in short]),
+            )
         case nodes.BeyondReservedZones(reasons=reasons):
-            return f"{', '.join(dict.fromkeys(zone_obstacle(one) for one in reasons))} with a reservation"
+            return say(
+                "{fromkeys} with a reservation",
+                fromkeys=", ".join(dict.fromkeys(zone_obstacle(one) for one in reasons)),
+            )
         case _:
             assert_never(reason)
 
@@ -261,41 +343,43 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
         return 140, device_stage(reason)
     match reason:
         case nodes.Cordoned():
-            return 0, "not cordoned"
+            return 0, say("not cordoned")
         case nodes.Untolerated():
-            return 10, "with taints tolerated"
+            return 10, say("with taints tolerated")
         case nodes.NotSelected():
-            return 20, "matching its node selector and affinity"
+            return 20, say("matching its node selector and affinity")
         case nodes.Insufficient(short=short):
             scarce = {resource for resource, _, _ in short}
             place, need = next((at, need) for at, need in enumerate(ranked(needs)) if need[0] in scarce)
-            return 50 + place, f"with {amounts([need])} free"
+            return 50 + place, say("with {amounts} free", amounts=amounts([need]))
         case nodes.TooManyPods():
-            return 40, "below their pod limit"
+            return 40, say("below their pod limit")
         case nodes.SidecarsUnknown() | nodes.PortTaken():
-            return 30, "with its ports free" if isinstance(reason, nodes.PortTaken) else "that support sidecars"
+            return 30, say("with its ports free") if isinstance(reason, nodes.PortTaken) else say(
+                "that support sidecars"
+            )
         case nodes.ClaimInUse() | nodes.VolumeElsewhere() | nodes.TooManyVolumes():
-            return 70, "with access to its volumes"
+            return 70, say("with access to its volumes")
         case nodes.NoVolumeToBind() | nodes.NotEnoughStorage():
-            return 70, "with access to its volumes"
+            return 70, say("with access to its volumes")
         case nodes.SpreadTooSkewed() | nodes.SpreadLabelMissing():
-            return 80, "within its topology spread"
+            return 80, say("within its topology spread")
         case nodes.PodAffinityUnmet() | nodes.AntiAffinityViolated() | nodes.ExistingAntiAffinityViolated():
-            return 90, "allowed by pod affinity"
+            return 90, say("allowed by pod affinity")
         case nodes.NotEnoughDevices() | nodes.ClaimElsewhere() | nodes.SelectorFails() | nodes.TooManyDevices():
-            return 92, "with devices for its resource claims"
+            return 92, say("with devices for its resource claims")
         case nodes.Overloaded() | nodes.MetricExpired():
-            return 100, "below the load thresholds"
+            return 100, say("below the load thresholds")
         case nodes.NotReserved():
-            return 5, "with a reservation that matches"
+            return 5, say("with a reservation that matches")
         case nodes.OtherPolicy():
-            return 94, "with reservations of the same allocate policy"
+            return 94, say("with reservations of the same allocate policy")
         case nodes.BeyondReservation():
-            return 95, "with room in a reservation that matches"
+            return 95, say("with room in a reservation that matches")
         case nodes.NUMAPolicyMismatch() | nodes.FractionalCPUs():
-            return 110, "whose CPU and NUMA policies allow it"
+            return 110, say("whose CPU and NUMA policies allow it")
         case nodes.InvalidAmplification() | nodes.InsufficientAmplifiedCPU():
-            return 120, "with amplified CPU free"
+            return 120, say("with amplified CPU free")
         case (
             nodes.NoCPUTopology()
             | nodes.BindPolicyConflict()
@@ -307,7 +391,7 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             | nodes.InsufficientInZones()
             | nodes.BeyondReservedZones()
         ):
-            return 130, "with CPUs and NUMA zones for it"
+            return 130, say("with CPUs and NUMA zones for it")
         case _:
             assert_never(reason)
 
@@ -353,50 +437,63 @@ def obstacle(reason: Reason, most: Measure | None = None) -> str:
             return "cordoned"
         case nodes.Untolerated(taint=taint):
             value = f"={taint.value}" if taint.value else ""
-            return f"taint {taint.key}{value}:{taint.effect}"
+            return say("taint {key}{value}:{effect}", key=taint.key, value=value, effect=taint.effect)
         case nodes.NotSelected():
-            return "node selector or affinity"
+            return say("node selector or affinity")
         case nodes.SidecarsUnknown():
-            return "sidecar containers, not supported by this version"
+            return say("sidecar containers, not supported by this version")
         case nodes.PortTaken(port=port):
-            return f"host port {port} in use"
+            return say("host port {port} in use", port=port)
         case nodes.TooManyPods(allowed=allowed):
-            return f"pod limit {allowed} reached"
+            return say("pod limit {allowed} reached", allowed=allowed)
         case nodes.Insufficient(short=short):
-            return f"insufficient {listed(resource_names(resource for resource, _, _ in short))}"
+            return say(
+                "insufficient {resource_names}",
+                resource_names=listed(resource_names((resource for resource, _, _ in short))),
+            )
         case nodes.ClaimInUse(claim=claim):
-            return f"volume claim {claim} is in use by another pod"
+            return say("volume claim {claim} is in use by another pod", claim=claim)
         case nodes.VolumeElsewhere(claim=claim):
-            return f"volume of claim {claim} is not reachable"
+            return say("volume of claim {claim} is not reachable", claim=claim)
         case nodes.NoVolumeToBind(claim=claim):
-            return f"no volume for claim {claim} can be had here"
+            return say("no volume for claim {claim} can be had here", claim=claim)
         case nodes.NotEnoughStorage(claim=claim, size=size):
-            return f"less storage than the {values.spell('ephemeral-storage', size)} of claim {claim}"
+            return say(
+                "less storage than the {spell} of claim {claim}",
+                spell=values.spell("ephemeral-storage", size),
+                claim=claim,
+            )
         case nodes.TooManyVolumes(driver=driver):
-            return f"volume limit of {driver} reached"
+            return say("volume limit of {driver} reached", driver=driver)
         case nodes.Overloaded(resource=resource, percent=percent, threshold=threshold, aggregated=aggregated):
             aggregate = "aggregated " if aggregated else ""
-            return f"{aggregate}{resource_name(resource)} usage {span(percent, most)} % above {threshold} %"
+            return say(
+                "{aggregate}{resource_name} usage {percent} % above {threshold} %",
+                aggregate=aggregate,
+                resource_name=resource_name(resource),
+                percent=span(percent, most),
+                threshold=threshold,
+            )
         case nodes.MetricExpired(updated=""):
-            return "NodeMetric expired, never updated"
+            return say("NodeMetric expired, never updated")
         case nodes.MetricExpired(updated=updated):
-            return f"NodeMetric expired, last updated {span(updated, most)}"
+            return say("NodeMetric expired, last updated {updated}", updated=span(updated, most))
         case nodes.NotReserved():
-            return "no reservation that matches"
+            return say("no reservation that matches")
         case nodes.OtherPolicy():
-            return "reservations of another allocate policy"
+            return say("reservations of another allocate policy")
         case nodes.BeyondReservation():
             return _beyond_reservation(reason)
         case nodes.SpreadTooSkewed(key=key):
-            return f"topology spread over {key}"
+            return say("topology spread over {key}", key=key)
         case nodes.SpreadLabelMissing(key=key):
-            return f"no label {key} for the topology spread"
+            return say("no label {key} for the topology spread", key=key)
         case nodes.PodAffinityUnmet():
-            return "pod affinity"
+            return say("pod affinity")
         case nodes.AntiAffinityViolated():
-            return "pod anti-affinity"
+            return say("pod anti-affinity")
         case nodes.ExistingAntiAffinityViolated():
-            return "anti-affinity of existing pods"
+            return say("anti-affinity of existing pods")
         case nodes.NotEnoughDevices() | nodes.ClaimElsewhere() | nodes.SelectorFails() | nodes.TooManyDevices():
             return claim_obstacle(reason)
         case _:
@@ -406,29 +503,42 @@ def obstacle(reason: Reason, most: Measure | None = None) -> str:
 def _beyond_reservation(reason: nodes.BeyondReservation) -> str:
     """Return what reservations that match are short of, alone or together with their node."""
     if reason.of_reservation:
-        return f"too little {listed(resource_names(name for name, _, _ in reason.of_reservation))} in its reservations"
+        return say(
+            "too little {resource_names} in its reservations",
+            resource_names=listed(resource_names((name for name, _, _ in reason.of_reservation))),
+        )
     if reason.full:
-        return "no pod place in its reservations"
+        return say("no pod place in its reservations")
     short = listed(resource_names(name for name, _, _ in reason.of_node))
-    return f"insufficient {short} with a reservation" if short else "no reservation that can be used"
+    return (
+        say("insufficient {short} with a reservation", short=short) if short else say("no reservation that can be used")
+    )
 
 
-MANAGER_OFF = f"koord-scheduler runs without {TREE_MANAGER}=true, so it builds no topology tree"
+MANAGER_OFF = say(
+    "koord-scheduler runs without {tree_manager}=true, so it builds no topology tree", tree_manager=TREE_MANAGER
+)
 
 
 def fault_clause(fault: TreeFault) -> str:
     """Return why there is no tree, without a full stop."""
     match fault:
         case NoTopology():
-            return f"there is no ClusterNetworkTopology {DEFAULT_NAME}"
+            return say("there is no ClusterNetworkTopology {default_name}", default_name=DEFAULT_NAME)
         case OtherName(names):
-            return f"no ClusterNetworkTopology is named {DEFAULT_NAME}; there is {', '.join(names)}, which is ignored"
+            return say(
+                "no ClusterNetworkTopology is named {default_name}; there is {names}, which is ignored",
+                default_name=DEFAULT_NAME,
+                names=", ".join(names),
+            )
         case MissingLayer(layer, child, unused):
-            where = f"named as parent of {child}" if child is not None else "where every chain begins"
-            rest = f"; not on the chain: {', '.join(unused)}" if unused else ""
-            return f"layer {layer or '(none)'}, {where}, has no entry{rest}"
+            where = (
+                say("named as parent of {child}", child=child) if child is not None else say("where every chain begins")
+            )
+            rest = say("; not on the chain: {unused}", unused=", ".join(unused)) if unused else ""
+            return say("layer {layer}, {where}, has no entry{rest}", layer=layer or "(none)", where=where, rest=rest)
         case LayerCycle(layer):
-            return f"layer {layer} is its own ancestor"
+            return say("layer {layer} is its own ancestor", layer=layer)
         case _:
             assert_never(fault)
 
@@ -438,26 +548,36 @@ def unbound_sentence(refusal: VolumesUnbound) -> str:
     claim, about = refusal.claim, refusal.about
     match refusal.fault:
         case "claim-missing":
-            return f"volume claim {claim} does not exist."
+            return say("volume claim {claim} does not exist.", claim=claim)
         case "being-deleted":
-            return f"volume claim {claim} is being deleted."
+            return say("volume claim {claim} is being deleted.", claim=claim)
         case "not-bound" if about:
-            return (
-                f"volume claim {claim} is not bound: its StorageClass {about} (Immediate) should have bound it; look at"
-                " the provisioner."
+            return say(
+                "volume claim {claim} is not bound: its StorageClass {about} (Immediate) should have bound "
+                "it; look at the provisioner.",
+                claim=claim,
+                about=about,
             )
         case "not-bound":
-            return f"volume claim {claim} is not bound, and has no StorageClass that exists."
+            return say("volume claim {claim} is not bound, and has no StorageClass that exists.", claim=claim)
         case "binding":
-            return f"volume claim {claim} names volume {about}, and is not bound to it yet."
+            return say(
+                "volume claim {claim} names volume {about}, and is not bound to it yet.", claim=claim, about=about
+            )
         case "lost":
-            return f"volume claim {claim} has lost volume {about}, which it was bound to."
+            return say("volume claim {claim} has lost volume {about}, which it was bound to.", claim=claim, about=about)
         case "volume-missing":
-            return f"volume claim {claim} is bound to volume {about}, which does not exist."
+            return say(
+                "volume claim {claim} is bound to volume {about}, which does not exist.", claim=claim, about=about
+            )
         case "ephemeral-missing":
-            return f"volume claim {claim} for an ephemeral volume was not made yet."
+            return say("volume claim {claim} for an ephemeral volume was not made yet.", claim=claim)
         case "not-owner":
-            return f"volume claim {claim} exists, but was not made for pod {refusal.pod}: the pod is not its owner."
+            return say(
+                "volume claim {claim} exists, but was not made for pod {pod}: the pod is not its owner.",
+                claim=claim,
+                pod=refusal.pod,
+            )
         case _:
             assert_never(refusal.fault)
 
@@ -471,22 +591,22 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
     """Return why PreFilter refuses a job."""
     match refusal:
         case NoTopologyTree(fault):
-            return f"{fault_clause(fault)}."
+            return say("{fault_clause}.", fault_clause=fault_clause(fault))
         case TopologyManagerOff():
-            return f"it has a topology spec, and {MANAGER_OFF}."
+            return say("it has a topology spec, and {manager_off}.", manager_off=MANAGER_OFF)
         case TopologyNotAware():
-            return (
-                "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its"
-                " first pod is ever placed."
+            return say(
+                "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: "
+                "only its first pod is ever placed."
             )
         case InvalidDeviceAmount() | InvalidDeviceSet() | UnreadableDeviceAnnotation():
-            return f"{invalid_devices(refusal)}."
+            return say("{invalid_devices}.", invalid_devices=invalid_devices(refusal))
         case NoReservationMatches():
             return _no_reservation(refusal)
         case FractionalBinding(asked=asked):
-            return f"it asks to bind its CPUs, which must be whole ones, and requests {asked}m."
+            return say("it asks to bind its CPUs, which must be whole ones, and requests {asked}m.", asked=asked)
         case UnreadableAnnotation(annotation=annotation):
-            return f"its annotation {annotation} cannot be read."
+            return say("its annotation {annotation} cannot be read.", annotation=annotation)
         case VolumesUnbound():
             return unbound_sentence(refusal)
         case ClaimsUnallocated():
@@ -500,20 +620,30 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
 def _no_reservation(refusal: NoReservationMatches) -> str:
     """Return which reservation a pod asks for, and which are for it instead."""
     name, owned = refusal.name, refusal.owned
-    asks = f"it asks for {f'reservation {name}' if name else 'a reservation with its reservation affinity'}"
+    asks = say(
+        "it asks for {part}",
+        part=say("reservation {name}", name=name) if name else say("a reservation with its reservation affinity"),
+    )
     if refusal.is_own:
-        return f"{asks}, which is for it, but has no room, does not match, or is on a node that the pod may not go to."
+        return say(
+            "{asks}, which is for it, but has no room, does not match, or is on a node that the pod may not go to.",
+            asks=asks,
+        )
     if not owned:
-        return f"{asks}, and no reservation with room is for it."
-    those = f"{count(owned, 'reservation')} {'is' if owned == 1 else 'are'} for it"
-    return f"{asks}; {those}, none {f'is {name}' if name else 'matches'}."
+        return say("{asks}, and no reservation with room is for it.", asks=asks)
+    those = say(
+        "{reservations} {are} for it", reservations=count(owned, "reservation"), are="is" if owned == 1 else "are"
+    )
+    return say(
+        "{asks}; {those}, none {part}.", asks=asks, those=those, part=say("is {name}", name=name) if name else "matches"
+    )
 
 
 _MOST_NAMED = 3
 _OF_QUOTA = {
-    "runtime": "allowed now (its runtime share",
-    "max": "allowed (its max",
-    "min": "allowed (its min, which non-preemptible pods must stay within",
+    "runtime": say("allowed now (its runtime share"),
+    "max": say("allowed (its max"),
+    "min": say("allowed (its min, which non-preemptible pods must stay within"),
 }
 
 
@@ -522,13 +652,15 @@ def _ahead(refusal: QuotaExceeded, amount: str) -> str:
     named = list(refusal.ahead[:_MOST_NAMED])
     others = ["others"] if len(refusal.ahead) > _MOST_NAMED else []
     goes = "goes" if len(refusal.ahead) == 1 else "go"
-    return f" ({amount} of it for {listed([*named, *others])}, which {goes} first)"
+    return say(
+        " ({amount} of it for {part}, which {goes} first)", amount=amount, part=listed([*named, *others]), goes=goes
+    )
 
 
 def _quota_exceeded(refusal: QuotaExceeded) -> str:
     """Return which quota has no room, by its arithmetic: `quota q: 63 GPU in use, 67 allowed; w-1 wants 8 more`."""
     refusing, *below = refusal.path
-    place = f" (above {below[-1]})" if below else ""
+    place = say(" (above {below})", below=below[-1]) if below else ""
     used, limit, asked, taken = (
         dict(amounts) for amounts in (refusal.used, refusal.limit, refusal.requested, refusal.taken)
     )
@@ -539,14 +671,24 @@ def _quota_exceeded(refusal: QuotaExceeded) -> str:
         has, may, more, first = amounts_of(name, *numbers)
         ahead = _ahead(refusal, first) if name in taken else ""
         limit_is = _OF_QUOTA["max" if name in refusal.capped else refusal.kind]
-        parts.append(f"{has} {resource_name(name)} in use{ahead}, {may} {limit_is}{_scaled(scaled.get(name))})")
+        parts.append(
+            say(
+                "{has} {resource_name} in use{ahead}, {may} {limit_is}{scaled})",
+                has=has,
+                resource_name=resource_name(name),
+                ahead=ahead,
+                may=may,
+                limit_is=limit_is,
+                scaled=_scaled(scaled.get(name)),
+            )
+        )
         wanted += [f"{more} {resource_name(name)}"] if asked.get(name, 0) else []
     wants = (
-        f"{refusal.pod} wants {listed(wanted)} more"
+        say("{pod} wants {wanted} more", pod=refusal.pod, wanted=listed(wanted))
         if wanted
-        else f"until then {refusal.pod}, which asks for none of it, waits"
+        else say("until then {pod}, which asks for none of it, waits", pod=refusal.pod)
     )
-    return f"quota {refusing}{place}: {'; '.join([*parts, wants])}."
+    return say("quota {refusing}{place}: {part}.", refusing=refusing, place=place, part="; ".join([*parts, wants]))
 
 
 def _scaled(amounts: Sequence[str] | None) -> str:
@@ -554,10 +696,14 @@ def _scaled(amounts: Sequence[str] | None) -> str:
     if amounts is None:
         return ""
     written, counts = amounts
-    return f"; its min of {written} counts as {counts}, as it and those beside it are together more than there is"
+    return say(
+        "; its min of {written} counts as {counts}, as it and those beside it are together more than there is",
+        written=written,
+        counts=counts,
+    )
 
 
-_MAY_HANDLE = "may handle that or not: its configuration was not read."
+_MAY_HANDLE = say("may handle that or not: its configuration was not read.")
 
 
 def _other_groups(gang: str, others: Sequence[str]) -> str:
@@ -565,8 +711,10 @@ def _other_groups(gang: str, others: Sequence[str]) -> str:
     home, _, _ = gang.partition("/")
     near = [one.partition("/")[2] for one in others if one.startswith(f"{home}/")]
     elsewhere = [one.partition("/")[0] for one in others if not one.startswith(f"{home}/")]
-    meant = f" There is {listed(near)}: was that meant?" if near else ""
-    there = f" There is one in namespace {listed(elsewhere)}; it counts for the pods of that alone."
+    meant = say(" There is {near}: was that meant?", near=listed(near)) if near else ""
+    there = say(
+        " There is one in namespace {elsewhere}; it counts for the pods of that alone.", elsewhere=listed(elsewhere)
+    )
     return f"{meant}{there if elsewhere else ''}"
 
 
@@ -574,61 +722,117 @@ def blocker_sentence(blocker: Blocker) -> str:
     """Return why a gang or a pod is not tried."""
     match blocker:
         case blockers.OtherScheduler(pods, names, profiles, in_gang, known):
-            who = ("its pod " if len(pods) == 1 else "its pods ") if in_gang else "it "
-            handled = f"handles only {listed(profiles)}." if known else _MAY_HANDLE
-            return f"{who}{_have(pods)} schedulerName {listed(names)}; koord-scheduler {handled}"
+            who = (say("its pod ") if len(pods) == 1 else say("its pods ")) if in_gang else "it "
+            handled = say("handles only {profiles}.", profiles=listed(profiles)) if known else _MAY_HANDLE
+            return say(
+                "{who}{have} schedulerName {names}; koord-scheduler {handled}",
+                who=who,
+                have=_have(pods),
+                names=listed(names),
+                handled=handled,
+            )
         case blockers.MixedSchedulers(pods, of, names, known):
-            named = f"{len(pods)} of its {of} pods {_have(pods)} schedulerName {listed(names)}"
+            named = say(
+                "{number} of its {of} pods {have} schedulerName {names}",
+                number=len(pods),
+                of=of,
+                have=_have(pods),
+                names=listed(names),
+            )
             if not known:
-                return f"{named}; koord-scheduler {_MAY_HANDLE}"
+                return say("{named}; koord-scheduler {may_handle}", named=named, may_handle=_MAY_HANDLE)
             it = "it" if len(pods) == 1 else "them"
-            return f"{named}: koord-scheduler does not place {it}, and the other pods keep waiting."
+            return say(
+                "{named}: koord-scheduler does not place {it}, and the other pods keep waiting.", named=named, it=it
+            )
         case blockers.OpenConfiguration(settings):
             return depends_on(settings)
         case NoLeader(lease, holder, age):
-            held = f"held by {holder}" if holder else "no holder"
-            return (
-                f"koord-scheduler is not active: lease {lease} ({held}) was last renewed {spelled(age)} ago;"
-                " an active scheduler renews it every few seconds."
+            held = say("held by {holder}", holder=holder) if holder else say("no holder")
+            return say(
+                "koord-scheduler is not active: lease {lease} ({held}) was last renewed {age} ago; an active "
+                "scheduler renews it every few seconds.",
+                lease=lease,
+                held=held,
+                age=spelled(age),
             )
         case NoReplica(deployment, wanted):
-            none = f"has 0 of {count(wanted, 'pod')} available" if wanted else "is scaled to 0"
-            return f"koord-scheduler is not active: Deployment {deployment} {none}."
+            none = say("has 0 of {pods} available", pods=count(wanted, "pod")) if wanted else say("is scaled to 0")
+            return say(
+                "koord-scheduler is not active: Deployment {deployment} {none}.", deployment=deployment, none=none
+            )
         case blockers.BeingDeleted():
             return _being_deleted(blocker)
         case blockers.Gated(gates=gates, enough_others=False):
-            return f"{_gated(blocker)} held back by scheduling gate {listed(gates)}."
+            return say("{gated} held back by scheduling gate {gates}.", gated=_gated(blocker), gates=listed(gates))
         case blockers.Gated(pods, gates=gates):
-            held = f"{_gated(blocker)} held back by scheduling gate {listed(gates)}"
+            held = say("{gated} held back by scheduling gate {gates}", gated=_gated(blocker), gates=listed(gates))
             them = "it" if len(pods) == 1 else "them"
-            return f"{held}: the scheduler tries {them} with the others all the same, but cannot bind {them}."
+            return say(
+                "{held}: the scheduler tries {them} with the others all the same, but cannot bind {them}.",
+                held=held,
+                them=them,
+            )
         case blockers.ClaimsUnready(claims=claims):
-            return f"{_gated(blocker)} not tried before all resource claims can be used: {unready_clause(claims)}."
+            return say(
+                "{gated} not tried before all resource claims can be used: {unready_clause}.",
+                gated=_gated(blocker),
+                unready_clause=unready_clause(claims),
+            )
         case blockers.NoPodGroup(gang, others=others):
-            return (
-                f"its pods name PodGroup {gang.partition('/')[2]}, which does not exist.{_other_groups(gang, others)}"
+            return say(
+                "its pods name PodGroup {partition}, which does not exist.{other_groups}",
+                partition=gang.partition("/")[2],
+                other_groups=_other_groups(gang, others),
             )
         case blockers.NotInitialised(written=""):
-            return "the gang is not initialised: its pods do not set min-available."
+            return say("the gang is not initialised: its pods do not set min-available.")
         case blockers.NotInitialised(written=written):
-            return f"the gang is not initialised: min-available {written!r} is not a whole number."
+            return say("the gang is not initialised: min-available {written!r} is not a whole number.", written=written)
         case blockers.TooFewPods(gang, _, own, children, minimum):
-            which = "it has" if own else f"gang {gang} of its group has"
-            return f"{which} {children} of the {count(minimum, 'pod')} it needs."
+            which = say("it has") if own else say("gang {gang} of its group has", gang=gang)
+            return say(
+                "{which} {children} of the {pods} it needs.", which=which, children=children, pods=count(minimum, "pod")
+            )
         case blockers.NoSuchGangs(gangs):
-            where = "" if all("/" in key for key in gangs) else " (ids must be NAMESPACE/NAME)"
+            where = "" if all("/" in key for key in gangs) else say(" (ids must be NAMESPACE/NAME)")
             noun, verb = ("gang", "does") if len(gangs) == 1 else ("gangs", "do")
-            return f"{noun} {listed([key or repr(key) for key in gangs])} of its group {verb} not exist{where}."
+            return say(
+                "{noun} {key} of its group {verb} not exist{where}.",
+                noun=noun,
+                key=listed([key or repr(key) for key in gangs]),
+                verb=verb,
+                where=where,
+            )
         case blockers.FinishedNeverWait(finished=finished):
-            return f"{_too_few_waiting(blocker)}: finished pods ({finished}) count as members but never wait."
+            return say(
+                "{too_few_waiting}: finished pods ({finished}) count as members but never wait.",
+                too_few_waiting=_too_few_waiting(blocker),
+                finished=finished,
+            )
         case blockers.BoundDoNotCount(bound=bound, match_policy=policy):
-            return f"{_too_few_waiting(blocker)}: with match policy {policy}, bound pods ({bound}) do not count."
+            return say(
+                "{too_few_waiting}: with match policy {policy}, bound pods ({bound}) do not count.",
+                too_few_waiting=_too_few_waiting(blocker),
+                policy=policy,
+                bound=bound,
+            )
         case blockers.OmitsItself(gang, others):
-            return f"it depends only on {listed(others)}: its own groups annotation does not list {gang}."
+            return say(
+                "it depends only on {others}: its own groups annotation does not list {gang}.",
+                others=listed(others),
+                gang=gang,
+            )
         case blockers.GroupsDiffer(gang, others):
-            return f"the groups annotation of {gang} differs from that of {listed(others)}."
+            return say(
+                "the groups annotation of {gang} differs from that of {others}.", gang=gang, others=listed(others)
+            )
         case UnknownLayer(layer, layers):
-            return f"it must gather in layer {layer}, which is not in the topology ({listed(layers)})."
+            return say(
+                "it must gather in layer {layer}, which is not in the topology ({layers}).",
+                layer=layer,
+                layers=listed(layers),
+            )
         case _:
             return refusal_sentence(blocker)
 
@@ -636,24 +840,34 @@ def blocker_sentence(blocker: Blocker) -> str:
 def _being_deleted(blocker: blockers.BeingDeleted) -> str:
     pods, of = blocker.pods, blocker.of
     if not blocker.in_gang:
-        return "it is being deleted."
+        return say("it is being deleted.")
     if len(pods) == of:
-        return f"its {count(of, 'pending pod')} {_are(pods)} being deleted."
-    return f"{len(pods)} of its {of} pending pods {_are(pods)} being deleted: too few others are left."
+        return say("its {pods} {are} being deleted.", pods=count(of, "pending pod"), are=_are(pods))
+    return say(
+        "{number} of its {of} pending pods {are} being deleted: too few others are left.",
+        number=len(pods),
+        of=of,
+        are=_are(pods),
+    )
 
 
 def _gated(blocker: blockers.Gated | blockers.ClaimsUnready) -> str:
     """Return which of its pods are held back, with the verb: `it is`, `its pod is`, `1 of its 3 pods is`."""
     pods, of = blocker.pods, blocker.of
     if not blocker.in_gang:
-        return "it is"
+        return say("it is")
     if len(pods) == of:
-        return "its pod is" if of == 1 else "its pods are"
-    return f"{len(pods)} of its {of} pods {_are(pods)}"
+        return say("its pod is") if of == 1 else say("its pods are")
+    return say("{number} of its {of} pods {are}", number=len(pods), of=of, are=_are(pods))
 
 
 def _too_few_waiting(blocker: blockers.FinishedNeverWait | blockers.BoundDoNotCount) -> str:
-    return f"{blocker.gang} has {count(len(blocker.pods), 'pending pod')}, but needs {blocker.needed} at once"
+    return say(
+        "{gang} has {pods}, but needs {needed} at once",
+        gang=blocker.gang,
+        pods=count(len(blocker.pods), "pending pod"),
+        needed=blocker.needed,
+    )
 
 
 def _are(items: Sequence[str]) -> str:
@@ -668,60 +882,102 @@ def oddity_sentence(oddity: Oddity) -> str:
     """Return what is odd about the settings of a gang or a pod."""
     match oddity:
         case admission.SomeOfOtherScheduler(pods, of, names):
-            return f"{len(pods)} of its {of} pending pods {_have(pods)} schedulerName {listed(names)} ({listed(pods)})."
+            return say(
+                "{number} of its {of} pending pods {have} schedulerName {names} ({pods}).",
+                number=len(pods),
+                of=of,
+                have=_have(pods),
+                names=listed(names),
+                pods=listed(pods),
+            )
         case admission.SomeBeingDeleted(pods, of):
-            return (
-                f"{len(pods)} of its {of} pending pods {_are(pods)} being deleted ({listed(pods)}):"
-                " they still count as members but are not scheduled."
+            return say(
+                "{number} of its {of} pending pods {are} being deleted ({pods}): they still count as members "
+                "but are not scheduled.",
+                number=len(pods),
+                of=of,
+                are=_are(pods),
+                pods=listed(pods),
             )
         case admission.SomeGated(pods, of, gates):
-            return (
-                f"{len(pods)} of its {of} pending pods {_are(pods)} held back by scheduling gate {listed(gates)}"
-                f" ({listed(pods)}); the others are scheduled one by one."
+            return say(
+                "{number} of its {of} pending pods {are} held back by scheduling gate {gates} ({pods}); the "
+                "others are scheduled one by one.",
+                number=len(pods),
+                of=of,
+                are=_are(pods),
+                gates=listed(gates),
+                pods=listed(pods),
             )
         case admission.ForeignGangMarker(pod, marker):
-            return (
-                f"Koordinator ignores {marker}: {pod} is scheduled alone, not in a gang"
-                " (Koordinator's label is pod-group.scheduling.sigs.k8s.io)."
+            return say(
+                "Koordinator ignores {marker}: {pod} is scheduled alone, not in a gang (Koordinator's label "
+                "is pod-group.scheduling.sigs.k8s.io).",
+                marker=marker,
+                pod=pod,
             )
         case admission.MisspeltKey(owner, key, meant):
-            return f"Koordinator does not know {key} of {owner}: was {meant} meant?"
+            return say(
+                "Koordinator does not know {key} of {owner}: was {meant} meant?", key=key, owner=owner, meant=meant
+            )
         case admission.GroupsUnreadable(gang):
-            return f"the groups annotation of {gang} is not a JSON list: the gang has no group."
+            return say("the groups annotation of {gang} is not a JSON list: the gang has no group.", gang=gang)
         case admission.TopologySpecUnreadable(gang):
-            return (
-                f"the network-topology-spec of {gang} cannot be parsed: the scheduler ignores it"
-                " and places the pods without topology."
+            return say(
+                "the network-topology-spec of {gang} cannot be parsed: the scheduler ignores it and places "
+                "the pods without topology.",
+                gang=gang,
             )
         case admission.UnknownStrategy(gang, strategy):
-            return f"{gang}: strategy {strategy or '(none)'} has no effect: use MustGather or PreferGather."
+            return say(
+                "{gang}: strategy {strategy} has no effect: use MustGather or PreferGather.",
+                gang=gang,
+                strategy=strategy or "(none)",
+            )
         case admission.UnknownPreferredLayer(gang, layer):
-            return f"{gang}: PreferGather names layer {layer or '(none)'}, which is not in the topology."
+            return say(
+                "{gang}: PreferGather names layer {layer}, which is not in the topology.",
+                gang=gang,
+                layer=layer or "(none)",
+            )
         case admission.MinimumZero(gang):
-            return f"{gang} has minimum 0: its pods never wait for each other, and its PodGroup stays in phase Pending."
+            return say(
+                "{gang} has minimum 0: its pods never wait for each other, and its PodGroup stays in phase Pending.",
+                gang=gang,
+            )
         case admission.StalePhase(gang, phase):
-            return f"phase {phase} of PodGroup {gang} is from an earlier run: it is stale and has no effect."
+            return say(
+                "phase {phase} of PodGroup {gang} is from an earlier run: it is stale and has no effect.",
+                phase=phase,
+                gang=gang,
+            )
         case admission.DifferingSpecs():
-            return "the gangs of the group have different topology specs: only the spec of the pod tried first counts."
+            return say(
+                "the gangs of the group have different topology specs: only the spec of the pod tried first counts."
+            )
         case admission.SatisfiedWithoutItself(gang):
-            return f"the groups annotation of {gang} does not list {gang} itself: the scheduler takes it literally."
+            return say(
+                "the groups annotation of {gang} does not list {gang} itself: the scheduler takes it literally.",
+                gang=gang,
+            )
         case admission.SatisfiedByEarlierPods():
-            return (
-                "finished pods of an earlier run with the same gang name count as members: the scheduler treats the"
-                " gang as satisfied and schedules its pods one by one, without gang and topology; each preempts on its"
-                " own."
+            return say(
+                "finished pods of an earlier run with the same gang name count as members: the scheduler "
+                "treats the gang as satisfied and schedules its pods one by one, without gang and topology; "
+                "each preempts on its own."
             )
         case admission.SpecWithoutEffect():
-            return "awareNetworkTopology is off in the scheduler's configuration: the topology spec has no effect."
+            return say("awareNetworkTopology is off in the scheduler's configuration: the topology spec has no effect.")
         case admission.IndexNotHonoured(names):
-            return (
-                "the scheduler ignores the topology index: it assigns nodes in the lexical order of the pod names"
-                f" ({listed(names)})."
+            return say(
+                "the scheduler ignores the topology index: it assigns nodes in the lexical order of the pod "
+                "names ({names}).",
+                names=listed(names),
             )
         case admission.WorstFit():
-            return (
-                "with a topology selector, the scheduler also counts the gang's own planned pods: it picks the domain"
-                " with the most room (worst fit) instead of the best fit."
+            return say(
+                "with a topology selector, the scheduler also counts the gang's own planned pods: it picks "
+                "the domain with the most room (worst fit) instead of the best fit."
             )
         case _:
             assert_never(oddity)
@@ -729,10 +985,13 @@ def oddity_sentence(oddity: Oddity) -> str:
 
 def ignored_markers(marker: str, pods: int) -> str:
     """Return that so many pods carry a marker of another gang scheduler."""
-    are = "it is scheduled alone" if pods == 1 else "they are scheduled each alone"
-    return (
-        f"Koordinator ignores {marker} of {count(pods, 'pod')}: {are}, not in a gang"
-        " (Koordinator's label is pod-group.scheduling.sigs.k8s.io)."
+    are = say("it is scheduled alone") if pods == 1 else say("they are scheduled each alone")
+    return say(
+        "Koordinator ignores {marker} of {pods}: {are}, not in a gang (Koordinator's label is "
+        "pod-group.scheduling.sigs.k8s.io).",
+        marker=marker,
+        pods=count(pods, "pod"),
+        are=are,
     )
 
 
@@ -743,31 +1002,45 @@ def overloaded_sentence(nodes: Sequence[str]) -> str:
     """Return that these nodes refuse the pods for load, and that preemption there does not help."""
     which = listed(nodes) if len(nodes) <= _MOST_NODES else count(len(nodes), "node")
     verb = "refuses" if len(nodes) == 1 else "refuse"
-    return f"{which} {verb} its pods for measured load, which preemption there does not lower at once."
+    return say(
+        "{which} {verb} its pods for measured load, which preemption there does not lower at once.",
+        which=which,
+        verb=verb,
+    )
 
 
 def free_but_scattered(resource: str, free: int, most: int) -> str:
     """Return that enough of a resource is free, and on no node: `8 GPU are free, at most 1 on a node`."""
     in_all, on_one = amount_of(resource, free, "rounded"), amount_of(resource, most, "rounded")
-    return f"{in_all} {resource_name(resource)} {'is' if in_all == '1' else 'are'} free, at most {on_one} on a node"
+    return say(
+        "{in_all} {resource_name} {are} free, at most {on_one} on a node",
+        in_all=in_all,
+        resource_name=resource_name(resource),
+        are="is" if in_all == "1" else "are",
+        on_one=on_one,
+    )
 
 
 def exclude_each_other(refused: Sequence[Refused]) -> str:
     """Return by what members keep each other from nodes, and on how many."""
     why = dict.fromkeys(_keeps_apart(one.reason) for one in refused)
-    return f"they exclude each other on {count(sum(one.nodes for one in refused), 'node')}: {listed([*why])}"
+    return say(
+        "they exclude each other on {nodes}: {part}",
+        nodes=count(sum(one.nodes for one in refused), "node"),
+        part=listed([*why]),
+    )
 
 
 def _keeps_apart(reason: Reason) -> str:
     match reason:
         case nodes.PortTaken(port=port):
-            return f"each takes host port {port} of its node"
+            return say("each takes host port {port} of its node", port=port)
         case nodes.ClaimInUse(claim=claim):
-            return f"volume claim {claim} (ReadWriteOncePod) is for one pod"
+            return say("volume claim {claim} (ReadWriteOncePod) is for one pod", claim=claim)
         case nodes.SpreadTooSkewed(key=key):
-            return f"their topology spread over {key} lets no more pods in"
+            return say("their topology spread over {key} lets no more pods in", key=key)
         case _:
-            return "their pod anti-affinity keeps them apart"
+            return say("their pod anti-affinity keeps them apart")
 
 
 def not_offered(
@@ -779,38 +1052,67 @@ def not_offered(
     similar: Sequence[str],
 ) -> str:
     """Return that no node offers a resource, which nodes should, what is not running there, and what may be meant."""
-    should = [f"{few(with_none)} {verb(len(with_none), 'reports', 'report')} 0 of it"] if with_none else []
+    should = (
+        [
+            say(
+                "{with_none} {report} 0 of it",
+                with_none=few(with_none),
+                report=verb(len(with_none), "reports", "report"),
+            )
+        ]
+        if with_none
+        else []
+    )
     if listed_by_device:
         has = verb(len(listed_by_device), "has", "have")
         should.append(
-            f"{few(listed_by_device)} {has} such devices by {verb(len(listed_by_device), 'its', 'their')} Device object"
+            say(
+                "{listed_by_device} {has} such devices by {their} Device object",
+                listed_by_device=few(listed_by_device),
+                has=has,
+                their=verb(len(listed_by_device), "its", "their"),
+            )
         )
     for label in dict.fromkeys(label for _, label in labelled):
         names = [name for name, one in labelled if one == label]
-        should.append(f"{few(names)} should, by label {label}")
-    parts = [f"no node offers {resource}", *([listed(should)] if should else [])]
+        should.append(say("{names} should, by label {label}", names=few(names), label=label))
+    parts = [say("no node offers {resource}", resource=resource), *([listed(should)] if should else [])]
     if should and idle:
         parts.append(_nothing_runs(resource, idle))
     if similar:
-        parts.append(f"nodes offer {listed(similar)}: was that meant?")
+        parts.append(say("nodes offer {similar}: was that meant?", similar=listed(similar)))
     if not should and not similar:
-        parts[0] += ", and none has a label or a Device object that says it should"
+        parts[0] += say(", and none has a label or a Device object that says it should")
     return f"{'; '.join(parts).rstrip('?')}{'?' if similar else '.'}"
 
 
 def not_listed(resource: str, offering: Sequence[str], idle: Sequence[str]) -> str:
     """Return that no Device object lists a device, though nodes offer a resource, and what is not running there."""
-    offer = f", though {few(offering)} {verb(len(offering), 'offers', 'offer')} {resource}" if offering else ""
-    runs = (
-        f"; no koordlet is ready on {few(idle)}"
-        if idle
-        else "; koordlet fills it from NVML, see its log"
+    offer = (
+        say(
+            ", though {offering} {offer} {resource}",
+            offering=few(offering),
+            offer=verb(len(offering), "offers", "offer"),
+            resource=resource,
+        )
         if offering
         else ""
     )
-    return f"no Device object lists a {resource_name(resource)}{offer}{runs}."
+    runs = (
+        say("; no koordlet is ready on {idle}", idle=few(idle))
+        if idle
+        else say("; koordlet fills it from NVML, see its log")
+        if offering
+        else ""
+    )
+    return say(
+        "no Device object lists a {resource_name}{offer}{runs}.",
+        resource_name=resource_name(resource),
+        offer=offer,
+        runs=runs,
+    )
 
 
 def _nothing_runs(resource: str, idle: Sequence[str]) -> str:
-    what = "no koordlet" if resource.startswith("koordinator.sh/") else "no pod of a device plugin"
-    return f"{what} is ready on {few(idle)}"
+    what = say("no koordlet") if resource.startswith("koordinator.sh/") else say("no pod of a device plugin")
+    return say("{what} is ready on {idle}", what=what, idle=few(idle))

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, TypeVar, assert_never
 
 from msgspec import Struct
 
+from kubectl_koord.language import say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.installation import Home
 from kubectl_koord.model.pods import RunningPod
@@ -89,7 +90,9 @@ def sentence(clause: str) -> str:
 
 def span(least: V, most: V | None, word: Callable[[V], str] = str) -> str:
     """Return `66`, or `66 to 110` where there is more than the least."""
-    return word(least) if most is None or most == least else f"{word(least)} to {word(most)}"
+    return (
+        word(least) if most is None or most == least else say("{word} to {word2}", word=word(least), word2=word(most))
+    )
 
 
 def paste(*words: str) -> str:
@@ -115,7 +118,7 @@ def asked_for(name: str, *, lone_pod: bool) -> str:
 
 def the_subject(*, lone_pod: bool) -> str:
     """Return what a gang or pod is called once its name was told."""
-    return "the pod" if lone_pod else "the gang"
+    return say("the pod") if lone_pod else say("the gang")
 
 
 def domain_name(name: str) -> str:
@@ -131,7 +134,7 @@ def listed(items: Sequence[str], last: str = "and") -> str:
 def few(names: Sequence[str], most: int = 3) -> str:
     """Return the first of these names, and how many more there are."""
     rest = len(names) - most
-    return listed([*names[:most], *([f"{rest} more"] if rest > 0 else [])])
+    return listed([*names[:most], *([say("{rest} more", rest=rest)] if rest > 0 else [])])
 
 
 def verb(number: int, one: str, several: str) -> str:
@@ -213,7 +216,7 @@ def _in_largest(number: int, digits: int) -> str:
 
 def amounts(needs: Iterable[tuple[str, int]]) -> str:
     """Return `8 CPU and 4 GPU`."""
-    return listed([f"{amount_of(r, n)} {resource_name(r)}" for r, n in needs]) or "no resources"
+    return listed([f"{amount_of(r, n)} {resource_name(r)}" for r, n in needs]) or say("no resources")
 
 
 def main_amounts(needs: Mapping[str, int]) -> str:
@@ -293,14 +296,18 @@ def overdue_clause(pods: Iterable[RunningPod], moment: str) -> str:
     age = between(late[0].gone_by, moment) if late else None
     if age is None:
         return ""
-    return f"{listed([pod.key for pod in late])} should have terminated {spelled(age)} ago: check finalizers and node"
+    return say(
+        "{key} should have terminated {age} ago: check finalizers and node",
+        key=listed([pod.key for pod in late]),
+        age=spelled(age),
+    )
 
 
 OF_NO_CLUSTER = frozenset({"completion", "explain", "version"})
 """Our own verbs that need no cluster."""
 
 _FOLLOWS = frozenset({"--until", "--watch", "-w"})
-_OF_CLUSTER = "Commands of kubectl, and those that change or follow something,"
+_OF_CLUSTER = say("Commands of kubectl, and those that change or follow something,")
 _PART = re.compile(r"""\s+|'[^']*'|"(?:\\.|[^"\\])*"|\\.|&&|\|\||[;&|(){}]|[^\s'"\\;&|(){}]+|.""", re.DOTALL)
 _SEPARATORS = frozenset({"&&", "||", ";", "&", "|", "(", "{", "do", "then", "else"})
 
@@ -381,29 +388,36 @@ def is_for_cluster(command: str) -> bool:
 def for_recorded(files: Sequence[str]) -> str:
     """Return for which cluster commands are where files were read, or the demo where none is named."""
     if not files:
-        return f"{_OF_CLUSTER} are examples here: the demo cluster is no real one."
-    again = "; the others read standard input again: give them the same" if "-" in files else ""
-    source = "this input" if "-" in files else ", ".join(files)
-    return f"{_OF_CLUSTER} are for the cluster that {source} came from: add its --context{again}."
+        return say("{of_cluster} are examples here: the demo cluster is no real one.", of_cluster=_OF_CLUSTER)
+    again = say("; the others read standard input again: give them the same") if "-" in files else ""
+    source = say("this input") if "-" in files else ", ".join(files)
+    return say(
+        "{of_cluster} are for the cluster that {source} came from: add its --context{again}.",
+        of_cluster=_OF_CLUSTER,
+        source=source,
+        again=again,
+    )
 
 
 def not_repeated(flags: Sequence[str]) -> str:
     """Return that flags with secrets are not in the commands."""
-    return f"The commands do not repeat {', '.join(flags)}: add what is secret yourself."
+    return say("The commands do not repeat {flags}: add what is secret yourself.", flags=", ".join(flags))
 
 
 def assumed_config(why: str) -> str:
     """Return that the configuration is assumed; `why` it could not be read, empty where it was not found."""
     if not why:
-        return "the scheduler's configuration was not read; assuming Helm chart defaults."
-    return f"the scheduler's configuration could not be read ({why}); assuming Helm chart defaults."
+        return say("the scheduler's configuration was not read; assuming Helm chart defaults.")
+    return say("the scheduler's configuration could not be read ({why}); assuming Helm chart defaults.", why=why)
 
 
 def lease_missing(home: Home) -> str:
     """Return that there is no leader lease."""
-    return (
-        f"lease {home.lease} does not exist in {home.namespace}: the scheduler has never been active, runs elsewhere"
-        " (--koordinator-namespace), or runs without leader election."
+    return say(
+        "lease {lease} does not exist in {namespace}: the scheduler has never been active, runs "
+        "elsewhere (--koordinator-namespace), or runs without leader election.",
+        lease=home.lease,
+        namespace=home.namespace,
     )
 
 
@@ -411,12 +425,12 @@ def could_not_be_read(gaps: Iterable[Gap]) -> str:
     """Return which kinds could not be read, and why, without a full stop."""
     kinds = dict.fromkeys(gap.kind for gap in gaps)
     reasons = dict.fromkeys(gap.message for gap in gaps)
-    return f"{listed(tuple(kinds))} could not be read: {listed(tuple(reasons))}"
+    return say("{kinds} could not be read: {reasons}", kinds=listed(tuple(kinds)), reasons=listed(tuple(reasons)))
 
 
 def not_followed(outcomes: int) -> str:
     """Return that there are more outcomes than were followed, and that nothing is known of the others."""
-    return f"followed {outcomes} of more outcomes: what the others come to is unknown"
+    return say("followed {outcomes} of more outcomes: what the others come to is unknown", outcomes=outcomes)
 
 
 def not_read(kinds: Iterable[str], reason: str) -> str:
@@ -426,48 +440,66 @@ def not_read(kinds: Iterable[str], reason: str) -> str:
 
 def none_in_input(kinds: Iterable[str]) -> str:
     """Return the warning of kinds of which the input holds nothing."""
-    return f"snapshot contains no {listed(tuple(kinds), 'or')}; assuming none exist."
+    return say("snapshot contains no {kinds}; assuming none exist.", kinds=listed(tuple(kinds), "or"))
 
 
 def evaluated_as(basis: Basis, facts: Iterable[str] = ()) -> str:
     """Return the facts counted, whose behaviour the answer reproduces, and of which cluster it is."""
-    by = f"Evaluated as Koordinator {basis.koordinator_version} ({basis.version_from})"
+    by = say(
+        "Evaluated as Koordinator {koordinator_version} ({version_from})",
+        koordinator_version=basis.koordinator_version,
+        version_from=basis.version_from,
+    )
     return ". ".join(filter(None, ["; ".join(filter(None, facts)), by, named(basis)]))
 
 
 def named(basis: Basis) -> str:
     """Return the names that the kubeconfig has for the cluster, empty where it has none."""
     if not basis.context:
-        return f"Cluster {basis.cluster}" if basis.cluster else ""
-    return ", ".join(filter(None, [f"Context {basis.context}", basis.cluster and f"cluster {basis.cluster}"]))
+        return say("Cluster {cluster}", cluster=basis.cluster) if basis.cluster else ""
+    return ", ".join(
+        filter(
+            None,
+            [
+                say("Context {context}", context=basis.context),
+                basis.cluster and say("cluster {cluster}", cluster=basis.cluster),
+            ],
+        )
+    )
 
 
 def read_at(basis: Basis) -> str:
     """Return what was read, and when."""
-    source = {"file": "a file", "demo": "the demo cluster"}.get(basis.source, f"the {basis.source}")
-    return ". ".join(filter(None, [f"Read from {source} at {basis.moment}", named(basis)]))
+    source = {"file": say("a file"), "demo": say("the demo cluster")}.get(
+        basis.source, say("the {source}", source=basis.source)
+    )
+    return ". ".join(
+        filter(None, [say("Read from {source} at {moment}", source=source, moment=basis.moment), named(basis)])
+    )
 
 
 def warning(notice: Notice) -> str:
     """Return a warning with its code."""
-    return f"Warning: {notice.message} ({notice.code})"
+    return say("Warning: {message} ({code})", message=notice.message, code=notice.code)
 
 
 DETAILS = "Details: "
-NEXT_STEPS = "What to do next"
+NEXT_STEPS = say("What to do next")
 CODES = "kubectl koord explain CODE shows what a code means and what to do next."
 _MOST_CASES = 2
-OUTCOMES = "Possible outcomes (no object shows which one)"
+OUTCOMES = say("Possible outcomes (no object shows which one)")
 
 
 def and_more(what: str, how: str = "") -> str:
     """Return that there is more than is shown, such as `19 more`, and how to see it."""
-    return f"... and {what}{how} (--all shows them)"
+    return say("... and {what}{how} (--all shows them)", what=what, how=how)
 
 
 def more(number: int, things: str = "") -> str:
     """Return that there are so many more: `... and 4 more victims (--all shows them)`."""
-    return and_more(f"{number} more {things}" if things else f"{number} more")
+    return and_more(
+        say("{number} more {things}", number=number, things=things) if things else say("{number} more", number=number)
+    )
 
 
 def told(found: Iterable[tuple[Sequence[str], str]]) -> list[str]:
@@ -475,38 +507,40 @@ def told(found: Iterable[tuple[Sequence[str], str]]) -> list[str]:
     by_case: dict[str, list[str]] = {}
     for cases, outcome in found:
         by_case.setdefault(_cases(tuple(dict.fromkeys(cases))), []).append(outcome)
-    return [f"If {case}: {' Or: '.join(outcomes)}" for case, outcomes in by_case.items()]
+    return [
+        say("If {case}: {outcomes}", case=case, outcomes=" Or: ".join(outcomes)) for case, outcomes in by_case.items()
+    ]
 
 
 def _cases(cases: Sequence[str]) -> str:
     if len(cases) <= _MOST_CASES:
-        return ", or ".join(cases)
-    return f"{cases[0]}, or in {len(cases) - 1} other cases"
+        return say(", or ").join(cases)
+    return say("{cases}, or in {number} other cases", cases=cases[0], number=len(cases) - 1)
 
 
 def beyond_limit(number: int, things: str = "") -> str:
     """Return that there are so many more than `--limit` allows."""
-    return f"... and {number} more {things}".rstrip()
+    return say("... and {number} more {things}", number=number, things=things).rstrip()
 
 
 def more_pods(pods: int, nodes: int) -> str:
     """Return how many more pods there are, on how many more nodes."""
-    return and_more(f"{count(pods, 'pod')} on {nodes} more nodes")
+    return and_more(say("{pods} on {nodes} more nodes", pods=count(pods, "pod"), nodes=nodes))
 
 
 def first_names(names: Sequence[str], more: int) -> str:
     """Return the first names of a list, and how many more there are."""
-    return f"{', '.join(names)} and {more} more (--all shows them)"
+    return say("{names} and {more} more (--all shows them)", names=", ".join(names), more=more)
 
 
 def columns_left_out(titles: Sequence[str]) -> str:
     """Return that there is no room for columns."""
-    return f"(no room for {', '.join(titles)})"
+    return say("(no room for {titles})", titles=", ".join(titles))
 
 
 def command_left_out(size: int) -> str:
     """Return that a command is too long to be shown."""
-    return f"(a command of {size} characters: -o json has it)"
+    return say("(a command of {size} characters: -o json has it)", size=size)
 
 
 _OF_SCHEDULER = {
@@ -515,65 +549,65 @@ _OF_SCHEDULER = {
     "the scheduler's configuration": "ConfigMap",
 }
 _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
-    "npu-template": "template of shared NPU resources",
-    "scheduling-hint": "scheduling hint",
-    "unknown-numa-policy": "a NUMA policy of the pods that the scheduler does not know and may crash on",
-    "default-storage-class": "default StorageClass for a volume claim",
-    "resource-claim-template": "template of resource claims",
-    "exclusive-topology": "exclusive placement by topology",
-    "volume-claim-policy": "volume claim policies of a JobSet",
-    "resource-quota-scope": "scopes of a ResourceQuota",
-    "exclusive-node-selector": "exclusive placement by node selectors",
-    "training-runtime": "the training runtime of a TrainJob (it was not read: give it with a further -f)",
-    "training-runtime-patches": "runtimePatches of a TrainJob",
+    "npu-template": say("template of shared NPU resources"),
+    "scheduling-hint": say("scheduling hint"),
+    "unknown-numa-policy": say("a NUMA policy of the pods that the scheduler does not know and may crash on"),
+    "default-storage-class": say("default StorageClass for a volume claim"),
+    "resource-claim-template": say("template of resource claims"),
+    "exclusive-topology": say("exclusive placement by topology"),
+    "volume-claim-policy": say("volume claim policies of a JobSet"),
+    "resource-quota-scope": say("scopes of a ResourceQuota"),
+    "exclusive-node-selector": say("exclusive placement by node selectors"),
+    "training-runtime": say("the training runtime of a TrainJob (it was not read: give it with a further -f)"),
+    "training-runtime-patches": say("runtimePatches of a TrainJob"),
 }
 _CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
-    "selector": "CEL selector",
-    "attribute": "devices on which its CEL selectors fail",
-    "constraints": "constraints between devices",
-    "all-devices": "requests for all devices that have to share an attribute, or are more than 32",
-    "every-alternative": "requests for all devices as an alternative",
-    "admin-access": "administrative access beside other claims",
-    "beside-allocated": "claims that are allocated and claims that are not, for which 1.8 may fail to rank nodes",
-    "prioritized-list": "requests with alternatives",
-    "capacity": "capacity requests",
-    "shared-device": "devices that several claims may share",
-    "counters": "partitionable devices",
-    "taints": "device taints",
-    "binding-conditions": "devices with binding conditions",
-    "node-selection": "devices that nodes share",
+    "selector": say("CEL selector"),
+    "attribute": say("devices on which its CEL selectors fail"),
+    "constraints": say("constraints between devices"),
+    "all-devices": say("requests for all devices that have to share an attribute, or are more than 32"),
+    "every-alternative": say("requests for all devices as an alternative"),
+    "admin-access": say("administrative access beside other claims"),
+    "beside-allocated": say("claims that are allocated and claims that are not, for which 1.8 may fail to rank nodes"),
+    "prioritized-list": say("requests with alternatives"),
+    "capacity": say("capacity requests"),
+    "shared-device": say("devices that several claims may share"),
+    "counters": say("partitionable devices"),
+    "taints": say("device taints"),
+    "binding-conditions": say("devices with binding conditions"),
+    "node-selection": say("devices that nodes share"),
 }
 _QUOTA_FAULTS: Mapping[QuotaFault, str] = {
-    "no-parent": "its parent does not exist",
-    "cycle": "it is below itself",
-    "same-name": "several quotas have this name",
-    "same-namespace": "several quotas list the namespace",
+    "no-parent": say("its parent does not exist"),
+    "cycle": say("it is below itself"),
+    "same-name": say("several quotas have this name"),
+    "same-namespace": say("several quotas list the namespace"),
 }
-_QUOTA_SETTINGS = {"hook-plugin": "hook plugin", "feature-gate": "feature gate"}
+_QUOTA_SETTINGS = {"hook-plugin": say("hook plugin"), "feature-gate": say("feature gate")}
 _PROFILES: Mapping[OpenProfileCode, str] = {
-    "unread": "no right to list clustercolocationprofiles.config.koordinator.sh",
-    "namespaces": "Namespace objects could not be read",
-    "probability": "it changes some pods, at random",
-    "mapping": "it maps keys onto each other",
-    "patch": "its patch changes containers, or has directives",
+    "unread": say("no right to list clustercolocationprofiles.config.koordinator.sh"),
+    "namespaces": say("Namespace objects could not be read"),
+    "probability": say("it changes some pods, at random"),
+    "mapping": say("it maps keys onto each other"),
+    "patch": say("its patch changes containers, or has directives"),
 }
 _CARDS: Mapping[OpenCardsCode, str] = {
-    "unread": "no right to list mutatingwebhookconfigurations.admissionregistration.k8s.io",
-    "version": "without koordinator.sh/gpu.shared 1.7 and 1.8 ask for other cards than later versions",
+    "unread": say("no right to list mutatingwebhookconfigurations.admissionregistration.k8s.io"),
+    "version": say("without koordinator.sh/gpu.shared 1.7 and 1.8 ask for other cards than later versions"),
 }
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
-    "load-estimates": "estimates of load for a time after pods are initialized",
-    "load-thresholds": "thresholds of load for other resources than CPU and memory",
-    "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
+    "load-estimates": say("estimates of load for a time after pods are initialized"),
+    "load-thresholds": say("thresholds of load for other resources than CPU and memory"),
+    "numa-topology-policy": say("NUMA policy of nodes with more than 8 zones"),
     "unknown-numa-policy": (
-        "labels with a NUMA policy that the scheduler does not know and may crash on: see 'kubectl koord doctor'"
+        say("labels with a NUMA policy that the scheduler does not know and may crash on: see 'kubectl koord doctor'")
     ),
 }
 
 
 def depends_on(items: Iterable[Unevaluated]) -> str:
     """Return that the answer depends on what is not evaluated."""
-    return f"it depends on {unevaluated_names(items)}, which is not evaluated."
+    return say("it depends on {unevaluated_names}, which is not evaluated.", unevaluated_names=unevaluated_names(items))
 
 
 def unevaluated_names(items: Iterable[Unevaluated]) -> str:
@@ -581,7 +615,7 @@ def unevaluated_names(items: Iterable[Unevaluated]) -> str:
     items = tuple(items)
     names = [_name(item) for item in items if not isinstance(item, NodeSetting)]
     settings = sorted(_name(item) for item in items if isinstance(item, NodeSetting))
-    return listed([*names, *([f"node settings ({listed(settings)})"] if settings else [])])
+    return listed([*names, *([say("node settings ({settings})", settings=listed(settings))] if settings else [])])
 
 
 def setting_name(kind: str, name: str) -> str:
@@ -594,88 +628,113 @@ def settings_left_out(settings: Iterable[SetOtherwise]) -> str:
     settings = tuple(settings)
     decide = [setting_name(one.kind, one.name) for one in settings if one.known]
     unknown = [setting_name(one.kind, one.name) for one in settings if not one.known]
-    told = [f"{listed(decide)}, which may decide and is not evaluated"] if decide else []
-    told += [f"{listed(unknown)}, which is not known here for its version"] if unknown else []
-    return f"the scheduler has {'; and '.join(told)}."
+    told = [say("{decide}, which may decide and is not evaluated", decide=listed(decide))] if decide else []
+    told += [say("{unknown}, which is not known here for its version", unknown=listed(unknown))] if unknown else []
+    return say("the scheduler has {told}.", told=say("; and ").join(told))
 
 
 def _of_setting(item: OpenGate | OpenSetting | OpenToleration | ForeignPlugin) -> str:
     if isinstance(item, ForeignPlugin):
-        return f"plugin {item.name} of the scheduler, which is neither Kubernetes' nor Koordinator's"
+        return say("plugin {name} of the scheduler, which is neither Kubernetes' nor Koordinator's", name=item.name)
     if isinstance(item, OpenToleration):
-        how = "the API server adds it with ExtendedResourceToleration, or the template"
-        return f"a toleration of taint {item.key} ({how})"
+        how = say("the API server adds it with ExtendedResourceToleration, or the template")
+        return say("a toleration of taint {key} ({how})", key=item.key, how=how)
     if isinstance(item, OpenGate):
-        return f"{setting_name('feature gate', item.name)} of the scheduler"
-    return f"{setting_name(item.kind, item.name)} of the scheduler{'' if item.known else ' (not known here)'}"
+        return say("{setting_name} of the scheduler", setting_name=setting_name(say("feature gate"), item.name))
+    return say(
+        "{setting_name} of the scheduler{part}",
+        setting_name=setting_name(item.kind, item.name),
+        part="" if item.known else say(" (not known here)"),
+    )
 
 
 def _of_scheduler(kinds: Sequence[str]) -> str:
     parts = [part for part, of in _OF_SCHEDULER.items() if of in kinds]
-    return f"{listed(parts)} ({listed(kinds)} objects could not be read)"
+    return say("{parts} ({kinds} objects could not be read)", parts=listed(parts), kinds=listed(kinds))
 
 
 def _name(item: Unevaluated) -> str:
     match item:
         case OpenQuota(name, fault):
-            return f"quota {name} ({_QUOTA_FAULTS[fault]})"
+            return say("quota {name} ({quota_faults})", name=name, quota_faults=_QUOTA_FAULTS[fault])
         case QuotaSetting(kind, name):
-            return f"{_QUOTA_SETTINGS[kind]} {name} of the scheduler's quotas"
+            return say(
+                "{quota_settings} {name} of the scheduler's quotas", quota_settings=_QUOTA_SETTINGS[kind], name=name
+            )
         case UnreadQuotas():
-            return "quotas (ElasticQuota objects could not be read)"
+            return say("quotas (ElasticQuota objects could not be read)")
         case UnreadCards():
-            return "the cards of the nodes (Device objects could not be read)"
+            return say("the cards of the nodes (Device objects could not be read)")
         case UnreadLoad():
-            return "the measured load of the nodes (NodeMetric objects could not be read)"
+            return say("the measured load of the nodes (NodeMetric objects could not be read)")
         case UnreadTopologies():
-            return "the CPUs and NUMA zones of the nodes (NodeResourceTopology objects could not be read)"
+            return say("the CPUs and NUMA zones of the nodes (NodeResourceTopology objects could not be read)")
         case UnreadScheduler(kinds):
             return _of_scheduler(kinds)
         case UnreadReservations():
-            return "reservations (Reservation objects could not be read)"
+            return say("reservations (Reservation objects could not be read)")
         case UnreadNamespaces():
-            return "namespace selectors of inter-pod affinities (Namespace objects could not be read)"
+            return say("namespace selectors of inter-pod affinities (Namespace objects could not be read)")
         case UnreadStorage(name, kind):
-            return f"volume claim {name} (not bound yet, and {kind} objects could not be read)"
+            return say(
+                "volume claim {name} (not bound yet, and {kind} objects could not be read)", name=name, kind=kind
+            )
         case UnreadVolume(name):
-            return f"volume claim {name} (its volume could not be read)"
+            return say("volume claim {name} (its volume could not be read)", name=name)
         case UnreadVolumeLimits():
-            return "how many volumes the nodes can hold (CSINode objects could not be read)"
+            return say("how many volumes the nodes can hold (CSINode objects could not be read)")
         case UnreadAttachments():
-            return "which volumes are attached to the nodes (VolumeAttachment objects could not be read)"
+            return say("which volumes are attached to the nodes (VolumeAttachment objects could not be read)")
         case UnreadClaims():
-            return "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
+            return say("how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)")
         case OpenClaim(name, feature, detail):
             told = f" {detail}" if detail else ""
-            return f"resource claim {name} ({_CLAIM_FEATURES[feature]}{told})"
+            return say(
+                "resource claim {name} ({claim_features}{told})",
+                name=name,
+                claim_features=_CLAIM_FEATURES[feature],
+                told=told,
+            )
         case WideningClaim(name, feature):
-            return f"resource claim {name} ({_CLAIM_FEATURES[feature]})"
+            return say("resource claim {name} ({claim_features})", name=name, claim_features=_CLAIM_FEATURES[feature])
         case IdleClaim(name):
-            return f"resource claim {name} (no other pod uses it: the scheduler may release it)"
+            return say("resource claim {name} (no other pod uses it: the scheduler may release it)", name=name)
         case IncompletePool(driver, pool):
-            return f"device pool {pool} of driver {driver} (not all of its ResourceSlices are there)"
+            return say(
+                "device pool {pool} of driver {driver} (not all of its ResourceSlices are there)",
+                pool=pool,
+                driver=driver,
+            )
         case UnreadDevices(kind):
-            return f"resource claims ({kind} objects could not all be read)"
+            return say("resource claims ({kind} objects could not all be read)", kind=kind)
         case AttachedVolume(name):
-            return f"attached volume {name}"
+            return say("attached volume {name}", name=name)
         case UnreadRuntimeClass(name):
-            return f"RuntimeClass {name} (RuntimeClass objects could not be read)"
+            return say("RuntimeClass {name} (RuntimeClass objects could not be read)", name=name)
         case OpenProfile(name, code):
-            return f"ClusterColocationProfile{f' {name}' if name else 's'} ({_PROFILES[code]})"
+            return say(
+                "ClusterColocationProfile{part} ({profiles})",
+                part=f" {name}" if name else "s",
+                profiles=_PROFILES[code],
+            )
         case OpenGate() | OpenSetting() | OpenToleration() | ForeignPlugin():
             return _of_setting(item)
         case AddedAffinity():
-            return "the node affinity that the scheduler adds to that of every pod (addedAffinity)"
+            return say("the node affinity that the scheduler adds to that of every pod (addedAffinity)")
         case IgnoredResource(name):
-            return f"resource {name}, of which the scheduler ignores whether a node has enough"
+            return say("resource {name}, of which the scheduler ignores whether a node has enough", name=name)
         case OpenExtender():
-            return "an extender of the scheduler"
+            return say("an extender of the scheduler")
         case OtherProfile(name):
-            return f"profile {name} of the scheduler, whose settings differ from those of the first"
+            return say("profile {name} of the scheduler, whose settings differ from those of the first", name=name)
         case OpenPlugin(name, points):
-            return f"plugin {name} of the scheduler, which its profile does not enable at {listed(points)}"
+            return say(
+                "plugin {name} of the scheduler, which its profile does not enable at {points}",
+                name=name,
+                points=listed(points),
+            )
         case OpenCards(code):
-            return f"what Koordinator's webhook makes of parts of GPUs ({_CARDS[code]})"
+            return say("what Koordinator's webhook makes of parts of GPUs ({cards})", cards=_CARDS[code])
         case PodSetting(code) | WideningPodSetting(code):
             return _POD_SETTINGS[code]
         case NodeSetting(code):

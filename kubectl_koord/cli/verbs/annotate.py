@@ -8,6 +8,7 @@ import typer
 from kubectl_koord.cli.flags import GANG_HELP, MANAGER, DryRun, FieldManager, Kustomize, Overwrite, Yes
 from kubectl_koord.cli.writing import How, carry_out, create_gang, print_changed
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +69,7 @@ _Files = Annotated[
     list[str] | None,
     typer.Option("--filename", "-f", metavar="FILE", help="Change these manifests and print them: FILE, DIR, URL, -."),
 ]
-_SeveralNames = "error: one name at a time, not {}: {} (a setting to be removed ends in -)"
+_SeveralNames = say("error: one name at a time, not {}: {} (a setting to be removed ends in -)")
 
 
 @app.command("podgroup", epilog=EXAMPLES)
@@ -218,7 +219,7 @@ def pods(
     if not (index or index_order or topology_selector or removed):
         from kubectl_koord.changes.values import NOTHING_FOR_PODS
 
-        raise KoordError(f"error: {NOTHING_FOR_PODS}")
+        raise KoordError(say("error: {nothing_for_pods}", nothing_for_pods=NOTHING_FOR_PODS))
     from kubectl_koord.changes.annotate import PodsWanted
     from kubectl_koord.changes.manifests import pods_change
 
@@ -232,7 +233,7 @@ def pods(
         subject = session.subject(snapshot, name)
         return pods_plan(snapshot, subject, wanted, overwrite=overwrite)
 
-    change, what = partial(pods_change, wanted=wanted), "pods of gang" if name else "pod of a gang"
+    change, what = partial(pods_change, wanted=wanted), say("pods of gang") if name else say("pod of a gang")
     _change(session, name, files, change, what, plan, How(dry_run, yes, field_manager), overwrite=overwrite)
 
 
@@ -240,7 +241,7 @@ def _name_and_removed(words: "Sequence[str] | None") -> tuple[str, tuple[str, ..
     """Return the name, and the settings to be removed: words that end in `-`, which no name of an object does."""
     names = [word for word in words or () if not word.endswith("-")]
     if "" in names:
-        raise KoordError("error: resource name may not be empty")
+        raise KoordError(say("error: resource name may not be empty"))
     if len(names) > 1:
         raise KoordError(_SeveralNames.format(len(names), ", ".join(names)))
     return "".join(names), tuple(word.removesuffix("-") for word in words or () if word.endswith("-"))
@@ -263,7 +264,7 @@ def _change(
     elif name:
         carry_out(session, plan, how)
     else:
-        raise KoordError("error: resource name may not be empty")
+        raise KoordError(say("error: resource name may not be empty"))
 
 
 def _wanted(
@@ -301,4 +302,6 @@ def _order(given: str) -> tuple[str, ...]:
         with open(given, encoding="utf-8") as file:  # noqa: PTH123 - ditto
             return tuple(line.strip() for line in file if line.strip() and not line.startswith("#"))
     except (OSError, UnicodeDecodeError) as problem:
-        raise KoordError(f"error: the path {given!r} cannot be read: {problem}") from None
+        raise KoordError(
+            say("error: the path {given!r} cannot be read: {problem}", given=given, problem=problem)
+        ) from None

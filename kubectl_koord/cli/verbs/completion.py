@@ -10,6 +10,7 @@ from kubectl_koord.cli import shells
 from kubectl_koord.cli.command_line import SHELLS
 from kubectl_koord.cli.session import write
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -58,7 +59,7 @@ def install(
     """Write the script to the home folder, and beside the program what kubectl asks; no file of others is replaced."""
     _refuse_formats(context)
     if shell and shell not in SHELLS:
-        raise KoordError(f"error: no shell {shell!r}: bash, zsh or fish")
+        raise KoordError(say("error: no shell {shell!r}: bash, zsh or fish", shell=shell))
     for done in shells.install(shell or shells.current(os.environ), os.environ, Path.home()):
         hint = f" ({done.hint})" if done.hint else ""
         write(f"{'wrote' if done.is_new else 'unchanged'} {done.path}{hint}\n")
@@ -72,4 +73,4 @@ def _print(context: typer.Context, shell: str) -> None:
 def _refuse_formats(context: typer.Context) -> None:
     session: Session = context.obj
     if session.options.output:
-        raise KoordError("error: completion does not support -o")
+        raise KoordError(say("error: completion does not support -o"))

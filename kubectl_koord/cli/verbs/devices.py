@@ -8,6 +8,7 @@ from kubectl_koord.cli.command_line import NODE, name_given, without_types
 from kubectl_koord.cli.flags import All, Limit, NoHeaders, SortBy
 from kubectl_koord.cli.session import Listing
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -48,7 +49,7 @@ def command(
     names = without_types(nodes or (), NODE)
     within = name_given(domain)
     if names and within:
-        raise KoordError("error: name nodes or give --domain, not both")
+        raise KoordError(say("error: name nodes or give --domain, not both"))
     snapshot = session.snapshot(kinds.DEVICE_KINDS)
     unknown = next((name for name in names if name not in snapshot.nodes), "")
     if unknown:

@@ -7,6 +7,7 @@ import typer
 from kubectl_koord.cli.command_line import name_given
 from kubectl_koord.cli.flags import All
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,11 +50,13 @@ def command(
     session.everything = everything
     name = name_given(gang)
     if not session.options.is_live:
-        raise KoordError("error: diff takes the names of two snapshots; --snapshot and --demo are for other commands")
+        raise KoordError(
+            say("error: diff takes the names of two snapshots; --snapshot and --demo are for other commands")
+        )
     if before == after:
-        raise KoordError("error: diff needs two different snapshots")
+        raise KoordError(say("error: diff needs two different snapshots"))
     if name and shape:
-        raise KoordError("error: --for and --shape cannot be used together")
+        raise KoordError(say("error: --for and --shape cannot be used together"))
     first, second = _read(session, before), _read(session, after)
     asked = _gang(session, (second, first), name) if name else (_shape(first, second, shape) if shape else None)
     session.show(diff(first, second, asked))
@@ -80,7 +83,7 @@ def _gang(session: "Session", snapshots: "Sequence[Snapshot]", name: str) -> "Of
             return OfGang(subject, subject.pending)
     for snapshot in snapshots:
         session.require(snapshot, "members", *subjects.homes(name, session.namespace()))
-    raise KoordError(f"error: no gang or pod {name!r} with pending pods in either snapshot")
+    raise KoordError(say("error: no gang or pod {name!r} with pending pods in either snapshot", name=name))
 
 
 def _shape(before: "Snapshot", after: "Snapshot", written: "Sequence[str]") -> "Shape":
@@ -89,4 +92,4 @@ def _shape(before: "Snapshot", after: "Snapshot", written: "Sequence[str]") -> "
     try:
         return parsed(after, ",".join(written), before=before)
     except ShapeError as problem:
-        raise KoordError(f"error: --shape: {problem}") from None
+        raise KoordError(say("error: --shape: {problem}", problem=problem)) from None

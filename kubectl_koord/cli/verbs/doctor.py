@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +40,11 @@ def command(
     session: Session = context.obj
     if print_rbac:
         if session.options.output not in {"", "yaml"}:
-            raise KoordError("error: --print-rbac prints YAML: use it without -o, or with -o yaml")
+            raise KoordError(say("error: --print-rbac prints YAML: use it without -o, or with -o yaml"))
         write(_roles(only))
         return
     if only is not None:
-        raise KoordError("error: --command is for --print-rbac")
+        raise KoordError(say("error: --command is for --print-rbac"))
     from kubectl_koord.explain.doctor import doctor
 
     snapshot = session.snapshot(kinds.DOCTOR_KINDS)
@@ -65,7 +66,7 @@ def _roles(commands: "Sequence[str] | None") -> str:
         return rbac.cluster_role(rbac.VIEW, rbac.viewing(reads.values()))
     for name in commands:
         if name not in reads:
-            raise KoordError(f"error: --command {name!r} is not one of {', '.join(reads)}")
+            raise KoordError(say("error: --command {name!r} is not one of {reads}", name=name, reads=", ".join(reads)))
     every = [one for name in commands for one in reads[name]]
     role = rbac.cluster_role(f"kubectl-koord-{'-'.join(commands)}", rbac.reading(every))
     return f"{role}---\n{rbac.leader_role()}" if "leader" in every else role

@@ -7,6 +7,7 @@ import typer
 from kubectl_koord import leaving
 from kubectl_koord.cli.flags import MANAGER, DryRun, Yes
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,19 +66,26 @@ def command(
         return
     effects = eviction_effects(disruption.freed(snapshot, pods), disruption.broken_gangs(snapshot, pods))
     for pod in pods:
-        tell(f"{pod.key} on {pod.node}, priority {pod.priority}")
+        tell(say("{key} on {node}, priority {priority}", key=pod.key, node=pod.node, priority=pod.priority))
     if unread := coverage.unread(snapshot, "podgroup", *(pod.namespace for pod in pods)):
-        tell(f"Which gangs this breaks is not known: {could_not_be_read(unread)}.")
+        tell(
+            say(
+                "Which gangs this breaks is not known: {could_not_be_read}.",
+                could_not_be_read=could_not_be_read(unread),
+            )
+        )
     if effects:
         tell(f"{sentence(effects.removeprefix('; '))}.")
     if how.dry_run == "client":
-        tell("Nothing was sent (--dry-run=client).")
+        tell(say("Nothing was sent (--dry-run=client)."))
         return
     leaving.say(f"\n{leaving.NOTHING_SENT}")
     namespaces = {pod.namespace for pod in pods}
-    question = f"Evict {count(len(pods), 'pod')}{place(session.live_transport().target(), namespaces)}?"
+    question = say(
+        "Evict {pods}{place}?", pods=count(len(pods), "pod"), place=place(session.live_transport().target(), namespaces)
+    )
     if how.dry_run == "none" and not yes and not says_yes(question):
-        tell("declined: nothing was sent.")
+        tell(say("declined: nothing was sent."))
         session.exit_code = 1
         return
     if how.dry_run == "server":
@@ -92,7 +100,7 @@ def _named(session: "Session", snapshot: "Snapshot", names: "Iterable[str]") -> 
     for name in names:
         key = name if "/" in name else f"{session.namespace()}/{name}"
         if key not in running:
-            session.unknown_name(snapshot, "attempt", "pod on a node", key, running)
+            session.unknown_name(snapshot, "attempt", say("pod on a node"), key, running)
         found.append(running[key])
     return found
 
@@ -108,7 +116,7 @@ def _as_sent(pods: "Sequence[RunningPod]", form: str) -> str:
     if form == "json":
         return json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2) + "\n"
     paths = (f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction" for pod in pods)
-    comments = (f"# kubectl create --raw {path} -f FILE\n" for path in paths)
+    comments = (say("# kubectl create --raw {path} -f FILE\n", path=path) for path in paths)
     return "---\n".join(edits.to_yaml([item], comment) for item, comment in zip(items, comments, strict=True))
 
 
@@ -126,7 +134,7 @@ def _ask_server(session: "Session", pods: "Sequence[RunningPod]") -> None:
 
     for pod in pods:
         would_evict(session.live_transport(), pod.key)
-        write(f"pod/{pod.name} evicted (server dry run)\n")
+        write(say("pod/{name} evicted (server dry run)\n", name=pod.name))
 
 
 def _evict(
@@ -142,8 +150,12 @@ def _evict(
     closed: list[str] = []
 
     def state() -> str:
-        gone = f"evicted: {', '.join(done)}" if done else "nothing was evicted"
-        return f"{gone}; still cordoned: kubectl uncordon {' '.join(closed)}" if closed else gone
+        gone = say("evicted: {done}", done=", ".join(done)) if done else say("nothing was evicted")
+        return (
+            say("{gone}; still cordoned: kubectl uncordon {closed}", gone=gone, closed=" ".join(closed))
+            if closed
+            else gone
+        )
 
     seconds = request_timeout(timeout) or float("inf")
     try:
@@ -154,7 +166,7 @@ def _evict(
         for pod in pods:
             leaving.say(f"interrupted: {state()}; may be evicted: {pod.key}\n")
             evict(transport, pod.key, (pod.node,), aim)
-            write(f"pod/{pod.name} evicted\n")
+            write(say("pod/{name} evicted\n", name=pod.name))
             done.append(pod.key)
         leaving.say(f"interrupted: {state()}\n")
         if closed:
@@ -169,7 +181,7 @@ def _evict(
             closed.remove(name)
         except KoordError as problem:
             tell(problem.message)
-            failure = failure or KoordError(f"error: {name} was not uncordoned")
+            failure = failure or KoordError(say("error: {name} was not uncordoned", name=name))
     if failure is not None:
         raise KoordError(f"{failure.message} ({state()})")
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -32,8 +33,12 @@ def command(
     found = manual.explained(code)
     if found is None:
         meant = near(code.lower(), manual.pages)
-        hint = f", did you mean {', '.join(meant)}?" if meant else "; 'kubectl koord explain' lists them all"
-        raise KoordError(f"error: no code {code!r}{hint}")
+        hint = (
+            say(", did you mean {meant}?", meant=", ".join(meant))
+            if meant
+            else say("; 'kubectl koord explain' lists them all")
+        )
+        raise KoordError(say("error: no code {code!r}{hint}", code=code, hint=hint))
     session.show(found)
 
 

@@ -6,6 +6,7 @@ import typer
 
 from kubectl_koord.cli.flags import All, Kustomize, Priority, PriorityClass
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -71,13 +72,13 @@ def command(
     session.everything = everything
     files = [*named(files or (), kustomize)]
     if sum(map(bool, (files, pods, like))) != 1:
-        raise KoordError("error: one of -f, -k, --pods and --like is required")
+        raise KoordError(say("error: one of -f, -k, --pods and --like is required"))
     if not pods and (request or must_gather):
-        raise KoordError("error: --request and --must-gather are for --pods")
+        raise KoordError(say("error: --request and --must-gather are for --pods"))
     if like and (priority is not None or priority_class):
-        raise KoordError("error: --priority and --priority-class are for -f and --pods")
+        raise KoordError(say("error: --priority and --priority-class are for -f and --pods"))
     if priority is not None and priority_class:
-        raise KoordError("error: --priority and --priority-class cannot be used together")
+        raise KoordError(say("error: --priority and --priority-class cannot be used together"))
     if like:
         snapshot, submitted = _copied(session, like)
     else:
@@ -88,9 +89,11 @@ def command(
             snapshot, submitted = joined(session, manifests, files)
     if not submitted.pods:
         left_out = (
-            f": {', '.join(submitted.skipped)} left out, as no pods are known of them" if submitted.skipped else ""
+            say(": {skipped} left out, as no pods are known of them", skipped=", ".join(submitted.skipped))
+            if submitted.skipped
+            else ""
         )
-        raise KoordError(f"error: the manifests make no pods{left_out}")
+        raise KoordError(say("error: the manifests make no pods{left_out}", left_out=left_out))
     report = fit(snapshot, submitted, count=count)
     session.show(report)
     if detailed and report.verdict == "no":
@@ -105,11 +108,11 @@ def _copied(session: "Session", name: str) -> "tuple[Snapshot, Submitted]":
     snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
     subject = session.subject(snapshot, name)
     if not isinstance(subject, GangSubject):
-        raise KoordError(f"error: {name!r} is no gang")
+        raise KoordError(say("error: {name!r} is no gang", name=name))
     copied, submitted = with_copy(snapshot, subject)
     if not submitted.pods:
         session.require(snapshot, "members", subject.key.partition("/")[0])
-        raise KoordError(f"error: gang {subject.key} has no pods")
+        raise KoordError(say("error: gang {key} has no pods", key=subject.key))
     return copied, submitted
 
 

@@ -8,6 +8,7 @@ import typer
 
 from kubectl_koord.cli.flags import AllNamespaces, Selector
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ Examples:
   kubectl koord live --demo
   kubectl koord live --snapshot cluster.json.gz
 """
-INSTALL = "pip install 'kubectl-koord[live]'"
+INSTALL = say("pip install 'kubectl-koord[live]'")
 
 
 def command(context: typer.Context, every: AllNamespaces = False, selector: Selector = "") -> None:
@@ -38,9 +39,11 @@ def command(context: typer.Context, every: AllNamespaces = False, selector: Sele
     """
     session: Session = context.obj
     if session.options.output:
-        raise KoordError(f"error: -o {session.options.output} cannot be used with live: it draws on a terminal")
+        raise KoordError(
+            say("error: -o {output} cannot be used with live: it draws on a terminal", output=session.options.output)
+        )
     if not on_terminal():
-        raise KoordError("error: live needs a terminal; why-pending --watch prints what changes")
+        raise KoordError(say("error: live needs a terminal; why-pending --watch prints what changes"))
     run = screen()
     run(feed(session), overview(session, selector, every=every), session.aim(), session.style())
 
@@ -57,7 +60,7 @@ def screen() -> "Callable[..., None]":
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in {"textual", "rich"}:
             raise
-        raise KoordError(f"error: live needs Textual, which is not installed: {INSTALL}") from None
+        raise KoordError(say("error: live needs Textual, which is not installed: {install}", install=INSTALL)) from None
     return run
 
 

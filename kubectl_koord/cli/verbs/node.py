@@ -7,6 +7,7 @@ import typer
 from kubectl_koord.cli.command_line import NODE, check_several, without_types
 from kubectl_koord.cli.flags import All
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -63,7 +64,7 @@ def command(
         session.require(snapshot, "tree")
         if len(found) > 1:
             choices = ", ".join(full_name(tree, index) for index in found)
-            raise KoordError(f"error: several domains are named {one!r}: {choices}")
+            raise KoordError(say("error: several domains are named {one!r}: {choices}", one=one, choices=choices))
         return domain_report(snapshot, tree, found[0])
 
     session.show_each([report(one) for one in asked])

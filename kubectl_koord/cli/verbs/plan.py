@@ -7,6 +7,7 @@ import typer
 from kubectl_koord import leaving
 from kubectl_koord.cli.flags import GANG_HELP, MANAGER, All, Kustomize, Priority, PriorityClass, Yes
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,7 +138,7 @@ def _refuse(mistakes: "Mapping[str, bool]") -> None:
     """Raise KoordError for the first mistake that was made."""
     for message, is_made in mistakes.items():
         if is_made:
-            raise KoordError(f"error: {message}")
+            raise KoordError(say("error: {message}", message=message))
 
 
 def _not_there_yet(
@@ -157,7 +158,12 @@ def _not_there_yet(
     snapshot = taken_over(snapshot, submitted)
     found = subjects_of(snapshot, submitted)
     if len(found) != 1:
-        raise KoordError(f"error: the manifests make {len(found)} gangs and single pods: one is planned for at a time")
+        raise KoordError(
+            say(
+                "error: the manifests make {number} gangs and single pods: one is planned for at a time",
+                number=len(found),
+            )
+        )
     return snapshot, found[0]
 
 
@@ -174,7 +180,7 @@ def _manifests(session: "Session", snapshot: "Snapshot", subject: "Subject", rep
         changes, pods = _writes(session, snapshot, subject, step, by_jobs=by_jobs)
         is_created = any(change.creates for change in changes)
         how = "kubectl create -f" if is_created else step.command
-        step_of = f"Step {number} of {len(report.steps)}"
+        step_of = say("Step {number} of {number2}", number=number, number2=len(report.steps))
         comments = "".join(f"# {harmless(line)}\n" for line in (f"{step_of}: {told(step)}", how))
         texts.append(edits.to_yaml(manifests_of(changes, pods), comments))
     return "---\n".join(texts)
@@ -251,7 +257,7 @@ class _Carrying:
         while report.steps:
             step = report.steps[0]
             if (step.action, step.object) not in shown:
-                raise self._stopped(f"it would now need a step that was not shown: {told(step)}")
+                raise self._stopped(say("it would now need a step that was not shown: {told}", told=told(step)))
             subject = self._session.subject(snapshot, key)
             changes, pods = _writes(self._session, snapshot, subject, step, by_jobs=by_jobs)
             if not self._is_wanted(step, changes):
@@ -267,7 +273,7 @@ class _Carrying:
             report = rest(snapshot, subject, report.steps[1:], self._closed, self._weights, self._keep)
             if report.verdict != "yes":
                 raise self._stopped(report.message or (report.cause.message if report.cause else "unknown"))
-        tell(f"Done: {len(self._done)} steps; {key} is placed now, or would be.")
+        tell(say("Done: {number} steps; {key} is placed now, or would be.", number=len(self._done), key=key))
 
     def _is_wanted(self, step: "PlanStep", changes: "Sequence[Change]") -> bool:
         """Tell what is done next, and ask for it."""
@@ -275,16 +281,18 @@ class _Carrying:
         from kubectl_koord.cli.writing import place, says_yes
         from kubectl_koord.render.pages.plan import told
 
-        by = " (by a PodMigrationJob and its Reservation)" if any(change.creates for change in changes) else ""
-        line = f"Step {len(self._done) + 1}: {told(step)}{by}"
+        by = say(" (by a PodMigrationJob and its Reservation)") if any(change.creates for change in changes) else ""
+        line = say("Step {number}: {told}{by}", number=len(self._done) + 1, told=told(step), by=by)
         leaving.say(f"\ninterrupted: {self._state()}\n")
         if not self._asks:
             tell(line)
             return True
         namespaces = {pod.partition("/")[0] for pod in step.pods}
-        if says_yes(f"{line}. Do it{place(self._session.live_transport().target(), namespaces)}?"):
+        if says_yes(
+            say("{line}. Do it{place}?", line=line, place=place(self._session.live_transport().target(), namespaces))
+        ):
             return True
-        tell(f"declined: {self._state()}")
+        tell(say("declined: {state}", state=self._state()))
         self._session.exit_code = 1
         return False
 
@@ -322,7 +330,7 @@ class _Carrying:
             state = state_of(self._session.live_transport(), job)
             if state.get("phase") in {"Failed", "Aborted"}:
                 why = ": ".join(filter(None, (str(state.get(name) or "") for name in ("phase", "reason", "message"))))
-                raise KoordError(f"error: {name_of(job)} has ended: {why}")
+                raise KoordError(say("error: {name} has ended: {why}", name=name_of(job), why=why))
         return lacking
 
     def _not_running(self, step: "PlanStep", before: "Snapshot", now: "Snapshot") -> str:
@@ -334,26 +342,33 @@ class _Carrying:
             return ""
         pods = pods_as_written(self._session, replacements(step, before, now))
         phases = {key: str(_status(pod).get("phase") or "") for key, pod in pods.items()}
-        return next((f"{key} does not run (phase {phase})" for key, phase in phases.items() if phase != "Running"), "")
+        return next(
+            (
+                say("{key} does not run (phase {phase})", key=key, phase=phase)
+                for key, phase in phases.items()
+                if phase != "Running"
+            ),
+            "",
+        )
 
     def _state(self) -> str:
         """Return what was done, made for a step that is not done, and closed for the plan and not opened again."""
         from kubectl_koord.cli.sending import name_of
 
-        done = f"{len(self._done)} steps were done" if self._done else "nothing was done"
+        done = say("{number} steps were done", number=len(self._done)) if self._done else say("nothing was done")
         if self._made:
-            done += f"; made for the last one, and still there: {', '.join(map(name_of, self._made))}"
+            done += say("; made for the last one, and still there: {made}", made=", ".join(map(name_of, self._made)))
         if not self._closed:
             return done
         names = " ".join(sorted(self._closed))
-        return f"{done}; still cordoned by this plan: kubectl uncordon {names}"
+        return say("{done}; still cordoned by this plan: kubectl uncordon {names}", done=done, names=names)
 
     def _stopped(self, reason: str) -> KoordError:
         from kubectl_koord.cli.sending import tell
 
         for number, line in enumerate(self._done, 1):
-            tell(f"done {number}: {line}")
-        return KoordError(f"error: stopped: {reason} ({self._state()})")
+            tell(say("done {number}: {line}", number=number, line=line))
+        return KoordError(say("error: stopped: {reason} ({state})", reason=reason, state=self._state()))
 
 
 def _status(pod: "Mapping[str, Any]") -> "Mapping[str, Any]":
@@ -373,11 +388,11 @@ def _weights(written: "Iterable[str]", others: "Weights") -> "Weights":
         name, _, number = one.partition("=")
         if name not in others.__struct_fields__:
             names = ", ".join(others.__struct_fields__)
-            raise KoordError(f"error: --weight {one!r}: no such weight; there are {names}")
+            raise KoordError(say("error: --weight {one!r}: no such weight; there are {names}", one=one, names=names))
         try:
             found[name] = float(number)
         except ValueError:
-            raise KoordError(f"error: --weight {one!r}: no number") from None
+            raise KoordError(say("error: --weight {one!r}: no number", one=one)) from None
         if not 0 <= found[name] < float("inf"):
-            raise KoordError(f"error: --weight {one!r}: must be from 0 upwards")
+            raise KoordError(say("error: --weight {one!r}: must be from 0 upwards", one=one))
     return structs.replace(others, **found)

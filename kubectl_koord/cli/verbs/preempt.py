@@ -7,6 +7,7 @@ import typer
 from kubectl_koord.cli.command_line import check_several, several_names
 from kubectl_koord.cli.flags import GANG_HELP, All, Watch
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,12 +46,14 @@ def command(
     check_several(session.options, names, alone=watch)
     session.everything = everything
     if dry_run not in {"client", "server"}:
-        why = "this command only shows what the scheduler would preempt"
-        raise KoordError(f"error: --dry-run={dry_run} is not one of client, server: {why}")
+        why = say("this command only shows what the scheduler would preempt")
+        raise KoordError(
+            say("error: --dry-run={dry_run} is not one of client, server: {why}", dry_run=dry_run, why=why)
+        )
     if dry_run == "server" and not session.options.is_live:
-        raise KoordError("error: --dry-run=server needs a live cluster")
+        raise KoordError(say("error: --dry-run=server needs a live cluster"))
     if watch and dry_run == "server":
-        raise KoordError("error: --dry-run=server asks once: it cannot be used with --watch")
+        raise KoordError(say("error: --dry-run=server asks once: it cannot be used with --watch"))
     if watch:
         (name,) = names
         follow_report(session, kinds.DISRUPTION_KINDS, lambda seen: preempt(seen, session.subject(seen, name)))

@@ -8,6 +8,7 @@ import typer
 from kubectl_koord.cli.command_line import QUOTA, check_several, name_given, without_types
 from kubectl_koord.cli.flags import All, Resource, Watch
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -56,9 +57,9 @@ def command(
     asked, wanted, counted = without_types(name or (), QUOTA), name_given(gang), name_given(resource)
     check_several(session.options, asked, alone=watch)
     if asked and every:
-        raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
+        raise KoordError(say("error: a resource cannot be retrieved by name across all namespaces"))
     if asked and wanted:
-        raise KoordError("error: name a quota or give --for, not both")
+        raise KoordError(say("error: name a quota or give --for, not both"))
     namespace = "" if every or asked or wanted else session.connection.namespace or ""
 
     def ask(snapshot: "Snapshot", one: str) -> "QuotaTreeReport":

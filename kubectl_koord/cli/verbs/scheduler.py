@@ -8,6 +8,7 @@ import typer
 from kubectl_koord.cli.command_line import NODE, PODGROUP, QUOTA, without_type
 from kubectl_koord.cli.flags import All
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -40,7 +41,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
 )
-_OFFLINE = "error: the scheduler's endpoints need a live cluster; --endpoint FILE reads an answer that was saved"
+_OFFLINE = say("error: the scheduler's endpoints need a live cluster; --endpoint FILE reads an answer that was saved")
 _File = Annotated[str, typer.Option("--endpoint", metavar="FILE", help="Read a saved answer (-: stdin).")]
 _Port = Annotated[int, typer.Option("--port", metavar="PORT", help="The scheduler's own --port.")]
 _Log = Annotated[str, typer.Option("--log", metavar="FILE", help="The scheduler's log (-: stdin).")]

@@ -8,6 +8,7 @@ import typer
 
 from kubectl_koord.cli.session import to_stdout, write
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,12 +48,14 @@ def command(
     session: Session = context.obj
     file = session.options.file
     if not file:
-        raise KoordError("error: snapshot needs the name of a file, as in -o cluster.json.gz")
+        raise KoordError(say("error: snapshot needs the name of a file, as in -o cluster.json.gz"))
     if session.options.version:
-        raise KoordError("error: a snapshot holds what tells the version; give --koordinator-version where you read it")
+        raise KoordError(
+            say("error: a snapshot holds what tells the version; give --koordinator-version where you read it")
+        )
     if file == "-":
         if sys.stdout.isatty():
-            raise KoordError("error: a snapshot is not written to a terminal")
+            raise KoordError(say("error: a snapshot is not written to a terminal"))
         with to_stdout():
             taken = _written(session, sys.stdout.buffer, labels or (), anonymize=anonymize)
             sys.stdout.buffer.flush()

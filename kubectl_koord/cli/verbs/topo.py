@@ -8,6 +8,7 @@ from kubectl_koord.cli.command_line import name_given
 from kubectl_koord.cli.flags import MANAGER, All, DryRun, FieldManager, Overwrite, Resource, Watch, Yes
 from kubectl_koord.cli.writing import How, carry_out
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -104,9 +105,9 @@ def command(
     session.everything = everything
     gang, asked, shaped = name_given(name), name_given(resource), name_given(shape)
     if gang and shaped:
-        raise KoordError("error: --for and --shape cannot be used together")
+        raise KoordError(say("error: --for and --shape cannot be used together"))
     if members and not shaped:
-        raise KoordError("error: --members is for --shape")
+        raise KoordError(say("error: --members is for --shape"))
     built: list[tree.Tree | tree.NoTree] = []  # meanwhile: of many pods we wait for the last
     is_wide = session.options.output == "wide"
     nodes, whole = nodes or is_wide, whole_cards or is_wide
@@ -166,11 +167,11 @@ def init(
 
     session: Session = context.obj
     if diff and apply:
-        raise KoordError("error: --diff and --apply cannot be used together")
+        raise KoordError(say("error: --diff and --apply cannot be used together"))
     named = [_layer(one) for one in layer or ()]
     names = [one.name for one in named]
     if len(set(names)) < len(names):
-        raise KoordError("error: --layer: each layer can be named only once")
+        raise KoordError(say("error: --layer: each layer can be named only once"))
     if diff or apply:
 
         def plan() -> "ChangePlan":
@@ -180,11 +181,11 @@ def init(
         carry_out(session, plan, How("client" if diff else dry_run, yes, field_manager))
         return
     if session.options.output not in {"", "json", "yaml"}:
-        raise KoordError("error: topo init prints -o yaml or json")
+        raise KoordError(say("error: topo init prints -o yaml or json"))
     try:
         proposal = propose(session.snapshot(kinds.TOPOLOGY_KINDS), named)
     except RefusedError as refused:
-        raise KoordError(f"error: {refused}") from None
+        raise KoordError(say("error: {refused}", refused=refused)) from None
     comments = "".join(f"# {harmless(note)}\n" for note in proposal.notes)
     written = [manifest(proposal)]
     is_json = session.options.output == "json"
@@ -226,7 +227,9 @@ def _layer(text: str) -> "NamedLayer":
     name, _, keys = text.partition("=")
     every = tuple(key.strip() for key in keys.split(","))
     if not name or not all(every) or name in {NODE_LAYER, ROOT_LAYER}:
-        raise KoordError(f"error: --layer {text!r} is not of the form NAME=KEY, such as SpineLayer=example.com/spine")
+        raise KoordError(
+            say("error: --layer {text!r} is not of the form NAME=KEY, such as SpineLayer=example.com/spine", text=text)
+        )
     return NamedLayer(name, every)
 
 
@@ -239,4 +242,4 @@ def _shape(session: "Session", snapshot: "Snapshot", text: str, members: int) ->
     except ShapeError as problem:
         if problem.resource:
             session.unknown_name(snapshot, "nodes", "resource", problem.resource, resource_names(snapshot))
-        raise KoordError(f"error: --shape: {problem}") from None
+        raise KoordError(say("error: --shape: {problem}", problem=problem)) from None

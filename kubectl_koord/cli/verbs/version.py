@@ -7,8 +7,9 @@ import typer
 from kubectl_koord import __version__
 from kubectl_koord.cli.command_line import VERSIONS
 from kubectl_koord.cli.session import write
+from kubectl_koord.language import say
 
-_NEWEST = "a7a1b76b, July 2026"
+_NEWEST = say("a7a1b76b, July 2026")
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session

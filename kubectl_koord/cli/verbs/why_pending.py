@@ -9,6 +9,7 @@ from kubectl_koord.cli.command_line import check_several, several_names
 from kubectl_koord.cli.flags import GANG_HELP, All, AllNamespaces, Limit, NoHeaders, Selector, SortBy, Watch
 from kubectl_koord.cli.session import WHOLE, Listing
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,14 +83,16 @@ def command(
     asked = several_names(name)
     gang = ", ".join(asked)
     if gang and every:
-        raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
+        raise KoordError(say("error: a resource cannot be retrieved by name across all namespaces"))
     if gang and (selector or causes or session.listing != WHOLE):
-        raise KoordError("error: -l, --cause, --sort-by, --limit and --no-headers are for the list, without a GANG")
+        raise KoordError(
+            say("error: -l, --cause, --sort-by, --limit and --no-headers are for the list, without a GANG")
+        )
     ask = partial(every_pending, selector=parsed(selector), causes=_known(causes or ()))
     options = follow.follow_options(session, gang, watch=watch, until=until, timeout=timeout)
     if (raw or nodes) and (not gang or options is not None):
         flag = "--raw" if raw else "--nodes"
-        raise KoordError(f"error: {flag} needs a GANG, and cannot be used with --watch or --until")
+        raise KoordError(say("error: {flag} needs a GANG, and cannot be used with --watch or --until", flag=flag))
     check_several(session.options, asked, alone=options is not None)
     if options is not None and gang:
         follow.follow_gang(session, gang, options)
@@ -166,6 +169,10 @@ def _known(causes: "Sequence[str]") -> tuple[str, ...]:
         if code not in CAUSES:
             meant = ", ".join(near(code, CAUSES))
             raise KoordError(
-                f"error: no cause {code!r}{meant and f', did you mean {meant}?'}; see 'kubectl koord explain'"
+                say(
+                    "error: no cause {code!r}{meant}; see 'kubectl koord explain'",
+                    code=code,
+                    meant=meant and say(", did you mean {meant}?", meant=meant),
+                )
             )
     return tuple(causes)

@@ -7,6 +7,7 @@ import typer
 from kubectl_koord.cli.command_line import one_name
 from kubectl_koord.cli.flags import GANG_HELP, All
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -88,5 +89,5 @@ def _found(session: "Session", traces: "Traces", victim: str) -> "tuple[VictimNa
 
 
 def _nobody(session: "Session", snapshot: "Snapshot", victim: str, nearest: tuple[str, ...]) -> KoordError:
-    gone = ", and no event mentions it (events are kept for about 1 hour)"
+    gone = say(", and no event mentions it (events are kept for about 1 hour)")
     return session.nobody(snapshot, victim, gone, nearest)

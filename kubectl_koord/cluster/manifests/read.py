@@ -38,6 +38,7 @@ from kubectl_koord.cluster.objects.pods import PodPool, pending
 from kubectl_koord.cluster.objects.storage import ClaimSpec, PersistentVolumeClaim
 from kubectl_koord.cluster.reading import Rejoined, Source, completed
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model import keys
 from kubectl_koord.model.objects import Keys, PodGroup, Template, Workload
 from kubectl_koord.model.pods import PendingPod
@@ -80,7 +81,7 @@ class Document(Struct, frozen=True):
     @property
     def where(self) -> str:
         """The file and the document, as errors begin."""
-        return f"error: {self.file}: document {self.number}"
+        return say("error: {file}: document {number}", file=self.file, number=self.number)
 
 
 def read_documents(names: Iterable[str], bounds: Bounds = BOUNDS) -> Iterator[Document]:
@@ -98,7 +99,7 @@ def read_documents(names: Iterable[str], bounds: Bounds = BOUNDS) -> Iterator[Do
                 found = found or value is not None
                 yield from _objects(Document(name, number, value))
         if not found:
-            raise KoordError(f"error: {name}: the file is empty")
+            raise KoordError(say("error: {name}: the file is empty", name=name))
 
 
 def _braced(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
@@ -132,10 +133,19 @@ def _json(name: str, text: bytes, meter: Meter) -> list[Any] | None:
             meter.count(1, end - start)
     except _NO_JSON as problem:
         if values and written[start] == "{":
-            raise KoordError(f"error: {name}: document {len(values) + 1}: not JSON: {problem}") from None
+            raise KoordError(
+                say(
+                    "error: {name}: document {number}: not JSON: {problem}",
+                    name=name,
+                    number=len(values) + 1,
+                    problem=problem,
+                )
+            ) from None
         return None
     except TooLargeError as problem:
-        raise KoordError(f"error: {name}: document {len(values)}: {problem}") from None
+        raise KoordError(
+            say("error: {name}: document {number}: {problem}", name=name, number=len(values), problem=problem)
+        ) from None
     return values
 
 
@@ -149,12 +159,23 @@ def _yaml(name: str, source: Source, meter: Meter, fault: str = "not YAML") -> I
         for value in objects:
             yield objects.document, value
     except TooLargeError as problem:
-        raise KoordError(f"error: {name}: document {objects.document}: {problem}") from None
+        raise KoordError(
+            say("error: {name}: document {document}: {problem}", name=name, document=objects.document, problem=problem)
+        ) from None
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""
         message = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
-        raise KoordError(f"error: {name}: document {objects.document}: {where}{fault}: {message}") from None
+        raise KoordError(
+            say(
+                "error: {name}: document {document}: {where}{fault}: {message}",
+                name=name,
+                document=objects.document,
+                where=where,
+                fault=fault,
+                message=message,
+            )
+        ) from None
 
 
 def _objects(document: Document) -> Iterator[Document]:
@@ -331,11 +352,11 @@ class Manifests:
         spec = json.dumps({"gatherStrategy": [{"layer": must_gather, "strategy": "MustGather"}]})
         meta = Meta(name=name, namespace=home, annotations={keys.GANG_TOPOLOGY: spec} if must_gather else None)
         group = gangs.PodGroup(meta, gangs.PodGroupSpec(min_member=pods))
-        self._objects.append(("error: --pods", kinds.POD_GROUP, group))
+        self._objects.append((say("error: --pods"), kinds.POD_GROUP, group))
         template = TemplateSpec(containers=[Container(ResourceRequirements(requests=dict(requests)))])
-        for number in range(self._counted("error: --pods", pods)):
+        for number in range(self._counted(say("error: --pods"), pods)):
             own = Meta(name=f"{name}-{number}", namespace=home, labels={keys.POD_GROUP: name})
-            self._workloads.append(_Workload("error: --request", "Pod", own, None, template))
+            self._workloads.append(_Workload(say("error: --request"), "Pod", own, None, template))
 
     @property
     def more_kinds(self) -> tuple[str, ...]:
@@ -572,7 +593,7 @@ def planned(
         moment: when the pods are made.
     """
     namespace = written["metadata"].get("namespace") or "default"
-    title = f"error: {described(written)}"
+    title = say("error: {described}", described=described(written))
     collector = Collector()
     manifests = Manifests(lambda: namespace)
     try:
@@ -674,7 +695,7 @@ def workload(written: Any, namespace: str) -> Workload | None:  # noqa: ANN401 -
             return msgspec.structs.replace(bare, obstacle="from-runtime")
         return _gang(bare, family.made(name, decoded))
     except msgspec.ValidationError as problem:
-        raise KoordError(f"error: {problem}") from None
+        raise KoordError(say("error: {problem}", problem=problem)) from None
 
 
 def _gang(bare: Workload, made: Made) -> Workload:

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.pool import Amounts, limits
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 from kubectl_koord.model.objects import (
     CPUSummary,
     DeviceSummary,
@@ -234,12 +235,14 @@ def _amounts(written: Amounts | None, source: str) -> Resources:
     try:
         return tuple((name, amount) for name, amount in limits(written) if amount)
     except QuantityError as problem:
-        raise KoordError(f"error: {source}: {problem}") from None
+        raise KoordError(say("error: {source}: {problem}", source=source, problem=problem)) from None
 
 
 def _number(text: str, source: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(_MOST_CPUS))):
-        raise KoordError(f"error: {source}: {text[:20]!r} is not the number of a device or CPU")
+        raise KoordError(
+            say("error: {source}: {text!r} is not the number of a device or CPU", source=source, text=text[:20])
+        )
     return int(text)
 
 
@@ -265,4 +268,6 @@ def _decoded(text: bytes, kind: type[T], source: str) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        raise KoordError(f"error: {source} is no such answer of the scheduler: {problem}") from None
+        raise KoordError(
+            say("error: {source} is no such answer of the scheduler: {problem}", source=source, problem=problem)
+        ) from None

@@ -32,6 +32,7 @@ from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording import kept
 from kubectl_koord.cluster.recording.anonymous import KNOWN, Anonymous, Seen, renamed
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 Tree = dict[str, Any]
 _FAST = 1
@@ -87,7 +88,7 @@ class Recorder(Collector):
             try:
                 self._kept.append((kind, zlib.compress(msgspec.json.encode(written), _FAST)))
             except UnicodeEncodeError:
-                raise KoordError(f"error: a {kind} has text that is not Unicode") from None
+                raise KoordError(say("error: a {kind} has text that is not Unicode", kind=kind)) from None
         if kind == POD.name:
             self.around.makers.update(
                 (one.api_version, one.kind) for pod in written for one in pod.metadata.owner_references or ()
@@ -318,7 +319,13 @@ def check_ending(path: str) -> None:
     """Refuse a name that promises another format. Raises KoordError when it does."""
     ending = os.path.splitext(path)[1].lower().removeprefix(".")  # noqa: PTH122
     if ending in _OTHER_FORMATS:
-        raise KoordError(f"error: a snapshot is JSON (.json) or packed JSON (.json.gz), not .{ending}: {path!r}")
+        raise KoordError(
+            say(
+                "error: a snapshot is JSON (.json) or packed JSON (.json.gz), not .{ending}: {path!r}",
+                ending=ending,
+                path=path,
+            )
+        )
 
 
 class NewFile:
@@ -424,7 +431,9 @@ class NewFile:
             os.unlink(self._beside)  # noqa: PTH108
 
     def _exists(self) -> KoordError:
-        return KoordError(f"error: the file {self._path!r} exists, and is not overwritten")
+        return KoordError(say("error: the file {path!r} exists, and is not overwritten", path=self._path))
 
     def _failed(self, problem: OSError) -> KoordError:
-        return KoordError(f"error: the file {self._path!r} cannot be written: {problem.strerror}")
+        return KoordError(
+            say("error: the file {path!r} cannot be written: {strerror}", path=self._path, strerror=problem.strerror)
+        )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kubectl_koord.language import say
 from kubectl_koord.render.document import Block, Command, EmptyLine, Line, Style
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.pages import fit
@@ -9,19 +10,22 @@ from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, VerdictSummary
 from kubectl_koord.wording.words import count
 
-_DRY_RUNS = {"client": " (client dry run: nothing was sent)", "server": " (server dry run: nothing was saved)"}
+_DRY_RUNS = {
+    "client": say(" (client dry run: nothing was sent)"),
+    "server": say(" (server dry run: nothing was saved)"),
+}
 
 
 def headline(report: ChangePlan) -> str:
     """Return what was or would be changed."""
     objects = count(len(report.changes), "object")
     if not report.changes:
-        return "Nothing to change."
+        return say("Nothing to change.")
     if report.applied:
-        return f"Changed {objects}."
+        return say("Changed {objects}.", objects=objects)
     if report.dry_run in _DRY_RUNS:
-        return f"Would change {objects}{_DRY_RUNS[report.dry_run]}."
-    return f"Nothing was written; {objects} would change."
+        return say("Would change {objects}{dry_runs}.", objects=objects, dry_runs=_DRY_RUNS[report.dry_run])
+    return say("Nothing was written; {objects} would change.", objects=objects)
 
 
 def change_outcome(summary: VerdictSummary) -> str:
@@ -32,17 +36,17 @@ def change_outcome(summary: VerdictSummary) -> str:
 def change_effect(before: str, after: str) -> str:
     """Return what `why-pending` answers before and after the change."""
     same = " (unchanged)" if before == after else ""
-    return f"why-pending: {before} -> {after}{same}"
+    return say("why-pending: {before} -> {after}{same}", before=before, after=after, same=same)
 
 
 def after_restart(answer: str) -> str:
     """Return what `why-pending` answers once a restarted scheduler has noticed the change."""
-    return f"After a restart of the scheduler: {answer}"
+    return say("After a restart of the scheduler: {answer}", answer=answer)
 
 
 def worse(before: str, after: str) -> str:
     """Return that the change makes it worse."""
-    return f"This makes it worse: why-pending will answer {after} instead of {before}."
+    return say("This makes it worse: why-pending will answer {after} instead of {before}.", after=after, before=before)
 
 
 def blocks(report: ChangePlan, shown: Shown) -> list[Block]:
@@ -92,7 +96,7 @@ def _effect(effect: Effect) -> Iterator[Block]:
     answers = [("before", effect.before), ("after", effect.after)]
     if restarted is not None:
         yield Line(after_restart(change_outcome(restarted)), VERDICT_STYLE[restarted.verdict])
-        answers = [*answers[: 1 if effect.after == effect.before else 2], ("after a restart", restarted)]
+        answers = [*answers[: 1 if effect.after == effect.before else 2], (say("after a restart"), restarted)]
     for when, outcome in answers:
         if outcome.message:
             yield Line(f"{when}: {outcome.message}", indent=2)

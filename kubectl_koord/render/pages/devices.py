@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from kubectl_koord.language import say
 from kubectl_koord.model.hardware import TYPES
 from kubectl_koord.model.objects import CARD
 from kubectl_koord.render.document import (
@@ -23,42 +24,46 @@ from kubectl_koord.reports.capacity import Card, DeviceRoom, DevicesReport, Doma
 from kubectl_koord.wording.facts import UNHEALTHY, UNKNOWN_AMOUNT, card_signs, legend_of_signs
 from kubectl_koord.wording.words import amount_of, beyond_limit, count, device_name, domain_name, listed, more
 
-IN_SHARES = "IN SHARES: what is free of devices that are in use in part."
-ROOM = "PODS OF n: how many pods with n whole devices fit on nodes of the domain, as devices alone go."
+IN_SHARES = say("IN SHARES: what is free of devices that are in use in part.")
+ROOM = say("PODS OF n: how many pods with n whole devices fit on nodes of the domain, as devices alone go.")
 
 
 def unknown(why: str) -> str:
     """Return why devices cannot be listed."""
-    return f"Cannot list the devices: {why}."
+    return say("Cannot list the devices: {why}.", why=why)
 
 
 def headline(report: DevicesReport, nodes: int) -> str:
     """Return what of each type is free on the nodes with devices, and how many of the largest pods fit."""
     if not nodes:
         return _none(report)
-    where = f" on {report.asked[0] if len(report.asked) == 1 else count(nodes, 'node')}"
+    where = say(" on {asked}", asked=report.asked[0] if len(report.asked) == 1 else count(nodes, "node"))
     parts = (_of_type(total, "" if at else where) for at, total in enumerate(report.devices))
-    return f"{'; '.join(parts)}."
+    return say("{parts}.", parts="; ".join(parts))
 
 
 def _none(report: DevicesReport) -> str:
     if report.asked:
-        return f"No devices are known of {listed(report.asked)}."
-    return f"No devices are known{f' in {report.domain}' if report.domain else ''}."
+        return say("No devices are known of {asked}.", asked=listed(report.asked))
+    return say("No devices are known{part}.", part=say(" in {domain}", domain=report.domain) if report.domain else "")
 
 
 def _of_type(total: TypeTotal, where: str) -> str:
     name = device_name(total.type)
     cards = f"{total.cards} {name}"
     if total.free is None:
-        return f"{cards}{where}, how many are free is unknown"
+        return say("{cards}{where}, how many are free is unknown", cards=cards, where=where)
     known = known_to_be_free(total)
-    free = f"{known} of {cards} {_are(known)} free{where}"
+    free = say("{known} of {cards} {are} free{where}", known=known, cards=cards, are=_are(known), where=where)
     if total.unbooked:
         return f"{free}, {held_unbooked(total)}"
     largest = total.room[-1]
-    pods = count(largest.pods, "pod") if largest.pods else "no pod"
-    return free if largest.cards == 1 else f"{free}, with room for {pods} of {largest.cards} {name}"
+    pods = count(largest.pods, "pod") if largest.pods else say("no pod")
+    return (
+        free
+        if largest.cards == 1
+        else say("{free}, with room for {pods} of {cards} {name}", free=free, pods=pods, cards=largest.cards, name=name)
+    )
 
 
 def known_to_be_free(total: TypeTotal) -> int:
@@ -69,7 +74,11 @@ def known_to_be_free(total: TypeTotal) -> int:
 def held_unbooked(total: TypeTotal) -> str:
     """Return how many more devices are taken for free, and held by pods."""
     held = parts(total.unbooked)
-    return f"and {held} more {'is' if held == '1' else 'are'} held by pods, though the scheduler takes all for free"
+    return say(
+        "and {held} more {are} held by pods, though the scheduler takes all for free",
+        held=held,
+        are="is" if held == "1" else "are",
+    )
 
 
 def _are(number: int) -> str:
@@ -79,21 +88,40 @@ def _are(number: int) -> str:
 def shares(total: TypeTotal) -> str:
     """Return how much is free of devices that are in use."""
     name, them = device_name(total.type), "it" if total.shared == 1 else "them"
-    return f"{total.shared} {name} {_are(total.shared or 0)} in use in part, with {parts(total.shares)} free in {them}."
+    return say(
+        "{shared} {name} {are} in use in part, with {parts} free in {them}.",
+        shared=total.shared,
+        name=name,
+        are=_are(total.shared or 0),
+        parts=parts(total.shares),
+        them=them,
+    )
 
 
 def unhealthy(total: TypeTotal) -> str:
     """Return how many devices no pod is given, as they are unhealthy."""
     them = "it" if total.unhealthy == 1 else "them"
     name = device_name(total.type)
-    return f"{total.unhealthy} {name} {_are(total.unhealthy)} unhealthy: the scheduler does not allocate {them}."
+    return say(
+        "{unhealthy} {name} {are} unhealthy: the scheduler does not allocate {them}.",
+        unhealthy=total.unhealthy,
+        name=name,
+        are=_are(total.unhealthy),
+        them=them,
+    )
 
 
 def withheld(total: TypeTotal, nodes: Sequence[str]) -> str:
     """Return how many devices are whole and do not count as free, as nodes are cordoned or not ready."""
     whose = "its" if len(nodes) == 1 else "their"
-    them = f"{whose} {total.withheld} free {device_name(total.type)} {_are(total.withheld or 0)} not counted"
-    return f"{listed(nodes)} {_are(len(nodes))} cordoned or not ready: {them}."
+    them = say(
+        "{whose} {withheld} free {device_name} {are} not counted",
+        whose=whose,
+        withheld=total.withheld,
+        device_name=device_name(total.type),
+        are=_are(total.withheld or 0),
+    )
+    return say("{nodes} {are} cordoned or not ready: {them}.", nodes=listed(nodes), are=_are(len(nodes)), them=them)
 
 
 def devices_not_reported(nodes: Sequence[NodeCards]) -> str:
@@ -102,29 +130,34 @@ def devices_not_reported(nodes: Sequence[NodeCards]) -> str:
     what = listed(sorted({resource for node in nodes for resource in node.accelerators}))
     have = "has" if len(nodes) == 1 else "have"
     if all(node.device == "empty" for node in nodes):
-        return (
-            f"{names} {have} {what} but an empty Device object: koordlet has found no devices (for GPUs it has to load"
-            " NVML), and the scheduler has none to give there."
+        return say(
+            "{names} {have} {what} but an empty Device object: koordlet has found no devices (for GPUs it "
+            "has to load NVML), and the scheduler has none to give there.",
+            names=names,
+            have=have,
+            what=what,
         )
-    return f"{names} {have} {what} but no Device object, which koordlet writes."
+    return say("{names} {have} {what} but no Device object, which koordlet writes.", names=names, have=have, what=what)
 
 
 def others_without(number: int) -> str:
     """Return how many nodes are not shown, as they have no devices."""
-    return f"{count(number, 'node')} {'has' if number == 1 else 'have'} no Device object."
+    return say("{nodes} {have} no Device object.", nodes=count(number, "node"), have="has" if number == 1 else "have")
 
 
 def without_any(nodes: Sequence[NodeCards]) -> str:
     """Return how many nodes have Device objects without devices, and no accelerators either."""
     if len(nodes) == 1:
-        return f"{nodes[0].node} has an empty Device object, and no accelerators."
-    return f"{count(len(nodes), 'node')} have empty Device objects, and no accelerators."
+        return say("{node} has an empty Device object, and no accelerators.", node=nodes[0].node)
+    return say("{nodes} have empty Device objects, and no accelerators.", nodes=count(len(nodes), "node"))
 
 
 def unlisted(node: NodeCards) -> str:
     """Return which devices pods of a node have that no Device object lists."""
     held = (f"{place(each.type, each.minor)} ({', '.join(each.pods)})" for each in node.unlisted)
-    return f"{node.node}: pods have devices that no Device object lists: {listed(tuple(held))}."
+    return say(
+        "{node}: pods have devices that no Device object lists: {held}.", node=node.node, held=listed(tuple(held))
+    )
 
 
 def place(kind: str, minor: int) -> str:
@@ -207,7 +240,9 @@ def _remarks(report: DevicesReport) -> Iterator[Line]:
     yield from (Line(unlisted(node), "warn") for node in report.nodes if node.unlisted)
     outside = [node.node for node in report.nodes if node.cards and node.parent is None]
     if outside and report.domains:
-        yield Line(f"{listed(outside)} {_are(len(outside))} outside the topology tree.", "dim")
+        yield Line(
+            say("{outside} {are} outside the topology tree.", outside=listed(outside), are=_are(len(outside))), "dim"
+        )
     if report.without_devices:
         yield Line(others_without(report.without_devices), "dim")
 
@@ -238,10 +273,10 @@ def _columns(total: TypeTotal, room: Sequence[int]) -> tuple[Column, ...]:
     return (
         Column("DOMAIN"),
         Column("NODES", right=True, goes=1),
-        Column(f"FREE {name}", right=True),
-        Column(f"TOTAL {name}", right=True, goes=2),
+        Column(say("FREE {name}", name=name), right=True),
+        Column(say("TOTAL {name}", name=name), right=True, goes=2),
         Column("IN SHARES", right=True, goes=3),
-        *(Column(f"PODS OF {size}", right=True, goes=0 if size == room[-1] else 4) for size in room),
+        *(Column(say("PODS OF {size}", size=size), right=True, goes=0 if size == room[-1] else 4) for size in room),
     )
 
 
@@ -278,7 +313,13 @@ def _signs(nodes: Sequence[NodeCards], shown: Shown, columns: Columns) -> tuple[
     heads = [Column("NODE"), Column("DOMAIN", goes=1), *(Column(device_name(kind)) for kind in kinds)]
     heads += [Column("HELD BY", flow="wrap"), Column("NOTES")]
     is_unseen = any(UNKNOWN_AMOUNT in cell for row in rows for cell in row.cells)
-    legend = Line(f"{legend_of_signs(is_unseen=is_unseen)}; each card: -o wide, or name a node.", "dim")
+    legend = Line(
+        say(
+            "{legend_of_signs}; each card: -o wide, or name a node.",
+            legend_of_signs=legend_of_signs(is_unseen=is_unseen),
+        ),
+        "dim",
+    )
     return [slim(Table(tuple(heads), tuple(rows), indent=0, main=True)), legend], len(rest)
 
 
@@ -293,7 +334,7 @@ def _held_by(node: NodeCards) -> str:
         if card.holders is None:
             return UNKNOWN_AMOUNT
         for each in card.holders:
-            name = f"reservation {each.name}" if each.kind == "reservation" else each.name
+            name = say("reservation {name}", name=each.name) if each.kind == "reservation" else each.name
             held[name] = held.get(name, 0) + each.share
     return ", ".join(name if share == CARD else f"{name} ({parts(share)})" for name, share in held.items())
 

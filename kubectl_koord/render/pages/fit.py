@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from kubectl_koord.language import say
 from kubectl_koord.render.document import Block, Command, EmptyLine, Line, Style
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, outcome_lines, warning_lines
 from kubectl_koord.render.pages import preempt, why
@@ -12,10 +13,10 @@ from kubectl_koord.reports.jobs import FitGang, FitReport, Fits
 from kubectl_koord.wording.words import DETAILS, command, count, layer_noun
 
 _TOTALS: Mapping[Fits, tuple[str, str]] = {
-    "now": ("fits now", "fit now"),
-    "by-preemption": ("fits only by preemption", "fit only by preemption"),
-    "not-now": ("does not fit now", "do not fit now"),
-    "never": ("never fits", "never fit"),
+    "now": (say("fits now"), say("fit now")),
+    "by-preemption": (say("fits only by preemption"), say("fit only by preemption")),
+    "not-now": (say("does not fit now"), say("do not fit now")),
+    "never": (say("never fits"), say("never fit")),
     "unknown": ("unknown", "unknown"),
 }
 """What one gang does, and what several do."""
@@ -26,7 +27,7 @@ def headline(report: FitReport) -> str:
     number = {state: sum(gang.fits == state for gang in report.gangs) for state in _TOTALS}
     parts = [f"{number[state]} {words[number[state] > 1]}" for state, words in _TOTALS.items() if number[state]]
     noun = "workload" if any(gang.alone for gang in report.gangs) else "gang"
-    return f"{count(len(report.gangs), noun)}: {', '.join(parts)}."
+    return say("{nouns}: {parts}.", nouns=count(len(report.gangs), noun), parts=", ".join(parts))
 
 
 def verdict(gang: FitGang) -> str:
@@ -35,28 +36,41 @@ def verdict(gang: FitGang) -> str:
     match gang.fits:
         case "now":
             if gang.placement:
-                return f"{gang.gang} fits now: {where(gang.placement)}."
-            return f"{gang.gang} fits now ({count(gang.pods, 'pod')}); {left_to_scoring(gang.pods)}."
+                return say("{gang} fits now: {where}.", gang=gang.gang, where=where(gang.placement))
+            return say(
+                "{gang} fits now ({pods}); {left_to_scoring}.",
+                gang=gang.gang,
+                pods=count(gang.pods, "pod"),
+                left_to_scoring=left_to_scoring(gang.pods),
+            )
         case "by-preemption":
-            return f"{gang.gang} fits only by preempting {count(len(gang.victims), 'pod')}: {reason}"
+            return say(
+                "{gang} fits only by preempting {pods}: {reason}",
+                gang=gang.gang,
+                pods=count(len(gang.victims), "pod"),
+                reason=reason,
+            )
         case "not-now":
-            return f"{gang.gang} does not fit now: {reason}"
+            return say("{gang} does not fit now: {reason}", gang=gang.gang, reason=reason)
         case "never":
-            return f"{gang.gang} never fits: {reason}"
+            return say("{gang} never fits: {reason}", gang=gang.gang, reason=reason)
         case _:
-            several = f"{count(len(gang.alternatives), 'outcome')} are possible."
-            return f"Cannot tell whether {gang.gang} fits: {reason or several}"
+            several = say("{outcomes} are possible.", outcomes=count(len(gang.alternatives), "outcome"))
+            return say("Cannot tell whether {gang} fits: {reason}", gang=gang.gang, reason=reason or several)
 
 
 def remarks(gang: FitGang) -> Iterator[str]:
     """Yield what is to be read below the verdict."""
     if gang.other_scheduler:
-        yield f"As if koord-scheduler placed all of its pods, also those with schedulerName {gang.other_scheduler}."
+        yield say(
+            "As if koord-scheduler placed all of its pods, also those with schedulerName {other_scheduler}.",
+            other_scheduler=gang.other_scheduler,
+        )
     if gang.alone and gang.pods > 1:
-        yield "Its pods are in no gang: the scheduler places each alone."
+        yield say("Its pods are in no gang: the scheduler places each alone.")
     others = [name for name in gang.gang_group if name != gang.gang]
     if others:
-        yield f"It starts only together with {', '.join(others)} (same gang group)."
+        yield say("It starts only together with {others} (same gang group).", others=", ".join(others))
     if gang.also:
         yield other_problems(gang.also)
     if gang.how_many is not None:
@@ -64,24 +78,28 @@ def remarks(gang: FitGang) -> Iterator[str]:
 
 
 def _how_many(gang: FitGang, number: int) -> str:
-    least = f"{number} or more" if number == gang.counted_to else str(number or "No")
+    least = say("{number} or more", number=number) if number == gang.counted_to else str(number or "No")
     noun = "gang" if not gang.alone else "pod" if gang.pods == 1 else "workload"
-    fits = f"{noun}s fit" if number > 1 else f"{noun} fits"
-    more = " or more" if gang.largest == gang.largest_counted_to else ""
-    size = f"; the largest has {count(gang.largest, 'pod')}{more}" if gang.largest else ""
-    return f"{least} such {fits}{size}."
+    fits = say("{noun}s fit", noun=noun) if number > 1 else say("{noun} fits", noun=noun)
+    more = say(" or more") if gang.largest == gang.largest_counted_to else ""
+    size = say("; the largest has {pods}{more}", pods=count(gang.largest, "pod"), more=more) if gang.largest else ""
+    return say("{least} such {fits}{size}.", least=least, fits=fits, size=size)
 
 
 def victims(gang: FitGang) -> str:
     """Return the title of the pods that it would preempt."""
-    return f"The scheduler would preempt {count(len(gang.victims), 'pod')}, and then run it"
+    return say("The scheduler would preempt {pods}, and then run it", pods=count(len(gang.victims), "pod"))
 
 
 def fit_facts(gang: FitGang) -> Iterator[str]:
     """Yield what was asked for, to stand in the last line."""
     yield requested(gang.shapes)
     if gang.must_gather:
-        yield f"MustGather {gang.must_gather} (all pods in one {layer_noun(gang.must_gather)})"
+        yield say(
+            "MustGather {must_gather} (all pods in one {must_gather2})",
+            must_gather=gang.must_gather,
+            must_gather2=layer_noun(gang.must_gather),
+        )
 
 
 def blocks(report: FitReport, shown: Shown) -> list[Block]:

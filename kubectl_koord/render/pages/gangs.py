@@ -1,6 +1,7 @@
 """The page of `gangs`: one row for each."""
 
 from kubectl_koord.engine.tree import NODE_LAYER
+from kubectl_koord.language import say
 from kubectl_koord.render.document import USUAL, Block, Column, Columns, Command, EmptyLine, Line, Row
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.pages import moves, pending, why
@@ -34,8 +35,8 @@ _COLUMNS = (
 )
 
 
-_OUTSIDE = "OUTSIDE: members that run outside the must-gather domain that most of them are in."
-_HOPS = "HOPS: layers between members with neighbouring numbers, on average and at most; 0 is the same node."
+_OUTSIDE = say("OUTSIDE: members that run outside the must-gather domain that most of them are in.")
+_HOPS = say("HOPS: layers between members with neighbouring numbers, on average and at most; 0 is the same node.")
 
 
 def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
@@ -59,15 +60,22 @@ def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[
 
 def _headline(report: GangsReport) -> str:
     """Return how many gangs there are, how many of them wait, and how many of those cannot start."""
-    doubt = "" if report.verdict == "yes" else " among the objects that could be read"
+    doubt = "" if report.verdict == "yes" else say(" among the objects that could be read")
     if not report.items:
-        where = f" in namespace {report.namespace}" if report.namespace else ""
-        return f"There is no {'such ' if report.selected else ''}gang{where}{doubt}."
+        where = say(" in namespace {namespace}", namespace=report.namespace) if report.namespace else ""
+        return say(
+            "There is no {such}gang{where}{doubt}.", such="such " if report.selected else "", where=where, doubt=doubt
+        )
     waiting = [item.verdict for item in report.items if item.pending]
     total = count(len(report.items), "gang")
     if not waiting:
-        return f"{total}, none with pending pods{doubt}."
-    return f"{total}, {len(waiting)} with pending pods: {pending.by_verdict(waiting)}."
+        return say("{total}, none with pending pods{doubt}.", total=total, doubt=doubt)
+    return say(
+        "{total}, {number} with pending pods: {by_verdict}.",
+        total=total,
+        number=len(waiting),
+        by_verdict=pending.by_verdict(waiting),
+    )
 
 
 def _row(item: GangRow, report: GangsReport) -> Row:

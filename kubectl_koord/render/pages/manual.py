@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from textwrap import wrap
 
+from kubectl_koord.language import say
 from kubectl_koord.render.document import Block, Column, Command, EmptyLine, Line, Row, Table
 from kubectl_koord.reports.manual import CodeRow, Explanation, Explanations
 from kubectl_koord.wording.words import CODES, NEXT_STEPS
@@ -19,10 +20,10 @@ def blocks(report: Explanation | Explanations) -> list[Block]:
 
 def _page(report: Explanation) -> list[Block]:
     return [
-        Line(f"{report.title}.", "bold"),
+        Line(say("{title}.", title=report.title), "bold"),
         Line(f"{report.code} ({', '.join(report.used_as)})", "dim"),
         *_prose(report.text),
-        *_prose(f"Why: {report.how}"),
+        *_prose(say("Why: {how}", how=report.how)),
         *_prose(f"{NEXT_STEPS}: {report.remedy}"),
         Line("Commands:"),
         *(Command(command, indent=2) for command in report.see),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from kubectl_koord.language import say
 from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import more_line
 from kubectl_koord.render.shown import Shown, parted
@@ -20,25 +21,31 @@ def migrations(every: Sequence[Migration], shown: Shown, *, of_one_gang: bool = 
                 one.pod,
                 one.node or "",
                 "" if of_one_gang else one.gang or "",
-                f"{_state(one)}, {_goes_to(one)}; PodMigrationJob {one.job}{_replaced(one)}",
+                say(
+                    "{state}, {goes_to}; PodMigrationJob {job}{replaced}",
+                    state=_state(one),
+                    goes_to=_goes_to(one),
+                    job=one.job,
+                    replaced=_replaced(one),
+                ),
             ),
             "warn" if one.breaks or one.leaves else "",
         )
         for one in every
     ]
-    yield from _titled("Pods that are being moved", _MIGRATIONS, rows, shown)
+    yield from _titled(say("Pods that are being moved"), _MIGRATIONS, rows, shown)
 
 
 def _replaced(one: Migration) -> str:
-    return f", replaced by {one.replacement}" if one.replacement is not None else ""
+    return say(", replaced by {replacement}", replacement=one.replacement) if one.replacement is not None else ""
 
 
 def _goes_to(one: Migration) -> str:
     if one.to is not None:
-        return f"to {one.to} (Reservation {one.reservation})"
+        return say("to {to} (Reservation {reservation})", to=one.to, reservation=one.reservation)
     if one.reservation is not None:
-        return f"Reservation {one.reservation} is not placed yet"
-    return "to wherever it is placed" if one.mode == "EvictDirectly" else "no Reservation yet"
+        return say("Reservation {reservation} is not placed yet", reservation=one.reservation)
+    return say("to wherever it is placed") if one.mode == "EvictDirectly" else say("no Reservation yet")
 
 
 def _state(one: Migration) -> str:
@@ -49,15 +56,15 @@ def _state(one: Migration) -> str:
 
 def reservations(every: Sequence[GangReservation], shown: Shown) -> Iterator[Block]:
     """Yield the Reservations that concern a gang, a gap and a title before them; nothing where there are none."""
-    rows = [Row((one.reservation, one.node or "(not placed)", _concerns(one))) for one in every]
-    yield from _titled("Reservations for its pods", _RESERVATIONS, rows, shown)
+    rows = [Row((one.reservation, one.node or say("(not placed)"), _concerns(one))) for one in every]
+    yield from _titled(say("Reservations for its pods"), _RESERVATIONS, rows, shown)
 
 
 def _concerns(one: GangReservation) -> str:
-    parts = [f"used by {listed(one.drawing)}"] if one.drawing else []
-    parts += [f"{count(one.may_draw, 'pending pod')} may use it"] if one.may_draw else []
-    parts += ["counts as a member"] if one.is_member else []
-    parts += [f"made for PodMigrationJob {one.job}"] if one.job is not None else []
+    parts = [say("used by {drawing}", drawing=listed(one.drawing))] if one.drawing else []
+    parts += [say("{pods} may use it", pods=count(one.may_draw, "pending pod"))] if one.may_draw else []
+    parts += [say("counts as a member")] if one.is_member else []
+    parts += [say("made for PodMigrationJob {job}", job=one.job)] if one.job is not None else []
     return "; ".join(parts)
 
 

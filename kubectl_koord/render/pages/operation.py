@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from kubectl_koord.language import say
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.render.document import USUAL, Block, Column, Columns, Command, EmptyLine, Line, Row, Style, Table
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
@@ -20,17 +21,17 @@ from kubectl_koord.reports.operation import (
 )
 from kubectl_koord.wording.words import amount_of, count, domain_name, each_command, more, sentence, unit
 
-SLOTS = "SLOTS: how many of the pods fit, each node by itself, as if nothing else waited."
+SLOTS = say("SLOTS: how many of the pods fit, each node by itself, as if nothing else waited.")
 _NODES: Mapping[NodeChange, str] = {
     "came": "came",
     "went": "went",
     "cordoned": "cordoned",
     "uncordoned": "uncordoned",
-    "not-ready": "not ready",
-    "ready": "ready again",
-    "allocatable": "allocatable changed",
-    "labels": "labels changed",
-    "taints": "taints changed",
+    "not-ready": say("not ready"),
+    "ready": say("ready again"),
+    "allocatable": say("allocatable changed"),
+    "labels": say("labels changed"),
+    "taints": say("taints changed"),
 }
 _PODS: Mapping[PodChange, str] = {"came": "came", "went": "went", "moved": "moved"}
 
@@ -39,8 +40,8 @@ def diff_headline(report: DiffReport) -> str:
     """Return how much differs."""
     parts = [count(len(report.domains), "domain"), count(len(report.nodes), "node"), count(len(report.placed), "pod")]
     if not (report.domains or report.nodes or report.placed):
-        return "Nothing differs." if not report.message else "Nothing differs in what could be read."
-    return f"{parts[0]}, {parts[1]} and {parts[2]} differ."
+        return say("Nothing differs.") if not report.message else say("Nothing differs in what could be read.")
+    return say("{parts}, {parts2} and {parts3} differ.", parts=parts[0], parts2=parts[1], parts3=parts[2])
 
 
 def sums(report: DiffReport) -> tuple[str, ...]:
@@ -48,27 +49,38 @@ def sums(report: DiffReport) -> tuple[str, ...]:
     whole = next((one for one in report.domains if not one.name), None)
     first = next((one for one in report.domains if one.name), None)
     return tuple(
-        f"{where}: {_before_and_now(report, one)}."
-        for where, one in (("In all", whole), (f"Most in {first.name}" if first else "", first))
+        say("{where}: {before_and_now}.", where=where, before_and_now=_before_and_now(report, one))
+        for where, one in ((say("In all"), whole), (say("Most in {name}", name=first.name) if first else "", first))
         if one is not None
     )
 
 
 def _before_and_now(report: DiffReport, one: DomainDiff) -> str:
     if one.slots_before != one.slots_after:
-        return f"{one.slots_before or 0} slots for {report.asked} before, {one.slots_after or 0} now"
+        return say(
+            "{slots_before} slots for {asked} before, {slots_after} now",
+            slots_before=one.slots_before or 0,
+            asked=report.asked,
+            slots_after=one.slots_after or 0,
+        )
     before, after = (amount_of(report.resource, number or 0, "rounded") for number in (one.free_before, one.free_after))
-    return f"{before} {unit(report.resource)} free before, {after} now"
+    return say("{before} {unit} free before, {after} now", before=before, unit=unit(report.resource), after=after)
 
 
 def between(report: DiffReport) -> str:
     """Return which moments are compared."""
-    return f"From {report.before.moment} ({report.before.source}) to {report.basis.moment} ({report.basis.source})."
+    return say(
+        "From {moment} ({source}) to {moment2} ({source2}).",
+        moment=report.before.moment,
+        source=report.before.source,
+        moment2=report.basis.moment,
+        source2=report.basis.source,
+    )
 
 
 def unread(message: str) -> str:
     """Return that something could not be read."""
-    return f"Unknown: {message}."
+    return say("Unknown: {message}.", message=message)
 
 
 def changed(node: NodeDiff) -> str:
@@ -109,7 +121,12 @@ def diff_blocks(report: DiffReport, shown: Shown, _columns: Columns = USUAL) -> 
 
 def _domains(report: DiffReport, shown: Shown) -> list[Block]:
     counted = unit(report.resource)
-    columns = [Column("LAYER"), Column("DOMAIN"), Column(f"{counted} FREE", right=True), Column("NOW", right=True)]
+    columns = [
+        Column("LAYER"),
+        Column("DOMAIN"),
+        Column(say("{counted} FREE", counted=counted), right=True),
+        Column("NOW", right=True),
+    ]
     columns += [Column("SLOTS", right=True), Column("NOW", right=True)] if report.asked else []
 
     def row(one: DomainDiff) -> Row:
@@ -153,17 +170,21 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], rest: int) -> list[Bl
 
 _NOUNS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
 _HEADS: Mapping[Severity, str] = {"error": "Error", "warning": "Warning", "info": "Note"}
-EXPLAIN = "More about a code: kubectl koord explain CODE"
+EXPLAIN = say("More about a code: kubectl koord explain CODE")
 
 
 def headline(report: DoctorReport) -> str:
     """Return how many findings there are of each severity."""
     if not report.findings:
-        return f"No problems found: {count(report.nodes, 'node')} and {count(report.gangs, 'gang')} were checked."
+        return say(
+            "No problems found: {nodes} and {gangs} were checked.",
+            nodes=count(report.nodes, "node"),
+            gangs=count(report.gangs, "gang"),
+        )
     numbers = Counter(finding.severity for finding in report.findings)
     found = [count(numbers[severity], noun) for severity, noun in _NOUNS.items() if numbers[severity]]
-    doubt = "; not everything could be checked" if report.verdict == "unknown" else ""
-    return f"{', '.join(found)}{doubt}."
+    doubt = say("; not everything could be checked") if report.verdict == "unknown" else ""
+    return say("{found}{doubt}.", found=", ".join(found), doubt=doubt)
 
 
 def title(finding: Finding) -> str:
@@ -178,7 +199,7 @@ def what(finding: Finding) -> str:
 
 def remedy(finding: Finding) -> str:
     """Return what to do."""
-    return f"Remedy: {finding.remedy}"
+    return say("Remedy: {remedy}", remedy=finding.remedy)
 
 
 _STYLES: Mapping[Severity, Style] = {"error": "bad", "warning": "warn", "info": "dim"}
@@ -200,29 +221,36 @@ def doctor_blocks(report: DoctorReport) -> list[Block]:
     return [*page, EmptyLine(), Line(EXPLAIN, "dim"), basis_line(report.basis)]
 
 
-ANONYMOUS = "Names are replaced by others, in the same order; numbers, hardware, resources and their amounts are not."
-NAMED = "It holds names of nodes, namespaces, pods and whatever they refer to; --anonymize replaces them."
-NOT_HELD = "It holds no environment, arguments, Secrets, or labels and annotations that no answer rests on."
+ANONYMOUS = say(
+    "Names are replaced by others, in the same order; numbers, hardware, resources and their amounts are not."
+)
+NAMED = say("It holds names of nodes, namespaces, pods and whatever they refer to; --anonymize replaces them.")
+NOT_HELD = say("It holds no environment, arguments, Secrets, or labels and annotations that no answer rests on.")
 
 
 def wrote(file: str, objects: int, size: int) -> str:
     """Return where to, how many objects and how much was written."""
-    return f"Wrote {file or 'to standard output'}: {count(objects, 'object')}, {kilobytes(size)}."
+    return say(
+        "Wrote {file}: {objects}, {kilobytes}.",
+        file=file or say("to standard output"),
+        objects=count(objects, "object"),
+        kilobytes=kilobytes(size),
+    )
 
 
 def kilobytes(size: int) -> str:
     """Return a size, rounded up: `3 kB`."""
-    return f"{-(-size // 1000):,} kB"
+    return say("{part:,} kB", part=-(-size // 1000))
 
 
 def not_read(gap: Gap) -> str:
     """Return that a kind could not be read, and why."""
-    return f"Not in it: {gap.kind} ({gap.message})."
+    return say("Not in it: {kind} ({message}).", kind=gap.kind, message=gap.message)
 
 
 def how_to_read(file: str) -> str:
     """Return how to read it again."""
-    return f"Read it with: kubectl koord why-pending --snapshot {file}"
+    return say("Read it with: kubectl koord why-pending --snapshot {file}", file=file)
 
 
 def snapshot_blocks(

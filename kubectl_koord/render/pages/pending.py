@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from kubectl_koord.language import say
 from kubectl_koord.render.document import (
     USUAL,
     Block,
@@ -30,19 +31,28 @@ from kubectl_koord.wording.words import DETAILS, age_at, and_more, asked_for, be
 T = TypeVar("T")
 
 PENDING_DETAILS = command("why-pending", "GANG")
-_VERDICTS: dict[Verdict, str] = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}
+_VERDICTS: dict[Verdict, str] = {"no": say("cannot start now"), "yes": say("would be placed now"), "unknown": "unknown"}
 
 
 def headline(report: PendingGangsReport) -> str:
     """Return how many gangs and pods are pending, by verdict."""
     if not report.items:
-        doubt = "" if report.verdict == "yes" else " among the objects that could be read"
-        none = "No gang with pending pods matches" if report.selected else "No gang has pending pods"
-        where = f" in namespace {report.namespace}" if report.namespace else ""
-        return f"{none}{where}{doubt}."
+        doubt = "" if report.verdict == "yes" else say(" among the objects that could be read")
+        none = say("No gang with pending pods matches") if report.selected else say("No gang has pending pods")
+        where = say(" in namespace {namespace}", namespace=report.namespace) if report.namespace else ""
+        return say("{none}{where}{doubt}.", none=none, where=where, doubt=doubt)
     if any(item.owner_kind for item in report.items):
-        return f"{count(len(report.items), 'job')} {'waits' if len(report.items) == 1 else 'wait'}: {by_layer(report)}."
-    return f"{_subjects(report)}: {by_verdict(item.verdict for item in report.items)}."
+        return say(
+            "{jobs} {wait}: {by_layer}.",
+            jobs=count(len(report.items), "job"),
+            wait="waits" if len(report.items) == 1 else "wait",
+            by_layer=by_layer(report),
+        )
+    return say(
+        "{subjects}: {by_verdict}.",
+        subjects=_subjects(report),
+        by_verdict=by_verdict(item.verdict for item in report.items),
+    )
 
 
 def by_verdict(verdicts: Iterable[Verdict]) -> str:
@@ -64,11 +74,11 @@ def listing(
 
 
 _WAIT_FOR: Mapping[str, str] = {
-    "owner": "held by their owner",
-    "pods": "for pods",
-    "gang": "for pods",
-    "may be tried": "not to be tried",
-    "quota": "for quota",
+    "owner": say("held by their owner"),
+    "pods": say("for pods"),
+    "gang": say("for pods"),
+    "may be tried": say("not to be tried"),
+    "quota": say("for quota"),
 }
 """What jobs wait for that a layer holds; in queues, or else for room."""
 
@@ -77,9 +87,12 @@ def by_layer(report: PendingGangsReport) -> str:
     """Return how many jobs wait for what, in the order of their way: `7 in queues, 2 for pods, 3 for room`."""
     counts: Counter[str] = Counter()
     for one in report.layers:
-        words = _VERDICTS[one.verdict] if one.verdict != "no" else _WAIT_FOR.get(one.layer, "for room")
-        counts["in queues" if one.layer.startswith("queue ") and one.verdict == "no" else words] += one.jobs
-    order = (*dict.fromkeys(["held by their owner", "in queues", *_WAIT_FOR.values(), "for room"]), *_VERDICTS.values())
+        words = _VERDICTS[one.verdict] if one.verdict != "no" else _WAIT_FOR.get(one.layer, say("for room"))
+        counts[say("in queues") if one.layer.startswith("queue ") and one.verdict == "no" else words] += one.jobs
+    order = (
+        *dict.fromkeys([say("held by their owner"), say("in queues"), *_WAIT_FOR.values(), say("for room")]),
+        *_VERDICTS.values(),
+    )
     return ", ".join(f"{counts[words]} {words}" for words in order if counts[words])
 
 
@@ -87,8 +100,12 @@ def _subjects(report: PendingGangsReport) -> str:
     pods = sum(1 for item in report.items if item.lone_pod)
     gangs = len(report.items) - pods
     if not gangs:
-        return f"{count(pods, 'pod')} {'is' if pods == 1 else 'are'} pending"
-    return f"{gangs_and_pods(gangs, pods)} {'has' if len(report.items) == 1 else 'have'} pending pods"
+        return say("{pods} {are} pending", pods=count(pods, "pod"), are="is" if pods == 1 else "are")
+    return say(
+        "{gangs_and_pods} {have} pending pods",
+        gangs_and_pods=gangs_and_pods(gangs, pods),
+        have="has" if len(report.items) == 1 else "have",
+    )
 
 
 def gangs_and_pods(gangs: int, pods: int, noun: str = "gang") -> str:
@@ -100,28 +117,32 @@ def of_so_many(reason: str, number: int, total: int) -> str:
     """Return a reason that several gangs of one cause have alike, behind their number; empty without one."""
     if not reason:
         return ""
-    return f": {reason}" if number == total else f", {number} alike: {reason}"
+    return f": {reason}" if number == total else say(", {number} alike: {reason}", number=number, reason=reason)
 
 
 def incomplete(why: str) -> str:
     """Return that the list may be incomplete."""
-    return f"This list may be incomplete: {why.rstrip('.')}."
+    return say("This list may be incomplete: {why}.", why=why.rstrip("."))
 
 
 def contention(one: Contention) -> str:
     """Return which gangs need the same room."""
-    return f"{one.gang} and {', '.join(one.others)} need the same room: the one tried first gets it."
+    return say(
+        "{gang} and {others} need the same room: the one tried first gets it.",
+        gang=one.gang,
+        others=", ".join(one.others),
+    )
 
 
 def more_contention(number: int) -> str:
     """Return how many more gangs compete for room."""
-    return and_more(f"{count(number, 'more gang')} that compete for room")
+    return and_more(say("{gangs} that compete for room", gangs=count(number, "more gang")))
 
 
 def of_gangs(notice: Notice, gang: str, others: Sequence[str]) -> str:
     """Return the warning about a gang, with the names of the others that it is about."""
     message = notice.message if gang in notice.message else f"{gang}: {notice.message}"
-    return f"{message} Also: {', '.join(others)}." if others else message
+    return say("{message} Also: {others}.", message=message, others=", ".join(others)) if others else message
 
 
 def cause_or_verdict(code: str, verdict: Verdict) -> str:
@@ -260,7 +281,7 @@ def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     first, rest = parted(ranked, shown.few)
     yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in first)])
     if rest:
-        yield Line(more(len(rest), "kinds of warnings about gangs"), "warn")
+        yield Line(more(len(rest), say("kinds of warnings about gangs")), "warn")
 
 
 def _merged(found: Mapping[str, Notice]) -> Notice:

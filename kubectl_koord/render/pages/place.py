@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from kubectl_koord.language import say
 from kubectl_koord.model import values
 from kubectl_koord.render.document import Block, Column, Command, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
@@ -60,43 +61,47 @@ def by_node(places: Mapping[str, str], gang: str, shown: Shown, header: str = "P
         yield more_line(more_pods(sum(len(pods[node]) for node in rest), len(rest)))
 
 
-NOTHING_RUNS = "No pods run here."
+NOTHING_RUNS = say("No pods run here.")
 RUNNING = "Running"
-NOMINATED = "Nominated, not yet here: no pod of a lower or the same priority gets this room"
-WAITING = "Pending gangs that could use it"
+NOMINATED = say("Nominated, not yet here: no pod of a lower or the same priority gets this room")
+WAITING = say("Pending gangs that could use it")
 RESERVATIONS = "Reservations"
-DRAIN = "If it were drained"
-SLOTS = "SLOTS: pods that it takes now, beside what runs here."
+DRAIN = say("If it were drained")
+SLOTS = say("SLOTS: pods that it takes now, beside what runs here.")
 PLACE_DETAILS = command("why-pending", "GANG")
-NO_GANG_FITS = "No pending gang could use it now"
-ONE_BY_ONE = "Each pod was tried by itself on the other nodes; which of them the scheduler takes is not predicted."
+NO_GANG_FITS = say("No pending gang could use it now")
+ONE_BY_ONE = say("Each pod was tried by itself on the other nodes; which of them the scheduler takes is not predicted.")
 _MOST_REASONS = 2
 _MOST_STAYING = 3
-_OUTCOMES: dict[Goes, str] = {"fits": "could go elsewhere", "no-node": "could not go elsewhere", "unknown": "unknown"}
+_OUTCOMES: dict[Goes, str] = {
+    "fits": say("could go elsewhere"),
+    "no-node": say("could not go elsewhere"),
+    "unknown": "unknown",
+}
 
 
 def unknown(why: str) -> str:
     """Return why nothing can be told, or not all."""
-    return f"Cannot tell everything: {why}."
+    return say("Cannot tell everything: {why}.", why=why)
 
 
 def node_headline(report: NodeReport) -> str:
     """Return where a node is, how it stands, and what is free."""
-    state = f" is {report.state}" if report.state else ""
-    free = f"; {_free(report.free)}" if report.free else ""
-    return f"Node {report.node}{state}{free}."
+    state = say(" is {state}", state=report.state) if report.state else ""
+    free = say("; {free}", free=_free(report.free)) if report.free else ""
+    return say("Node {node}{state}{free}.", node=report.node, state=state, free=free)
 
 
 def domain_headline(report: DomainReport) -> str:
     """Return how many nodes a domain has, and what is free on those that can be used."""
     nodes = count(len(report.nodes), "node")
-    free = f"; {_free(report.free)}" if report.free else ""
-    domain = f"{report.layer} {report.name}" if report.name else "The cluster's topology tree"
-    return f"{domain} has {nodes}{free}."
+    free = say("; {free}", free=_free(report.free)) if report.free else ""
+    domain = f"{report.layer} {report.name}" if report.name else say("The cluster's topology tree")
+    return say("{domain} has {nodes}{free}.", domain=domain, nodes=nodes, free=free)
 
 
 def _free(every: Sequence[Free]) -> str:
-    return f"free: {', '.join(map(_of_total, every[: _usual(every)]))}"
+    return say("free: {every}", every=", ".join(map(_of_total, every[: _usual(every)])))
 
 
 def free_of_others(every: Sequence[Free]) -> list[str]:
@@ -106,7 +111,7 @@ def free_of_others(every: Sequence[Free]) -> list[str]:
 
 def also_free(amounts: Sequence[str], more: int) -> str:
     """Return the free amounts in a line: the first few, and how many more there are."""
-    return f"Also free: {first_names(amounts, more) if more else ', '.join(amounts)}."
+    return say("Also free: {first_names}.", first_names=first_names(amounts, more) if more else ", ".join(amounts))
 
 
 def _usual(every: Sequence[Free]) -> int:
@@ -116,59 +121,76 @@ def _usual(every: Sequence[Free]) -> int:
 
 def _of_total(one: Free) -> str:
     free, total = (amount_of(one.resource, number, "rounded") for number in (one.free, one.total))
-    return f"{free} of {total} {unit(one.resource)}"
+    return say("{free} of {total} {unit}", free=free, total=total, unit=unit(one.resource))
 
 
 def within(report: NodeReport) -> str:
     """Return in which domains of the topology a node is."""
     if not report.domains:
-        return "It is outside the topology tree."
-    return f"In {', '.join(f'{one.layer} {one.name}' for one in report.domains)}."
+        return say("It is outside the topology tree.")
+    return say("In {part}.", part=", ".join(f"{one.layer} {one.name}" for one in report.domains))
 
 
 def below(report: DomainReport) -> str:
     """Return below which domain this one is."""
     above = report.parent
-    return f"In {above.layer} {domain_name(above.name)}." if above is not None and above.name else ""
+    return (
+        say("In {layer} {name}.", layer=above.layer, name=domain_name(above.name))
+        if above is not None and above.name
+        else ""
+    )
 
 
 def tainted(taints: Sequence[str]) -> str:
     """Return the taints of a node."""
-    return f"Taints: {', '.join(taints)}"
+    return say("Taints: {taints}", taints=", ".join(taints))
 
 
 def out(report: DomainReport) -> str:
     """Return which nodes of a domain are cordoned or not ready; what is free there does not count."""
-    parts = [f"cordoned: {', '.join(report.cordoned)}"] if report.cordoned else []
-    parts += [f"not ready: {', '.join(report.not_ready)}"] if report.not_ready else []
-    return f"Not counted as free, {'; '.join(parts)}." if parts else ""
+    parts = [say("cordoned: {cordoned}", cordoned=", ".join(report.cordoned))] if report.cordoned else []
+    parts += [say("not ready: {not_ready}", not_ready=", ".join(report.not_ready))] if report.not_ready else []
+    return say("Not counted as free, {parts}.", parts="; ".join(parts)) if parts else ""
 
 
 def devices(totals: Sequence[TypeTotal]) -> str:
     """Return the devices in a line: `Devices: 3 of 8 GPU are whole and free, 1 unhealthy`."""
-    return f"Devices: {'; '.join(map(_devices, totals))}."
+    return say("Devices: {totals}.", totals="; ".join(map(_devices, totals)))
 
 
 def cards(signs: Mapping[str, str]) -> str:
     """Return a sign for each device of a node, by type: `Each: GPU ##......`."""
     each = ", ".join(f"{device_name(kind)} {one}" for kind, one in signs.items())
-    return f"Each: {each} ({legend_of_signs(is_unseen=UNKNOWN_AMOUNT in each)})."
+    return say(
+        "Each: {each} ({legend_of_signs}).",
+        each=each,
+        legend_of_signs=legend_of_signs(is_unseen=UNKNOWN_AMOUNT in each),
+    )
 
 
 def _devices(total: TypeTotal) -> str:
     name = device_name(total.type)
-    bad = f", {total.unhealthy} unhealthy" if total.unhealthy else ""
-    held = f", {total.withheld} more on nodes that are out" if total.withheld else ""
+    bad = say(", {unhealthy} unhealthy", unhealthy=total.unhealthy) if total.unhealthy else ""
+    held = say(", {withheld} more on nodes that are out", withheld=total.withheld) if total.withheld else ""
     if total.free is None:
-        return f"{total.cards} {name}, how many are free is unknown{bad}"
+        return say("{cards} {name}, how many are free is unknown{bad}", cards=total.cards, name=name, bad=bad)
     free = known_to_be_free(total)
     unknown = f", {held_unbooked(total)}" if total.unbooked else ""
-    return f"{free} of {total.cards} {name} {'is' if free == 1 else 'are'} whole and free{held}{unknown}{bad}"
+    return say(
+        "{free} of {cards} {name} {are} whole and free{held}{unknown}{bad}",
+        free=free,
+        cards=total.cards,
+        name=name,
+        are="is" if free == 1 else "are",
+        held=held,
+        unknown=unknown,
+        bad=bad,
+    )
 
 
 def owners(one: ReservationHere) -> str:
     """Return whom a Reservation is for, and the job that moves a pod there."""
-    made_for = [f"PodMigrationJob {one.job}"] if one.job is not None else []
+    made_for = [say("PodMigrationJob {job}", job=one.job)] if one.job is not None else []
     return ", ".join((*one.owners, *made_for))
 
 
@@ -182,7 +204,7 @@ def job(one: JobHere) -> str:
 def job_notes(one: JobHere) -> str:
     """Return what is special about pods that run here."""
     notes = ["stays"] if one.daemon_set else []
-    notes += [f"{one.terminating} terminating"] if one.terminating else []
+    notes += [say("{terminating} terminating", terminating=one.terminating)] if one.terminating else []
     return ", ".join(notes)
 
 
@@ -202,7 +224,7 @@ def lacks(gang: WaitingGang, nodes: int) -> str:
         return ""
     shown = gang.reasons[:_MOST_REASONS]
     reasons = [one.message if nodes == 1 else f"{one.message} ({count(one.nodes, 'node')})" for one in shown]
-    more = f" and {len(gang.reasons) - len(shown)} more" if len(gang.reasons) > len(shown) else ""
+    more = say(" and {number} more", number=len(gang.reasons) - len(shown)) if len(gang.reasons) > len(shown) else ""
     why = f": {', '.join(reasons)}{more}" if reasons else ""
     return f"{count(gang.lacks, 'slot')}{why}"
 
@@ -210,23 +232,27 @@ def lacks(gang: WaitingGang, nodes: int) -> str:
 def evicted(drain: Drain) -> str:
     """Return whom a drain evicts, and how many of them could go elsewhere."""
     if not drain.evicts:
-        return "No pod would be evicted."
+        return say("No pod would be evicted.")
     found = Counter(one.outcome for one in drain.goes)
     parts = [f"{found[outcome]} {words}" for outcome, words in _OUTCOMES.items() if found[outcome]]
-    return f"{count(len(drain.evicts), 'pod')} would be evicted: {', '.join(parts)}."
+    return say("{pods} would be evicted: {parts}.", pods=count(len(drain.evicts), "pod"), parts=", ".join(parts))
 
 
 def effects(drain: Drain) -> list[str]:
     """Return what budgets and protection say about the evictions, and which gangs they break."""
     clauses = (eviction_effects(drain.evicts, ()), eviction_effects((), drain.broken_gangs))
     told = (clause.removeprefix("; ") for clause in clauses if clause)
-    return [f"{sentence(words)}." for words in told]
+    return [say("{words}.", words=sentence(words)) for words in told]
 
 
 def unowned(drain: Drain) -> str:
     """Return how many of the pods nothing creates anew."""
     number = sum(not one.recreated for one in drain.goes)
-    return f"{count(number, 'pod')} without a controller: nothing creates {'it' if number == 1 else 'them'} anew."
+    return say(
+        "{pods} without a controller: nothing creates {them} anew.",
+        pods=count(number, "pod"),
+        them="it" if number == 1 else "them",
+    )
 
 
 def stays(drain: Drain) -> str:
@@ -234,22 +260,24 @@ def stays(drain: Drain) -> str:
     verb = "stays" if len(drain.stays) == 1 else "stay"
     pods = listed(drain.stays)
     if len(drain.stays) > _MOST_STAYING:
-        owners = count(len(drain.daemon_sets), "DaemonSet") if drain.daemon_sets else "the nodes themselves"
-        pods = f"{count(len(drain.stays), 'pod')} of {owners}"
-    return f"{pods} {verb}: created anew here at once."
+        owners = count(len(drain.daemon_sets), "DaemonSet") if drain.daemon_sets else say("the nodes themselves")
+        pods = say("{pods} of {owners}", pods=count(len(drain.stays), "pod"), owners=owners)
+    return say("{pods} {verb}: created anew here at once.", pods=pods, verb=verb)
 
 
 def terminating(drain: Drain) -> str:
     """Return which pods end anyway."""
     verb = "terminates" if len(drain.terminating) == 1 else "terminate"
-    return f"{listed(drain.terminating)} {verb} already."
+    return say("{terminating} {verb} already.", terminating=listed(drain.terminating), verb=verb)
 
 
 def goes(one: DrainedPod) -> str:
     """Return what becomes of an evicted pod."""
     if one.outcome == "fits":
-        return f"fits on {one.to}"
-    return f"{'unknown' if one.outcome == 'unknown' else 'no node takes it'}: {one.reason}"
+        return say("fits on {to}", to=one.to)
+    return say(
+        "{part}: {reason}", part="unknown" if one.outcome == "unknown" else say("no node takes it"), reason=one.reason
+    )
 
 
 _RUNNING = (

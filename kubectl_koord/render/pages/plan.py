@@ -2,22 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 
+from kubectl_koord.language import say
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, EmptyLine, Line, Row, Table
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.jobs import PlanCost, PlanPoint, PlanReport, PlanStep, StepAction
 from kubectl_koord.wording.words import DETAILS, command, count, sentence
 
-RISKS = "What may go wrong"
-COMMANDS = "Commands of each step: go on when the pod that is made anew is ready"
+RISKS = say("What may go wrong")
+COMMANDS = say("Commands of each step: go on when the pod that is made anew is ready")
 _DONE: Mapping[StepAction, str] = {
     "cordon": "cordon",
     "requeue": "requeue",
-    "move-pod": "move pod",
-    "move-gang": "move gang",
+    "move-pod": say("move pod"),
+    "move-gang": say("move gang"),
     "release-reservation": "release",
     "uncordon": "uncordon",
-    "wake-gang": "wake gang",
+    "wake-gang": say("wake gang"),
 }
 _STEPS = (
     Column("#", right=True),
@@ -43,30 +44,30 @@ def headline(report: PlanReport) -> str:
     if report.curve:
         return report.message
     if report.steps:
-        return f"{report.gang} is placed after {count(len(report.steps), 'step')}."
+        return say("{gang} is placed after {steps}.", gang=report.gang, steps=count(len(report.steps), "step"))
     if report.verdict == "yes":
         return f"{report.gang}: {report.message}"
     why = f" {sentence(report.cause.message)}" if report.cause is not None else ""
     message = f" {report.message}" if report.message else ""
-    is_known = "Cannot tell which moves help" if report.verdict == "unknown" else "There is no plan"
-    return f"{is_known} for {report.gang}.{message}{why}"
+    is_known = say("Cannot tell which moves help") if report.verdict == "unknown" else say("There is no plan")
+    return say("{is_known} for {gang}.{message}{why}", is_known=is_known, gang=report.gang, message=message, why=why)
 
 
 def cost(one: PlanCost, *, cheapest: bool) -> str:
     """Return what a plan costs, and whether another may cost less."""
     parts = [count(one.pods, "pod") + " restart" + ("s" if one.pods == 1 else "")]
-    parts += [f"{one.gpu_hours:g} GPU-hours of work are lost"]
-    parts += [f"{count(one.gangs, 'gang')} moved whole"] if one.gangs else []
-    parts += [f"{count(one.waiting, 'pod')} left waiting"] if one.waiting else []
-    parts += [f"{count(one.budgets, 'disruption')} of budgets used"] if one.budgets else []
-    proven = "No plan costs less" if cheapest else "It is not proven that no plan costs less"
-    return f"{', '.join(parts)}. {proven} (weighed: {one.total:g})."
+    parts += [say("{gpu_hours:g} GPU-hours of work are lost", gpu_hours=one.gpu_hours)]
+    parts += [say("{gangs} moved whole", gangs=count(one.gangs, "gang"))] if one.gangs else []
+    parts += [say("{pods} left waiting", pods=count(one.waiting, "pod"))] if one.waiting else []
+    parts += [say("{disruptions} of budgets used", disruptions=count(one.budgets, "disruption"))] if one.budgets else []
+    proven = say("No plan costs less") if cheapest else say("It is not proven that no plan costs less")
+    return say("{parts}. {proven} (weighed: {total:g}).", parts=", ".join(parts), proven=proven, total=one.total)
 
 
 def told(step: PlanStep) -> str:
     """Return a step in a clause: what is done with whom, from where to where."""
-    moved = f" from {step.node}" if step.node else ""
-    moved += f" to {step.to}" if step.to else ""
+    moved = say(" from {node}", node=step.node) if step.node else ""
+    moved += say(" to {to}", to=step.to) if step.to else ""
     return f"{_DONE[step.action]} {step.object}{moved}: {step.why}"
 
 
@@ -88,7 +89,7 @@ def blocks(report: PlanReport, _shown: Shown) -> list[Block]:
 
 def _points(curve: tuple[PlanPoint, ...]) -> Iterator[Row]:
     for one in curve:
-        yield Row((str(one.pods), str(one.gangs), f"{one.gpu_hours:g}", "proven" if one.fewest else "not proven"))
+        yield Row((str(one.pods), str(one.gangs), f"{one.gpu_hours:g}", "proven" if one.fewest else say("not proven")))
 
 
 def _table(steps: tuple[PlanStep, ...]) -> Table:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
 
+from kubectl_koord.language import say
 from kubectl_koord.render.document import (
     Block,
     Bullet,
@@ -46,50 +47,61 @@ from kubectl_koord.wording.words import (
     told,
 )
 
-BROKEN_GANGS = "Running gangs that would fall below their minimum"
-NOTHING_DELETED = "computed only: no pod was deleted"
+BROKEN_GANGS = say("Running gangs that would fall below their minimum")
+NOTHING_DELETED = say("computed only: no pod was deleted")
 _NEXT = {
-    "not-needed": "Wait: the scheduler places {it} when it next tries it.",
-    "policy-never": "Use a PriorityClass whose preemptionPolicy is not Never, or see what else helps.",
-    "terminating-victim": "Wait until they are gone.",
-    "no-pending-pods": "Nothing is to be done.",
-    "preemption-disabled": "See what else helps, or turn job preemption on in the scheduler's configuration.",
+    "not-needed": say("Wait: the scheduler places {it} when it next tries it."),
+    "policy-never": say("Use a PriorityClass whose preemptionPolicy is not Never, or see what else helps."),
+    "terminating-victim": say("Wait until they are gone."),
+    "no-pending-pods": say("Nothing is to be done."),
+    "preemption-disabled": say("See what else helps, or turn job preemption on in the scheduler's configuration."),
 }
-_SEE_WHAT_HELPS = "See why {it} is pending, and what else helps."
-_WHEN: Mapping[RoundTime, str] = {"now": "", "while-terminating": ", while these terminate", "after": ""}
-_THEN = {True: "; {it} then runs", False: "; {it} still does not run", None: ""}
-_PLACES_OPEN = "which pod takes which node is open"
+_SEE_WHAT_HELPS = say("See why {it} is pending, and what else helps.")
+_WHEN: Mapping[RoundTime, str] = {"now": "", "while-terminating": say(", while these terminate"), "after": ""}
+_THEN = {True: say("; {it} then runs"), False: say("; {it} still does not run"), None: ""}
+_PLACES_OPEN = say("which pod takes which node is open")
 _MOST_NAMED = 6
-_IN_PART = "; the pods that are nominated then run"
+_IN_PART = say("; the pods that are nominated then run")
 
 
 def headline(report: PreemptReport) -> str:
     """Return whether preemption lets the gang run."""
     if report.verdict == "unknown":
-        return f"{report.gang}: cannot tell what preemption would do."
+        return say("{gang}: cannot tell what preemption would do.", gang=report.gang)
     if report.reason == "not-needed":
-        return f"{report.gang} needs no preemption."
-    can = "lets" if report.verdict == "yes" else "does not let"
-    return f"Preemption {can} {report.gang} run."
+        return say("{gang} needs no preemption.", gang=report.gang)
+    can = "lets" if report.verdict == "yes" else say("does not let")
+    return say("Preemption {can} {gang} run.", can=can, gang=report.gang)
 
 
 def preempt_attempt(index: int, victims: int, when: RoundTime, *, repeated: bool, attempts: int = 1) -> str:
     """Return the title of an attempt, the first being 1, of several at once, or of all that follow from it on."""
-    title = f"Attempts from {index} on: preempt" if repeated else f"Attempt {index}{_WHEN[when]}: preempts"
+    title = (
+        say("Attempts from {index} on: preempt", index=index)
+        if repeated
+        else say("Attempt {index}{when}: preempts", index=index, when=_WHEN[when])
+    )
     if attempts > 1:
-        title = f"Attempts {index} to {index + attempts - 1}{_WHEN[when]}: preempt"
-    return f"{title} {count(victims, 'pod') if victims else 'no pods'}"
+        title = say(
+            "Attempts {index} to {index2}{when}: preempt", index=index, index2=index + attempts - 1, when=_WHEN[when]
+        )
+    return say("{title} {pods}", title=title, pods=count(victims, "pod") if victims else say("no pods"))
 
 
 def may_follow(victims: int, attempts: int) -> str:
     """Return the title of attempts that may come besides, while the victims of the first terminate."""
-    besides = f" in {count(attempts, 'attempt')}" if attempts > 1 else ""
-    return f"Perhaps{_WHEN['while-terminating']}: preempts {count(victims, 'more pod')}{besides}"
+    besides = say(" in {attempts}", attempts=count(attempts, "attempt")) if attempts > 1 else ""
+    return say(
+        "Perhaps{when}: preempts {pods}{besides}",
+        when=_WHEN["while-terminating"],
+        pods=count(victims, "more pod"),
+        besides=besides,
+    )
 
 
 def eviction(pods: Sequence[str], answer: str) -> str:
     """Return what the API server answers to the eviction of pods."""
-    return f"Eviction of {', '.join(pods)}: {answer}"
+    return say("Eviction of {pods}: {answer}", pods=", ".join(pods), answer=answer)
 
 
 def budget(hit: BudgetHit | None, pod: str) -> str:
@@ -109,7 +121,12 @@ def preempt_outcomes(report: PreemptReport) -> list[str]:
 
 def places_open(report: PreemptReport) -> str:
     """Return that outcomes differ in nothing but the nodes that pods take."""
-    return f"{_PLACES_OPEN[0].upper()}{_PLACES_OPEN[1:]} ({count(len(report.alternatives), 'outcome')})."
+    return say(
+        "{places_open}{places_open2} ({outcomes}).",
+        places_open=_PLACES_OPEN[0].upper(),
+        places_open2=_PLACES_OPEN[1:],
+        outcomes=count(len(report.alternatives), "outcome"),
+    )
 
 
 def _acted_on(each: PreemptAlternative) -> object:
@@ -123,29 +140,44 @@ def _outcome(alike: Sequence[PreemptAlternative], report: PreemptReport) -> str:
     each = max(alike, key=lambda one: len(one.may_follow))  # what comes besides in any of them is told
     then = _THEN[each.helps].format(it=the_subject(lone_pod=report.lone_pod))
     then = _IN_PART if each.helps is False and _runs_in_part(each) else then
-    broken = f"; breaks {', '.join(hit.gang for hit in each.broken_gangs)}" if each.broken_gangs else ""
+    broken = say("; breaks {gang}", gang=", ".join(hit.gang for hit in each.broken_gangs)) if each.broken_gangs else ""
     why = f" ({each.reason})" if each.reason else ""
     places = (
-        f"; {_PLACES_OPEN}" if any(one.nominations != each.nominations for one in alike) else _nominated(each, report)
+        say("; {places_open}", places_open=_PLACES_OPEN)
+        if any(one.nominations != each.nominations for one in alike)
+        else _nominated(each, report)
     )
-    return f"{_killed(each, report)}{places}{''.join(_later(each))}{broken}{then}{why}."
+    return say(
+        "{killed}{places}{later}{broken}{then}{why}.",
+        killed=_killed(each, report),
+        places=places,
+        later="".join(_later(each)),
+        broken=broken,
+        then=then,
+        why=why,
+    )
 
 
 def _killed(each: PreemptAlternative, report: PreemptReport) -> str:
     """Return whom an outcome ends first; of many by what differs from those that are shown above."""
     killed, above = [one.pod for one in each.victims], [one.pod for one in report.victims]
     if len(killed) <= _MOST_NAMED:
-        return f"preempts {', '.join(killed) or 'no pods'}"
+        return say("preempts {killed}", killed=", ".join(killed) or say("no pods"))
     if killed == above:
-        return f"preempts the {len(killed)} pods above"
+        return say("preempts the {number} pods above", number=len(killed))
     new, gone = [pod for pod in killed if pod not in above], [pod for pod in above if pod not in killed]
     others = len(killed) - len(new)
     if not others:
-        return f"preempts {few(killed, _MOST_NAMED)}"
-    instead = f" in place of {few(gone, _MOST_NAMED)}" if gone else ""
+        return say("preempts {killed}", killed=few(killed, _MOST_NAMED))
+    instead = say(" in place of {gone}", gone=few(gone, _MOST_NAMED)) if gone else ""
     if not new:
-        return f"preempts {others} of the pods above, not {few(gone, _MOST_NAMED)}"
-    return f"preempts {few(new, _MOST_NAMED)}{instead}, and {others} of those above"
+        return say("preempts {others} of the pods above, not {gone}", others=others, gone=few(gone, _MOST_NAMED))
+    return say(
+        "preempts {new}{instead}, and {others} of those above",
+        new=few(new, _MOST_NAMED),
+        instead=instead,
+        others=others,
+    )
 
 
 def _runs_in_part(each: PreemptReport | PreemptAlternative) -> bool:
@@ -157,10 +189,19 @@ def _later(each: PreemptAlternative) -> Iterator[str]:
     for index, attempt in enumerate(each.rounds[1:], 2):
         if attempt.victims:
             when = f" ({_WHEN[attempt.when].removeprefix(', ')})" if _WHEN[attempt.when] else ""
-            yield f"; attempt {index}{when} preempts {few([victim.pod for victim in attempt.victims], _MOST_NAMED)}"
+            yield say(
+                "; attempt {index}{when} preempts {pod}",
+                index=index,
+                when=when,
+                pod=few([victim.pod for victim in attempt.victims], _MOST_NAMED),
+            )
     if each.may_follow:
         besides = _together(each.may_follow)
-        yield f"; perhaps{_WHEN[besides.when]}, preempts {few([victim.pod for victim in besides.victims], _MOST_NAMED)}"
+        yield say(
+            "; perhaps{when}, preempts {pod}",
+            when=_WHEN[besides.when],
+            pod=few([victim.pod for victim in besides.victims], _MOST_NAMED),
+        )
 
 
 def _nominated(each: PreemptAlternative, report: PreemptReport) -> str:
@@ -171,7 +212,7 @@ def _nominated(each: PreemptAlternative, report: PreemptReport) -> str:
     for pod, node in each.nominations.items():
         pods.setdefault(node, []).append(name_within(report.gang, pod))
     places = (f"{', '.join(sorted(pods[node]))} -> {node}" for node in sorted(pods))
-    return f"; nominated: {'; '.join(places)}"
+    return say("; nominated: {places}", places="; ".join(places))
 
 
 def next_step(report: PreemptReport) -> str:  # noqa: PLR0911 - a sentence for each end
@@ -181,22 +222,22 @@ def next_step(report: PreemptReport) -> str:  # noqa: PLR0911 - a sentence for e
         return _SEE_WHAT_HELPS.format(it=it)
     needs = {each.reason != "not-needed" for each in report.alternatives}
     if len(needs) > 1:
-        return f"Wait: {it} runs in each of these outcomes."
+        return say("Wait: {it} runs in each of these outcomes.", it=it)
     if report.reason:
         return _NEXT.get(report.reason, _SEE_WHAT_HELPS).format(it=it)
     if report.helps and not any(attempt.victims for attempt in report.rounds):
-        return f"Wait until the pods that terminate are gone: {it} then runs."
+        return say("Wait until the pods that terminate are gone: {it} then runs.", it=it)
     if not report.helps and _runs_in_part(report):
-        return "Wait for the pods that are nominated, and see why the others are pending."
+        return say("Wait for the pods that are nominated, and see why the others are pending.")
     if not report.helps:
         return _SEE_WHAT_HELPS.format(it=it)
-    return f"Wait: the scheduler preempts these pods when it next tries {it}."
+    return say("Wait: the scheduler preempts these pods when it next tries {it}.", it=it)
 
 
 def preempt_facts(report: PreemptReport) -> list[str]:
     """Return the priority of the gang or pod, and that nothing was done where there are victims: for the last line."""
     who = "Pod" if report.lone_pod else "Gang"
-    priority = [] if report.priority is None else [f"{who} priority {report.priority}"]
+    priority = [] if report.priority is None else [say("{who} priority {priority}", who=who, priority=report.priority)]
     preempts = bool(report.victims) or any(attempt.victims for attempt in report.rounds)
     return [*priority, *([NOTHING_DELETED] if preempts else [])]
 
@@ -207,7 +248,9 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     style: Style = "warn" if breaks else VERDICT_STYLE[report.verdict]
     page: list[Block] = [Line(report.message or headline(report), style)]
     if breaks:
-        page.append(Line(f"It breaks {count(len(report.broken_gangs), 'running gang')}: below.", "bad"))
+        page.append(
+            Line(say("It breaks {gangs}: below.", gangs=count(len(report.broken_gangs), "running gang")), "bad")
+        )
     index = 1
     for some in _at_once(_attempts(report)):
         page += [EmptyLine(), *_attempt(_together(some), _title(index, some), report.gang, shown)]
@@ -259,7 +302,7 @@ def _attempt(attempt: Round, title: str, gang: str, shown: Shown) -> Iterator[Bl
         yield from victims(attempt.victims, shown)
     if attempt.nominations:
         yield EmptyLine()
-        yield from by_node(attempt.nominations, gang, shown, "NOMINATED PODS")
+        yield from by_node(attempt.nominations, gang, shown, say("NOMINATED PODS"))
 
 
 def victims(killed: Sequence[Victim], shown: Shown) -> Iterator[Block]:
@@ -322,7 +365,10 @@ def _wasted(report: PreemptReport) -> Iterator[Line]:
     attempts = _attempts(report)
     wasted = {victim.pod: None for attempt in attempts for victim in attempt.victims if victim.wasted}
     if wasted:
-        yield Line(f"Wasted victims: {', '.join(wasted)} ({report.gang} would still not run).", "bad")
+        yield Line(
+            say("Wasted victims: {wasted} ({gang} would still not run).", wasted=", ".join(wasted), gang=report.gang),
+            "bad",
+        )
 
 
 def _next(report: PreemptReport) -> Iterator[Bullet]:
@@ -330,57 +376,69 @@ def _next(report: PreemptReport) -> Iterator[Bullet]:
     yield Bullet(next_step(report), command("why-pending", asked))
 
 
-SPARED = (
-    "Job preemption spares pods with label scheduling.koordinator.sh/disable-preemptible=true, and pods of equal or"
-    " higher priority."
+SPARED = say(
+    "Job preemption spares pods with label scheduling.koordinator.sh/disable-preemptible=true, "
+    "and pods of equal or higher priority."
 )
 _PLUGINS: dict[str, str] = {
-    "job-preemption": "job preemption",
-    "elastic-quota": "quota preemption",
-    "other": "ElasticQuota, Reservation or DefaultPreemption",
+    "job-preemption": say("job preemption"),
+    "elastic-quota": say("quota preemption"),
+    "other": say("ElasticQuota, Reservation or DefaultPreemption"),
 }
 _FATES: dict[Fate, str] = {
-    "placed": "runs: {bound} on nodes{minimum}.",
-    "partly-placed": "runs partly: {bound} on nodes{minimum}, {pending} pending.",
-    "pending": "is still pending: the preemption has not helped so far ({pending} pending{minimum}).",
-    "gone": "no longer exists.",
-    "unknown": "could not be read.",
+    "placed": say("runs: {bound} on nodes{minimum}."),
+    "partly-placed": say("runs partly: {bound} on nodes{minimum}, {pending} pending."),
+    "pending": say("is still pending: the preemption has not helped so far ({pending} pending{minimum})."),
+    "gone": say("no longer exists."),
+    "unknown": say("could not be read."),
 }
-_WAITS = "is still pending: it waits for its victims to terminate ({pending} pending{minimum})."
+_WAITS = say("is still pending: it waits for its victims to terminate ({pending} pending{minimum}).")
 
 
 def why_preempted_headline(report: WhyPreemptedReport) -> str:
     """Return which pods were preempted, by which preemptors and plugins."""
     if not report.pods:
-        start = "no evidence of preemption" if report.verdict == "no" else "cannot tell whether it was preempted"
+        start = (
+            say("no evidence of preemption") if report.verdict == "no" else say("cannot tell whether it was preempted")
+        )
         return f"{report.asked}: {start}: {report.message}"
-    victims = report.asked if report.is_pod else f"{count(len(report.pods), 'pod')} of {report.asked}"
+    victims = (
+        report.asked
+        if report.is_pod
+        else say("{pods} of {asked}", pods=count(len(report.pods), "pod"), asked=report.asked)
+    )
     verb = "was" if len(report.pods) == 1 else "were"
     plugins = [_PLUGINS.get(plugin, plugin) for plugin in dict.fromkeys(pod.plugin for pod in report.pods) if plugin]
     how = f" ({', '.join(plugins)})" if plugins else ""
     if not report.preemptors:
-        return f"{victims} {verb} preempted{how}; the preemptor is unknown."
-    return f"{victims} {verb} preempted by {', '.join(each.name for each in report.preemptors)}{how}."
+        return say("{victims} {verb} preempted{how}; the preemptor is unknown.", victims=victims, verb=verb, how=how)
+    return say(
+        "{victims} {verb} preempted by {name}{how}.",
+        victims=victims,
+        verb=verb,
+        name=", ".join(each.name for each in report.preemptors),
+        how=how,
+    )
 
 
 def fate(each: Preemptor, report: WhyPreemptedReport) -> str:
     """Return what became of a preemptor."""
-    minimum = f", minimum {each.min_member}" if each.min_member is not None else ""
+    minimum = say(", minimum {min_member}", min_member=each.min_member) if each.min_member is not None else ""
     waits = any(pod.preemptor == each.name and pod.state == "terminating" for pod in report.pods)
     state = _WAITS if each.state == "pending" and waits else _FATES[each.state]
-    priority = f" (priority {each.priority})" if each.priority is not None else ""
+    priority = say(" (priority {priority})", priority=each.priority) if each.priority is not None else ""
     what = state.format(bound=each.bound, pending=each.pending, minimum=minimum)
     return f"{name_within(report.asked, each.name)}{priority} {what}"
 
 
 def evidence(source: str, pods: Sequence[str], text: str) -> str:
     """Return a text that the answer rests on, and the pods that carry it."""
-    return f'The {source} of {", ".join(pods)} says: "{text}"'
+    return say('The {source} of {pods} says: "{text}"', source=source, pods=", ".join(pods), text=text)
 
 
 def check(preemptor: str) -> str:
     """Return that it should be looked at why a preemptor is pending."""
-    return f"Check why {preemptor} is pending."
+    return say("Check why {preemptor} is pending.", preemptor=preemptor)
 
 
 _COLUMNS = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from kubectl_koord.language import say
 from kubectl_koord.model import values
 from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Style, Table, TreeTable, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
@@ -11,15 +12,15 @@ from kubectl_koord.wording.facts import amounts_as_counted, held_back, more_quot
 from kubectl_koord.wording.words import amount_of, and_more, count, listed, more, resource_name, unit
 
 FINDINGS = "Findings"
-HEADROOM = "Room for more pods like its first, from its quota upwards"
-NOT_CHECKED = "not checked, but limits those below"
+HEADROOM = say("Room for more pods like its first, from its quota upwards")
+NOT_CHECKED = say("not checked, but limits those below")
 
 
 def counted(report: QuotaTreeReport) -> str:
     """Return what the tree counts, and which other resources quotas have."""
     others = sorted({name for quota in report.quotas for name in quota.max if not quota.built_in} - {report.resource})
-    more = f" (--resource counts another: {', '.join(others)})" if others else ""
-    return f"Counted: {resource_name(report.resource)}{more}."
+    more = say(" (--resource counts another: {others})", others=", ".join(others)) if others else ""
+    return say("Counted: {resource_name}{more}.", resource_name=resource_name(report.resource), more=more)
 
 
 def finding(one: QuotaFinding) -> str:
@@ -29,17 +30,21 @@ def finding(one: QuotaFinding) -> str:
 
 def evicts(one: Eviction, *, on: bool) -> str:
     """Return which pods of a quota the over-use controller evicts, or would."""
-    what = f"{one.quota} uses more than its runtime ({listed([resource_name(name) for name in one.resources])})"
+    what = say(
+        "{quota} uses more than its runtime ({resource_name})",
+        quota=one.quota,
+        resource_name=listed([resource_name(name) for name in one.resources]),
+    )
     if not one.pods:
-        return f"{what}: it has no pods of its own that may be evicted."
-    when = "evicted if that lasts" if on else "would be evicted if the controller was on"
-    return f"{what}; {when}: {listed([pod.pod for pod in one.pods])}."
+        return say("{what}: it has no pods of its own that may be evicted.", what=what)
+    when = say("evicted if that lasts") if on else say("would be evicted if the controller was on")
+    return say("{what}; {when}: {pod}.", what=what, when=when, pod=listed([pod.pod for pod in one.pods]))
 
 
 def notes(quota: QuotaRow) -> str:
     """Return what is special about a quota, in a few words."""
-    found = [f"tree {quota.tree}"] if quota.tree and quota.depth == 1 else []
-    found += ["does not lend"] if not quota.lends and not quota.built_in else []
+    found = [say("tree {tree}", tree=quota.tree)] if quota.tree and quota.depth == 1 else []
+    found += [say("does not lend")] if not quota.lends and not quota.built_in else []
     found += [quota.fault] if quota.fault else []
     return ", ".join(found)
 
@@ -218,9 +223,18 @@ def _lending(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
 
 def _borrowed(quota: str, share: Share) -> str:
     """Return what a quota uses above its minimum, and from whose minimums that may come."""
-    part = f"up to {_spelled_amount(share.resource, share.of_it)} of it " if share.of_it else ""
-    of = f" ({part}from {listed(share.quotas)})" if share.quotas else ""
-    return f"{quota} uses {_spelled_amount(share.resource, share.amount)} above its minimum{of}."
+    part = (
+        say("up to {spelled_amount} of it ", spelled_amount=_spelled_amount(share.resource, share.of_it))
+        if share.of_it
+        else ""
+    )
+    of = say(" ({part}from {quotas})", part=part, quotas=listed(share.quotas)) if share.quotas else ""
+    return say(
+        "{quota} uses {spelled_amount} above its minimum{of}.",
+        quota=quota,
+        spelled_amount=_spelled_amount(share.resource, share.amount),
+        of=of,
+    )
 
 
 def _spelled_amount(resource: str, written: str) -> str:
@@ -228,8 +242,14 @@ def _spelled_amount(resource: str, written: str) -> str:
 
 
 def _lent(quota: str, share: Share) -> str:
-    limit = "" if share.exact else "up to "
-    return f"{quota} lends {limit}{_spelled_amount(share.resource, share.amount)} to {listed(share.quotas)}."
+    limit = "" if share.exact else say("up to ")
+    return say(
+        "{quota} lends {limit}{spelled_amount} to {quotas}.",
+        quota=quota,
+        limit=limit,
+        spelled_amount=_spelled_amount(share.resource, share.amount),
+        quotas=listed(share.quotas),
+    )
 
 
 def _pods(pods: tuple[QuotaPod, ...], shown: Shown) -> Iterator[Block]:

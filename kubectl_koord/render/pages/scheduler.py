@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from kubectl_koord.language import say
 from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Style, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.operation import Compared, LoggedPod, Part, SchedulerLogReport, SchedulerReport, Scored
 from kubectl_koord.wording.words import count, listed, more
 
-SIDES = "In brackets: what follows from the objects, where the scheduler has something else."
-EXPLAIN = "What a code means: kubectl koord explain CODE"
-DEBUG = (
-    "The scheduler logs it where its flags tell it to: --debug-scores=N, --debug-filters, --debug-diagnosis; errors of"
-    " pods that fit nowhere from -v=2 on."
+SIDES = say("In brackets: what follows from the objects, where the scheduler has something else.")
+EXPLAIN = say("What a code means: kubectl koord explain CODE")
+DEBUG = say(
+    "The scheduler logs it where its flags tell it to: --debug-scores=N, --debug-filters, "
+    "--debug-diagnosis; errors of pods that fit nowhere from -v=2 on."
 )
 _NOUNS: dict[Part, str] = {
     "gangs": "gang",
@@ -30,19 +31,29 @@ _NOUNS: dict[Part, str] = {
 def headline(report: SchedulerReport) -> str:
     """Return how many things the scheduler knows, and how many of them are as the objects say."""
     if report.part == "services":
-        return f"{report.asked} answers {count(len(report.routes), 'path')}."
+        return say("{asked} answers {paths}.", asked=report.asked, paths=count(len(report.routes), "path"))
     noun = _NOUNS[report.part]
     if not report.items:
-        return f"{report.asked} knows no {noun}."
+        return say("{asked} knows no {noun}.", asked=report.asked, noun=noun)
     total = count(len(report.items), noun)
     if report.message:
-        return f"{report.asked} knows {total}."
+        return say("{asked} knows {total}.", asked=report.asked, total=total)
     differ = sum(1 for item in report.items if item.differences)
     if not differ:
-        return f"{report.asked}: {total}, as the objects say."
+        return say("{asked}: {total}, as the objects say.", asked=report.asked, total=total)
     open_ = sum(1 for item in report.items for one in item.differences if one.code == "unexplained")
-    reasons = f"{count(open_, 'difference')} without a known reason" if open_ else "all for a known reason"
-    return f"{report.asked}: {total}, {differ} not as the objects say, {reasons}."
+    reasons = (
+        say("{differences} without a known reason", differences=count(open_, "difference"))
+        if open_
+        else say("all for a known reason")
+    )
+    return say(
+        "{asked}: {total}, {differ} not as the objects say, {reasons}.",
+        asked=report.asked,
+        total=total,
+        differ=differ,
+        reasons=reasons,
+    )
 
 
 def beside(scheduler: str, ours: str | None) -> str:
@@ -57,11 +68,17 @@ def difference(item: Compared, code: str, message: str) -> str:
 
 def log_headline(report: SchedulerLogReport) -> str:
     """Return of how many pods a log says something."""
-    what = {"scores": "scores of", "filters": "refusals of", "diagnosis": "diagnoses of"}[report.part]
-    read = f"{count(report.lines, 'line')} read"
+    what = {"scores": say("scores of"), "filters": say("refusals of"), "diagnosis": say("diagnoses of")}[report.part]
+    read = say("{lines} read", lines=count(report.lines, "line"))
     if not report.items:
-        return f"No {what.partition(' ')[0]} in the log ({read})."
-    return f"{what[0].upper()}{what[1:]} {count(len(report.items), 'pod')} in the log ({read})."
+        return say("No {partition} in the log ({read}).", partition=what.partition(" ")[0], read=read)
+    return say(
+        "{what}{what2} {pods} in the log ({read}).",
+        what=what[0].upper(),
+        what2=what[1:],
+        pods=count(len(report.items), "pod"),
+        read=read,
+    )
 
 
 def incomplete(report: SchedulerLogReport) -> list[str]:
@@ -69,23 +86,29 @@ def incomplete(report: SchedulerLogReport) -> list[str]:
     said = []
     if report.broken:
         said.append(
-            f"{count(report.broken, 'line')} could not be read and {'was' if report.broken == 1 else 'were'} skipped."
+            say(
+                "{lines} could not be read and {were} skipped.",
+                lines=count(report.broken, "line"),
+                were="was" if report.broken == 1 else "were",
+            )
         )
     if report.left_out:
-        said.append(f"It tells of more pods than are kept, the last {len(report.items)}: name a pod.")
+        said.append(
+            say("It tells of more pods than are kept, the last {number}: name a pod.", number=len(report.items))
+        )
     return said
 
 
 def of_pod(item: LoggedPod) -> str:
     """Return whom the lines below are about, and when it was last spoken of."""
-    gang = f" of {item.gang}" if item.gang else ""
-    facts = [f"last at {item.at}"] if item.at else []
+    gang = say(" of {gang}", gang=item.gang) if item.gang else ""
+    facts = [say("last at {at}", at=item.at)] if item.at else []
     if item.root_cause is not None and not item.root_cause:
-        facts.append("another member failed first")
+        facts.append(say("another member failed first"))
     if item.waiting:
-        facts.append(f"{count(item.waiting, 'member')} waited in Permit")
+        facts.append(say("{members} waited in Permit", members=count(item.waiting, "member")))
     if item.feasible is not None:
-        facts.append(f"{count(item.feasible, 'node')} could take it")
+        facts.append(say("{nodes} could take it", nodes=count(item.feasible, "node")))
     return f"{item.pod}{gang}: {', '.join(facts)}" if facts else f"{item.pod}{gang}"
 
 
@@ -95,8 +118,18 @@ def why_here(scores: Sequence[Scored]) -> str:
         gains = {name: number - second.plugins.get(name, 0) for name, number in first.plugins.items()}
         parts = [f"{name} {number:+d}" for name, number in gains.items() if number]
         if not parts:
-            return f"{first.node} and {second.node} have the same scores: one of the best is taken by chance."
-        return f"{first.node} is before {second.node} by {first.total - second.total}: {listed(parts)}."
+            return say(
+                "{node} and {node2} have the same scores: one of the best is taken by chance.",
+                node=first.node,
+                node2=second.node,
+            )
+        return say(
+            "{node} is before {node2} by {total}: {parts}.",
+            node=first.node,
+            node2=second.node,
+            total=first.total - second.total,
+            parts=listed(parts),
+        )
     return ""
 
 
@@ -107,7 +140,10 @@ def by_plugin(scored: Scored) -> str:
 
 def offers(item: LoggedPod) -> str:
     """Return how many members each node had room for."""
-    return f"Members placed or offered room: {', '.join(f'{node} {number}' for node, number in item.slots.items())}."
+    return say(
+        "Members placed or offered room: {part}.",
+        part=", ".join((f"{node} {number}" for node, number in item.slots.items())),
+    )
 
 
 def may_help(preempt: bool | None) -> str:  # noqa: FBT001 - one of three answers
@@ -120,7 +156,7 @@ _COLUMNS: Mapping[Part, tuple[tuple[str, str], ...]] = {
         ("minMember", "WANTED"),
         ("pods", "PODS"),
         ("pending", "PENDING"),
-        ("waiting", "IN PERMIT"),
+        ("waiting", say("IN PERMIT")),
         ("bound", "BOUND"),
         ("onceSatisfied", "SATISFIED"),
     ),
@@ -144,7 +180,7 @@ def blocks(report: SchedulerReport, shown: Shown) -> list[Block]:
     """Return the page of a comparison."""
     page: list[Block] = [Line(headline(report), "bold")]
     if report.message:
-        page.append(Line(f"Not compared: {report.message}.", VERDICT_STYLE["unknown"]))
+        page.append(Line(say("Not compared: {message}.", message=report.message), VERDICT_STYLE["unknown"]))
     items, rest = parted([item for item in report.items if item.fields], shown.lines)
     columns = _COLUMNS.get(report.part, ())
     if columns and items:
@@ -218,4 +254,8 @@ def _pod(item: LoggedPod, shown: Shown) -> list[Block]:
         )
         page.append(slim(Table(_REFUSED, tuple(map(Row, cells)))))
     page += [more_line(more(len(rest) + len(others)))] if rest or others else []
-    return [*page, more_line(f"... and {count(item.more, 'refusal')} that are not kept")] if item.more else page
+    return (
+        [*page, more_line(say("... and {refusals} that are not kept", refusals=count(item.more, "refusal")))]
+        if item.more
+        else page
+    )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
+from kubectl_koord.language import say
 from kubectl_koord.model import values
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, EmptyLine, Line, Row, Style, TreeTable, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
@@ -25,16 +26,16 @@ from kubectl_koord.wording.words import (
     unit,
 )
 
-NOTHING_FREE = "nothing free"
-BELOW_A_THIRD = "less than a third free"
-BELOW_TWO_THIRDS = "less than two thirds free"
-TWO_THIRDS = "two thirds free or more"
-UNKNOWN_FREE = "free: unknown"
-ENOUGH_SLOTS = "enough slots for the gang"
-TOO_FEW_SLOTS = "slots for some of its pods"
-NO_SLOT = "no slot for its pods"
-ROWS_SHARED = "Some domains share a row: --all shows each."
-PROPOSE = "See which topology the labels of the nodes tell"
+NOTHING_FREE = say("nothing free")
+BELOW_A_THIRD = say("less than a third free")
+BELOW_TWO_THIRDS = say("less than two thirds free")
+TWO_THIRDS = say("two thirds free or more")
+UNKNOWN_FREE = say("free: unknown")
+ENOUGH_SLOTS = say("enough slots for the gang")
+TOO_FEW_SLOTS = say("slots for some of its pods")
+NO_SLOT = say("no slot for its pods")
+ROWS_SHARED = say("Some domains share a row: --all shows each.")
+PROPOSE = say("See which topology the labels of the nodes tell")
 
 
 def propose(*, is_there: bool) -> str:
@@ -44,30 +45,38 @@ def propose(*, is_there: bool) -> str:
 
 def no_tree(why: str | None) -> str:
     """Return why there is no topology tree."""
-    return f"The topology tree cannot be built: {'no reason was found.' if why is None else why}"
+    return say("The topology tree cannot be built: {why}", why=say("no reason was found.") if why is None else why)
 
 
 def unknown(gang: str | None, why: str, *, counted: bool) -> str:
     """Return why nothing can be counted, or nothing exactly, for a gang or a shape where one was asked for."""
-    slots = f"tell exactly how many slots there are for {gang}" if counted else f"count the slots for {gang}"
-    what = slots if gang else "build the topology tree"
-    return f"Cannot {what}: {why.rstrip('.')}."
+    slots = (
+        say("tell exactly how many slots there are for {gang}", gang=gang)
+        if counted
+        else say("count the slots for {gang}", gang=gang)
+    )
+    what = slots if gang else say("build the topology tree")
+    return say("Cannot {what}: {why}.", what=what, why=why.rstrip("."))
 
 
 def size(layers: Mapping[str, int], nodes: int, resources: Mapping[str, Amount]) -> str:
     """Return how many domains of each layer and nodes the tree has, and what of each resource is free."""
     parts = [count(number, layer_noun(layer)) for layer, number in layers.items()]
     room = [free(resource, each) for resource, each in resources.items()]
-    what = f"{', '.join(parts)} and {count(nodes, 'node')}" if parts else count(nodes, "node")
-    return f"The topology tree has {what}; {', '.join(room)}."
+    what = (
+        say("{parts} and {nodes}", parts=", ".join(parts), nodes=count(nodes, "node"))
+        if parts
+        else count(nodes, "node")
+    )
+    return say("The topology tree has {what}; {room}.", what=what, room=", ".join(room))
 
 
 def free(resource: str, each: Amount) -> str:
     """Return how much is free, of how much: `8 of 24 GPU free`."""
     whole = f"{amount_of(resource, each.total, 'rounded')} {unit(resource)}"
     if each.free is None:
-        return f"{whole}, how many are free is unknown"
-    return f"{amount_of(resource, each.free, 'rounded')} of {whole} free"
+        return say("{whole}, how many are free is unknown", whole=whole)
+    return say("{amount} of {whole} free", amount=amount_of(resource, each.free, "rounded"), whole=whole)
 
 
 def slots(gang: str, wanted: int | None, layers: Mapping[str, tuple[int, int]]) -> str:
@@ -76,50 +85,69 @@ def slots(gang: str, wanted: int | None, layers: Mapping[str, tuple[int, int]]) 
     `wanted` is None for a gang whose pods are not counted in slots.
     """
     if wanted is None:
-        return f"SLOTS shows how many pods of {gang} fit in a domain."
-    parts = [f"{enough} of {count(domains, layer_noun(layer))}" for layer, (enough, domains) in layers.items()]
-    found = f" Domains with enough slots: {', '.join(parts)}." if parts else ""
-    return f"{gang} needs {count(wanted, 'slot')} (1 slot = room for 1 pod).{found}"
+        return say("SLOTS shows how many pods of {gang} fit in a domain.", gang=gang)
+    parts = [
+        say("{enough} of {layers}", enough=enough, layers=count(domains, layer_noun(layer)))
+        for layer, (enough, domains) in layers.items()
+    ]
+    found = say(" Domains with enough slots: {parts}.", parts=", ".join(parts)) if parts else ""
+    return say(
+        "{gang} needs {slots} (1 slot = room for 1 pod).{found}", gang=gang, slots=count(wanted, "slot"), found=found
+    )
 
 
 def no_slots(gang: str, wanted: int, why: str) -> str:
     """Return why no slots are counted for a gang, and what counts pods all the same."""
     if wanted == 0:
-        return f"{gang} has no pending pods: no slots are counted for it."
-    return f"No slots are counted for {gang}: {why} Use --shape to count how many pods of a shape fit."
+        return say("{gang} has no pending pods: no slots are counted for it.", gang=gang)
+    return say(
+        "No slots are counted for {gang}: {why} Use --shape to count how many pods of a shape fit.", gang=gang, why=why
+    )
 
 
 def shape(name: str, needs: Mapping[str, str], pods: int, refusal: str) -> str:
     """Return how many more pods of a shape the nodes of the tree take."""
     written = ((resource, values.amount(resource, values.parse(amount))) for resource, amount in needs.items())
-    each = f"{amounts(ranked(tuple(written)))} each"
+    each = say("{amounts} each", amounts=amounts(ranked(tuple(written))))
     if refusal:
-        return f"No node takes a pod of shape {name} ({each}): {refusal}."
-    return f"Nodes of the tree take {count(pods, 'more pod')} of shape {name} ({each}), quotas left out."
+        return say("No node takes a pod of shape {name} ({each}): {refusal}.", name=name, each=each, refusal=refusal)
+    return say(
+        "Nodes of the tree take {pods} of shape {name} ({each}), quotas left out.",
+        pods=count(pods, "more pod"),
+        name=name,
+        each=each,
+    )
 
 
 def most_of_shape(layers: Mapping[str, tuple[int, int]], members: int) -> str:
     """Return by layer how many pods the domain with most room takes, and how many gangs gather in one domain each."""
-    parts = [f"{most} in one {layer_noun(layer)}" for layer, (most, _) in layers.items()]
-    found = f"At most {listed(parts)}." if parts else ""
-    gangs = [f"{number} within one {layer_noun(layer)} each" for layer, (_, number) in layers.items()]
-    return f"{found} Gangs of {members}: {', '.join(gangs)}.".lstrip() if members and gangs else found
+    parts = [say("{most} in one {layer}", most=most, layer=layer_noun(layer)) for layer, (most, _) in layers.items()]
+    found = say("At most {parts}.", parts=listed(parts)) if parts else ""
+    gangs = [
+        say("{number} within one {layer} each", number=number, layer=layer_noun(layer))
+        for layer, (_, number) in layers.items()
+    ]
+    return (
+        say("{found} Gangs of {members}: {gangs}.", found=found, members=members, gangs=", ".join(gangs)).lstrip()
+        if members and gangs
+        else found
+    )
 
 
 def deeper(depth: int) -> str:
     """Return that only so many layers are shown, and how to see more."""
-    how = f"use --depth {depth + 1} for one more, --all for every domain, --nodes for every node"
-    return f"Showing {count(depth, 'layer')}: {how}."
+    how = say("use --depth {depth} for one more, --all for every domain, --nodes for every node", depth=depth + 1)
+    return say("Showing {layers}: {how}.", layers=count(depth, "layer"), how=how)
 
 
 def not_counted(resource: str, withheld: int, *, cordoned: int, not_ready: int) -> str:
     """Return how much is free on nodes that are cordoned or not ready, and does not count as free."""
     parts = [_are(count(cordoned, "node"), cordoned, "cordoned")] if cordoned else []
     if not_ready:
-        parts.append(_are(str(not_ready) if parts else count(not_ready, "node"), not_ready, "not ready"))
-    what = f"{amount_of(resource, withheld, 'rounded')} free {unit(resource)}"
+        parts.append(_are(str(not_ready) if parts else count(not_ready, "node"), not_ready, say("not ready")))
+    what = say("{amount} free {unit}", amount=amount_of(resource, withheld, "rounded"), unit=unit(resource))
     whose = "its" if cordoned + not_ready == 1 else "their"
-    return f"{', '.join(parts)}: {whose} {what} are not counted."
+    return say("{parts}: {whose} {what} are not counted.", parts=", ".join(parts), whose=whose, what=what)
 
 
 def _are(nodes: str, number: int, state: str) -> str:
@@ -129,26 +157,33 @@ def _are(nodes: str, number: int, state: str) -> str:
 def nodes_outside(number: int) -> str:
     """Return how many nodes are outside the tree, and what that means."""
     nodes = count(number, "node")
-    return f"{nodes} outside the tree (gangs with a topology spec are never placed there):"
+    return say("{nodes} outside the tree (gangs with a topology spec are never placed there):", nodes=nodes)
 
 
 def lacking(nodes: Sequence[str], labels: Sequence[str]) -> str:
     """Return which labels nodes outside the tree lack."""
     verb = "lacks" if len(nodes) == 1 else "lack"
-    lack = f"{verb} the label {', '.join(labels)}" if labels else "no label is missing"
+    lack = (
+        say("{verb} the label {labels}", verb=verb, labels=", ".join(labels)) if labels else say("no label is missing")
+    )
     return f"{', '.join(nodes)}: {lack}"
 
 
 def notes(domain: DomainRow) -> str:
     """Return how many nodes of a domain are cordoned or not ready."""
-    found = [f"{domain.cordoned} cordoned"] if domain.cordoned else []
-    found += [f"{domain.not_ready} not ready"] if domain.not_ready else []
+    found = [say("{cordoned} cordoned", cordoned=domain.cordoned)] if domain.cordoned else []
+    found += [say("{not_ready} not ready", not_ready=domain.not_ready)] if domain.not_ready else []
     return ", ".join(found)
 
 
 def folded(domains: Sequence[DomainRow]) -> str:
     """Return the first and the last of domains that share a row."""
-    return f"{domain_name(domains[0].name)} to {domain_name(domains[-1].name)} ({len(domains)} domains, each)"
+    return say(
+        "{name} to {name2} ({number} domains, each)",
+        name=domain_name(domains[0].name),
+        name2=domain_name(domains[-1].name),
+        number=len(domains),
+    )
 
 
 def node_notes(notes: Iterable[str]) -> str:
@@ -158,7 +193,13 @@ def node_notes(notes: Iterable[str]) -> str:
 
 def in_the_picture(room: str, slots: int | None, wanted: int | None, notes: str) -> str:
     """Return what the picture of the tree says below the name of a domain or node: `8 of 24 GPU free, 1/4 slots`."""
-    counted = "" if slots is None else count(slots, "slot") if wanted is None else f"{slots}/{wanted} slots"
+    counted = (
+        ""
+        if slots is None
+        else count(slots, "slot")
+        if wanted is None
+        else say("{slots}/{wanted} slots", slots=slots, wanted=wanted)
+    )
     return ", ".join(filter(None, [room, counted, notes]))
 
 
@@ -331,13 +372,13 @@ def _columns(report: TopologyReport) -> tuple[Column, ...]:
         Column("CARDS"),
         Column("SLOTS", right=True),
         Column("PODS", right=True),
-        Column(f"GANGS OF {report.shape_members or 0}", right=True),
+        Column(say("GANGS OF {shape_members}", shape_members=report.shape_members or 0), right=True),
         Column("NOTES", flow="wrap"),
     )
 
 
 def _amount_columns(name: str) -> tuple[Column, Column]:
-    return Column(f"FREE {name}", right=True), Column(f"TOTAL {name}", right=True, goes=2)
+    return Column(say("FREE {name}", name=name), right=True), Column(say("TOTAL {name}", name=name), right=True, goes=2)
 
 
 def _style(domain: DomainRow) -> Style:
@@ -402,7 +443,7 @@ def _headline(report: TopologyReport) -> str:
     if report.verdict == "unknown":
         counted = any(domain.offer_slots is not None for domain in report.domains)
         counted = counted or any(domain.shape_pods is not None for domain in report.domains)
-        name = f"shape {report.shape}" if report.shape else report.gang
+        name = say("shape {shape}", shape=report.shape) if report.shape else report.gang
         return unknown(name, report.message, counted=counted)
     if report.shape:
         roots = [domain for domain in report.domains if domain.parent is None]
@@ -451,7 +492,10 @@ def _tree(report: TopologyReport, lines: int | None, depth: int | None, *, nodes
     if nodes:
         yield drawn(domains, deepest, nodes=True)
         if signs := "".join(sign for node in report.nodes for sign in node.cards.values()):
-            yield Line(f"CARDS: {legend_of_signs(is_unseen=UNKNOWN_AMOUNT in signs)}.", "dim")
+            yield Line(
+                say("CARDS: {legend_of_signs}.", legend_of_signs=legend_of_signs(is_unseen=UNKNOWN_AMOUNT in signs)),
+                "dim",
+            )
         return
     if lines is None:
         yield drawn(domains, deepest if depth is None else min(depth, deepest))

@@ -6,6 +6,7 @@ from itertools import compress
 
 from msgspec import structs
 
+from kubectl_koord.language import say
 from kubectl_koord.model.values import between
 from kubectl_koord.render.document import (
     Block,
@@ -68,29 +69,37 @@ from kubectl_koord.wording.words import (
     warning,
 )
 
-TITLE = "Gangs of Volcano"
-NOT_COMPUTED = "As Volcano wrote it: no decision is computed for another scheduler."
-SAYS = "As Volcano wrote it"
+TITLE = say("Gangs of Volcano")
+NOT_COMPUTED = say("As Volcano wrote it: no decision is computed for another scheduler.")
+SAYS = say("As Volcano wrote it")
 
 
 def volcano_facts(gang: VolcanoGang) -> Iterator[str]:
     """Yield what is known of a gang besides its conditions."""
-    parts = [f"{gang.min_member} wanted", f"{len(gang.pending)} pending", f"{gang.running} running"]
+    parts = [
+        say("{min_member} wanted", min_member=gang.min_member),
+        say("{number} pending", number=len(gang.pending)),
+        say("{running} running", running=gang.running),
+    ]
     parts += [f"{number} {word}" for number, word in ((gang.succeeded, "succeeded"), (gang.failed, "failed")) if number]
-    yield f"Pods: {', '.join(parts)}."
-    yield f"Queue: {queue(gang)}."
+    yield say("Pods: {parts}.", parts=", ".join(parts))
+    yield say("Queue: {queue}.", queue=queue(gang))
     if gang.priority_class:
-        policy = gang.preemption_policy or "not read"
-        yield f"PriorityClass: {gang.priority_class} (preemptionPolicy {policy})."
+        policy = gang.preemption_policy or say("not read")
+        yield say(
+            "PriorityClass: {priority_class} (preemptionPolicy {policy}).",
+            priority_class=gang.priority_class,
+            policy=policy,
+        )
     if gang.never_preempting:
-        yield f"preemptionPolicy is Never in {count(len(gang.never_preempting), 'pending pod')}."
+        yield say("preemptionPolicy is Never in {pods}.", pods=count(len(gang.never_preempting), "pending pod"))
 
 
 def queue(gang: VolcanoGang) -> str:
     """Return the name of a gang's queue, and its state."""
     if gang.queue_exists is None:
-        return f"{gang.queue} (not read)"
-    state = gang.queue_state or "no state yet" if gang.queue_exists else "does not exist"
+        return say("{queue} (not read)", queue=gang.queue)
+    state = gang.queue_state or say("no state yet") if gang.queue_exists else say("does not exist")
     return f"{gang.queue} ({state})"
 
 
@@ -155,10 +164,10 @@ def way(rows: Sequence[LayerRow], moment: str) -> Iterator[Block]:
 def sentence_of(row: LayerRow, moment: str) -> str:
     """Return what was seen of a layer, and since when it holds the job."""
     age = age_at(row.since, moment) if row.state == "held" else ""
-    return f"{row.message} (for {age})" if age else row.message
+    return say("{message} (for {age})", message=row.message, age=age) if age else row.message
 
 
-WAIT = "Wait until it is scheduled; after some minutes look whether koord-scheduler runs (doctor)"
+WAIT = say("Wait until it is scheduled; after some minutes look whether koord-scheduler runs (doctor)")
 _LONG = timedelta(hours=1)
 _FEW_NODES = 3
 
@@ -167,7 +176,10 @@ def _wait(report: WhyReport) -> Bullet:
     """Return to wait for a job that would be placed; where it waits for long and nobody tried it, to look why."""
     age = between(report.waiting_since, report.basis.moment)
     if age is not None and age > _LONG and report.scheduler_says is None:
-        text = f"It has waited for {spelled(age)}, and the scheduler said nothing: look whether koord-scheduler runs"
+        text = say(
+            "It has waited for {age}, and the scheduler said nothing: look whether koord-scheduler runs",
+            age=spelled(age),
+        )
         return Bullet(text, command("doctor"))
     asked = asked_for(report.gang, lone_pod=report.lone_pod)
     return Bullet(WAIT, command("why-pending", asked, "--until", "scheduled"))
@@ -183,18 +195,34 @@ def headline(report: WhyReport) -> str:
 
 def _of_scheduler(report: WhyReport) -> str:
     kind = f" ({report.owner_kind})" if report.owner_kind and not report.lone_pod else ""
-    name = f"pod {report.gang}" if report.lone_pod else f"{report.gang}{kind}"
+    name = say("pod {gang}", gang=report.gang) if report.lone_pod else f"{report.gang}{kind}"
     if report.verdict == "unknown" and report.cause and report.cause.code == "plan-not-executable":
-        return f"{name} may or may not start: {reason(report)}"
+        return say("{name} may or may not start: {reason}", name=name, reason=reason(report))
     if report.verdict == "unknown":
-        return f"Cannot tell whether {name} would be placed: {reason(report).rstrip('.')}."
+        return say(
+            "Cannot tell whether {name} would be placed: {reason}.", name=name, reason=reason(report).rstrip(".")
+        )
     if report.verdict == "no":
-        return f"{name} is pending: {reason(report)}"
+        return say("{name} is pending: {reason}", name=name, reason=reason(report))
     if not report.pending_pods and report.lone_pod:
-        return f"{name} is on {report.node}." if report.node else f"{name} has finished."
+        return (
+            say("{name} is on {node}.", name=name, node=report.node)
+            if report.node
+            else say("{name} has finished.", name=name)
+        )
     if not report.pending_pods:
-        return f"{name} has no pending pods: {count(report.bound_pods, 'pod')} on a node, {report.min_member} needed."
-    return f"{name} {'would be placed now:' if report.placement else 'fits now;'} {place(report)}."
+        return say(
+            "{name} has no pending pods: {pods} on a node, {min_member} needed.",
+            name=name,
+            pods=count(report.bound_pods, "pod"),
+            min_member=report.min_member,
+        )
+    return say(
+        "{name} {part} {place}.",
+        name=name,
+        part=say("would be placed now:") if report.placement else say("fits now;"),
+        place=place(report),
+    )
 
 
 def place(report: WhyReport) -> str:
@@ -204,7 +232,7 @@ def place(report: WhyReport) -> str:
 
 def left_to_scoring(pods: int) -> str:
     """Return that it is open on which nodes so many pods go."""
-    return f"on which {'node' if pods == 1 else 'nodes'} is left to scoring"
+    return say("on which {nodes} is left to scoring", nodes="node" if pods == 1 else "nodes")
 
 
 def reason(report: WhyReport) -> str:
@@ -212,15 +240,15 @@ def reason(report: WhyReport) -> str:
     if report.cause:
         return report.cause.message
     if report.alternatives:
-        return f"{count(len(report.alternatives), 'outcome')} are possible."
-    return report.warnings[-1].message if report.warnings else "no reason was found."
+        return say("{outcomes} are possible.", outcomes=count(len(report.alternatives), "outcome"))
+    return report.warnings[-1].message if report.warnings else say("no reason was found.")
 
 
 def where(placement: Mapping[str, str]) -> str:
     """Return on which nodes pods are placed, or on how many."""
     nodes = sorted(set(placement.values()))
     place = ", ".join(nodes) if len(nodes) <= _FEW_NODES else count(len(nodes), "node")
-    return f"{count(len(placement), 'pod')} on {place}"
+    return say("{pods} on {place}", pods=count(len(placement), "pod"), place=place)
 
 
 def remarks(report: WhyReport) -> Iterator[str]:
@@ -229,12 +257,12 @@ def remarks(report: WhyReport) -> Iterator[str]:
         yield sentence(report.cause.message)
     cause = report.cause
     if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
-        yield f"Affected pods: {', '.join(name_within(report.gang, pod) for pod in cause.pods)}."
+        yield say("Affected pods: {gang}.", gang=", ".join(name_within(report.gang, pod) for pod in cause.pods))
     if report.quota_holders:
         yield _holders(report.quota_holders)
     others = [gang for gang in report.gang_group if gang != report.gang]
     if others:
-        yield f"It starts only together with {', '.join(others)} (same gang group)."
+        yield say("It starts only together with {others} (same gang group).", others=", ".join(others))
     if report.also:
         yield other_problems(report.also)
     if report.funnel and report.funnel.lost and not report.domains:
@@ -251,38 +279,45 @@ def _holders(shares: Iterable[Share]) -> str:
         told = amounts_as_counted(resource, [one.amount for one in found])
         name = resource_name(resource)
         parts += [f"{listed(one.quotas)} {amount} {name}" for one, amount in zip(found, told, strict=True)]
-    return f"Used above their minimums: {listed(parts)}."
+    return say("Used above their minimums: {parts}.", parts=listed(parts))
 
 
 def other_problems(also: Iterable[Cause]) -> str:
     """Return what is wrong besides."""
     told = (f"{one.message.rstrip('.')} ({one.code})" for one in also)
-    return f"Other problems: {'; '.join(told)}."
+    return say("Other problems: {told}.", told="; ".join(told))
 
 
 def about(report: WhyReport) -> str:
     """Return what is asked for and since when; empty where no pod waits."""
     if report.priority is None:
         return ""
-    parts = [f"Priority {report.priority}"]
+    parts = [say("Priority {priority}", priority=report.priority)]
     parts += [listed(report.owners)] if report.owners else []
     age = age_at(report.waiting_since, report.basis.moment)
-    parts += [f"waiting for {age}"] if age else []
-    each = f"; each pod requests {report.shapes[0].requests}" if len(report.shapes) == 1 else ""
-    return f"{', '.join(parts)}{each}."
+    parts += [say("waiting for {age}", age=age)] if age else []
+    each = say("; each pod requests {requests}", requests=report.shapes[0].requests) if len(report.shapes) == 1 else ""
+    return say("{parts}{each}.", parts=", ".join(parts), each=each)
 
 
 def _funnel(report: WhyReport, funnel: Funnel) -> str:
     lost = ", ".join(f"{number} {why}" for why, number in funnel.lost)
     pod = f" {name_within(report.gang, funnel.pod)}" if funnel.pod else ""
-    return f"{funnel.left} of {count(funnel.nodes, 'node')} {'fits' if funnel.nodes == 1 else 'fit'}{pod}: {lost}."
+    return say(
+        "{left} of {nodes} {fit}{pod}: {lost}.",
+        left=funnel.left,
+        nodes=count(funnel.nodes, "node"),
+        fit="fits" if funnel.nodes == 1 else "fit",
+        pod=pod,
+        lost=lost,
+    )
 
 
 def requested(shapes: Sequence[PodShape]) -> str:
     """Return what each pod requests, or how many request what."""
     if len(shapes) == 1:
-        return f"Each pod requests {shapes[0].requests}"
-    return f"Its pods request {_by_shape(shapes)}"
+        return say("Each pod requests {requests}", requests=shapes[0].requests)
+    return say("Its pods request {by_shape}", by_shape=_by_shape(shapes))
 
 
 def _by_shape(shapes: Sequence[PodShape]) -> str:
@@ -291,12 +326,12 @@ def _by_shape(shapes: Sequence[PodShape]) -> str:
 
 def next_steps_title(proven: int) -> str:
     """Return the title of the ways out, so many of them proven."""
-    return f"{NEXT_STEPS} (cheapest first)" if proven > 1 else NEXT_STEPS
+    return say("{next_steps} (cheapest first)", next_steps=NEXT_STEPS) if proven > 1 else NEXT_STEPS
 
 
 def unproven(step: str) -> str:
     """Return a step that is not proven, and stands below ways out that are, or was tried and is not enough."""
-    return f"{step} (may not be enough)"
+    return say("{step} (may not be enough)", step=step)
 
 
 def no_way_out(why: str) -> str:
@@ -306,33 +341,37 @@ def no_way_out(why: str) -> str:
 
 def not_tried(what: str) -> str:
     """Return that there may be more ways out than those that are shown."""
-    return f"There may be more: {what}"
+    return say("There may be more: {what}", what=what)
 
 
 def more_domains(number: int, most_slots: int) -> str:
     """Return how many more domains there are, and the most slots of any of them."""
-    each = f"{count(most_slots, 'slot')} or fewer each" if most_slots else "no slots"
-    return and_more(f"{number} more", f", with {each}")
+    each = say("{slots} or fewer each", slots=count(most_slots, "slot")) if most_slots else say("no slots")
+    return and_more(say("{number} more", number=number), say(", with {each}", each=each))
 
 
 _WHAT_IFS = (
-    "without terminating pods",
+    say("without terminating pods"),
     "uncordoned",
-    "without pods of lower priority",
-    "with nothing running",
+    say("without pods of lower priority"),
+    say("with nothing running"),
 )
 
 
 def what_if(noun: str, is_told: Sequence[bool]) -> str:
     """Return the title of the slots of domains if one thing were different, of those what-ifs that are told."""
-    return f"Slots per {noun}: {' | '.join(['now', *compress(_WHAT_IFS, is_told)])}"
+    return say("Slots per {noun}: {part}", noun=noun, part=" | ".join(["now", *compress(_WHAT_IFS, is_told)]))
 
 
 def what_is_in_the_way(domain: SlotRow, *, everything: bool) -> str:
     """Return what is in the way in a domain: on every node, or on the first few."""
     if not domain.obstacles:
         return domain.in_the_way
-    return ", ".join(domain.obstacles) if everything else f"{domain.in_the_way} (--all shows them)"
+    return (
+        ", ".join(domain.obstacles)
+        if everything
+        else say("{in_the_way} (--all shows them)", in_the_way=domain.in_the_way)
+    )
 
 
 def outcomes(every: Sequence[WhyAlternative]) -> list[str]:
@@ -350,16 +389,20 @@ def outcomes(every: Sequence[WhyAlternative]) -> list[str]:
 
 def _of_alike(some: Sequence[WhyAlternative]) -> str:
     first, *others = map(_outcome, some)
-    return first if all(one == first for one in others) else "it would be placed; on which nodes is open."
+    return first if all(one == first for one in others) else say("it would be placed; on which nodes is open.")
 
 
 def _outcome(each: WhyAlternative) -> str:
     if each.verdict == "yes":
-        outcome = f"it would be placed, {where(each.placement)}." if each.placement else "it would be placed."
+        outcome = (
+            say("it would be placed, {where}.", where=where(each.placement))
+            if each.placement
+            else say("it would be placed.")
+        )
     elif each.cause:
         outcome = each.cause.message
     else:
-        outcome = "it stays pending." if each.verdict == "no" else "unknown."
+        outcome = say("it stays pending.") if each.verdict == "no" else "unknown."
     return f"{outcome}{_best(each.domains)}"
 
 
@@ -367,8 +410,8 @@ def _best(domains: Sequence[SlotRow]) -> str:
     if not domains:
         return ""
     best = max(domains, key=lambda domain: domain.offer_slots)
-    place = f"{layer_noun(best.layer)} {best.name}" if best.name else "the whole cluster"
-    return f" Best: {place}, {count(best.offer_slots, 'slot')}."
+    place = f"{layer_noun(best.layer)} {best.name}" if best.name else say("the whole cluster")
+    return say(" Best: {place}, {slots}.", place=place, slots=count(best.offer_slots, "slot"))
 
 
 def facts(report: WhyReport) -> Iterator[str]:
@@ -376,16 +419,20 @@ def facts(report: WhyReport) -> Iterator[str]:
     if report.funnel:
         pod = name_within(report.gang, report.funnel.pod) if report.funnel.pod else report.requests
         stages = [f"{number} {passed}" for passed, number in report.funnel.stages]
-        stages += [f"all with room for {pod}"] if report.funnel.nodes and not stages else []
+        stages += [say("all with room for {pod}", pod=pod)] if report.funnel.nodes and not stages else []
         yield ", ".join([count(report.funnel.nodes, "node"), *stages])
         if len(report.shapes) > 1:
-            yield f"its pods request {_by_shape(report.shapes)}"
+            yield say("its pods request {by_shape}", by_shape=_by_shape(report.shapes))
     elif report.shapes:
         yield requested(report.shapes)
     if report.must_gather:
         noun = layer_noun(report.must_gather)
         is_known = noun != report.must_gather and not (report.cause and report.cause.code == "unknown-layer")
-        yield f"MustGather {report.must_gather}{f' (all pods in one {noun})' if is_known else ''}"
+        yield say(
+            "MustGather {must_gather}{part}",
+            must_gather=report.must_gather,
+            part=say(" (all pods in one {noun})", noun=noun) if is_known else "",
+        )
 
 
 _ALWAYS_TOLD = 2  # of the what-ifs those from here on: that they change nothing is an answer, too
@@ -442,7 +489,7 @@ def steps(report: WhyReport | FitGang, shown: Shown) -> Iterator[Block]:
         yield Bullets((*_as_told(first), *_as_told(proven), *_unproven(others, beside_proven=bool(proven))))
         rest = len(unblock) - len(proven)
         if rest:
-            yield more_line(and_more(f"{count(rest, 'more way')} of these kinds"))
+            yield more_line(and_more(say("{ways} of these kinds", ways=count(rest, "more way"))))
         if report.ways_not_tried:
             yield Line(not_tried(report.ways_not_tried))
 
