@@ -23,7 +23,7 @@ from kubectl_koord.language import say
 from kubectl_koord.live import views
 from kubectl_koord.live.cells import NO_MARKS, Cell, Line, Look, Target, filtered, heat_map, legend
 from kubectl_koord.live.state import Holder, Link
-from kubectl_koord.live.views import Choosing, Overview, Questions, State, View
+from kubectl_koord.live.views import Choosing, Overview, Page, Questions, State, View
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.plain import width
 from kubectl_koord.reports.capacity import TopologyReport
@@ -507,8 +507,7 @@ class Live(App[None]):
         chosen = self._pane("main").target
         if chosen is not None and chosen.kind == "gang":
             return chosen.name
-        kind, _, name = self.view.title.partition(" ")
-        return name if kind in {"gang", "preempt"} else ""
+        return self.view.gang if isinstance(self.view, Page) else ""
 
     def action_preemption(self) -> None:
         """Show whom preemption would remove."""

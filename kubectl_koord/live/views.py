@@ -227,12 +227,13 @@ def _sorted(items: Sequence[WhyReport], sort: str) -> list[WhyReport]:
 
 
 class Page(Struct, frozen=True):
-    """An answer as its command prints it."""
+    """An answer as its command prints it; `gang` is the one that it is about, empty for none."""
 
     title: str
     shell: str
     question: Callable[[Snapshot], Report]
     beside: Callable[[Snapshot], Report] | None = None
+    gang: str = ""
 
     def ask(self, snapshot: Snapshot) -> tuple[Report, ...]:
         """Return the report, and the one that stands below it, if any."""
@@ -338,7 +339,10 @@ class Tried(Struct, frozen=True):
 def of_gang(questions: Questions, name: str) -> Page:
     """Return the screen of a gang, pod or job."""
     return Page(
-        say("gang {name}", name=name), command("why-pending", name), lambda snapshot: questions.gang(snapshot, name)
+        say("gang {name}", name=name),
+        command("why-pending", name),
+        lambda snapshot: questions.gang(snapshot, name),
+        gang=name,
     )
 
 
@@ -348,6 +352,7 @@ def of_preemption(questions: Questions, name: str) -> Page:
         say("preempt {name}", name=name),
         command("preempt", name),
         lambda snapshot: preempt(snapshot, questions.subject(snapshot, name)),
+        gang=name,
     )
 
 
@@ -398,7 +403,7 @@ class Quotas(Struct, frozen=True):
     @property
     def shell(self) -> str:
         """The command that prints the same."""
-        return command(*self.title.split(" ", 1))
+        return command("quota", *([self.name] if self.name else []))
 
     def ask(self, snapshot: Snapshot) -> QuotaTreeReport:
         """Return the quotas. Raises KoordError where there is none of the name."""
