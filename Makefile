@@ -111,7 +111,7 @@ packaging: $(VENV)/tools
 bundle:
 	@$(PYTHON) -m venv --clear build/bundle/venv
 	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --upgrade pip
-	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK) --group bundle ".[live]"
+	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK) --group bundle ".[live,serve]"
 	build/bundle/venv/bin/python -m distribution.bundle
 
 offline: $(VENV)/tools
@@ -156,7 +156,7 @@ format: $(VENV)/tools
 # One version of each package for Python 3.11 and newer; `make test` then runs with them.
 lock: $(VENV)/tools
 	@$(INSTALL) --group lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --group docs --group release --group soak --extra live --no-annotate \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --group docs --group release --group soak --extra live --extra serve --no-annotate \
 	  --custom-compile-command 'make lock' --output-file $(LOCK) pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --constraint $(LOCK) \
 	  --custom-compile-command 'make lock' --output-file packaging/requirements.txt pyproject.toml

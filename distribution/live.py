@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from distribution import picture
 from kubectl_koord.cli.command_line import take_globals
+from kubectl_koord.cli.follow import feed as recorded
 from kubectl_koord.cli.session import Session
 from kubectl_koord.cli.verbs import live as verb
 from kubectl_koord.cluster.api.connection import take_connection
@@ -89,7 +90,7 @@ def driven(
     overview = verb.overview(session, "", every=False)
 
     async def run() -> None:
-        given = feed or verb.feed(session)
+        given = feed or recorded(session)
         app = Live(lambda told: Holder(given, told, least=0.0), overview, Look(size[0], aim=session.aim()))
         async with app.run_test(size=size) as pilot:
             screen = Screen(app, pilot)

@@ -12,3 +12,7 @@ class KoordError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
+
+
+class NotFoundError(KoordError):
+    """A name that means nothing in what was read."""

@@ -8,6 +8,7 @@ import stat
 import sys
 import time
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kubectl_koord.cli.command_line import DOCUMENTS
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kubectl_koord.cluster.watching import ClusterWatch
     from kubectl_koord.engine.gangs import Subject
     from kubectl_koord.explain.every_pending import ProgressNote
+    from kubectl_koord.live.state import Feed
     from kubectl_koord.model.jobs import Jobs
     from kubectl_koord.model.pods import Event
     from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -383,35 +385,7 @@ def with_job(
     return more, subject or subject_of(more)
 
 
-class EventsAround:
-    """The events about gangs that wait, of a live cluster: they are listed, not watched, and kept for a while."""
-
-    def __init__(self, session: "Session") -> None:
-        self._session = session
-        self._kept: dict[tuple[frozenset[str], bool], tuple[float, tuple[Event, ...], tuple[Gap, ...]]] = {}
-
-    def added(self, snapshot: "Snapshot", subject: "Subject | None") -> "Snapshot":
-        """Return the snapshot with the events about a gang or pod. Raises KoordError where there is no answer."""
-        from msgspec import structs
-
-        from kubectl_koord.cluster.objects.events import OF_CONTROLLERS
-        from kubectl_koord.cluster.source import with_events
-        from kubectl_koord.diagnosis.coverage import lacks_pods
-
-        if not (self._session.options.is_live and subject is not None and subject.pending):
-            return snapshot
-        read = {snapshot.jobs.asked.split("/")[1]} if snapshot.jobs is not None else set()
-        homes, lacks = frozenset(pod.namespace for pod in subject.pending) - read, lacks_pods(subject)
-        when, events, gaps = self._kept.get((homes, lacks), (-math.inf, (), ()))
-        if time.monotonic() - when >= SECONDS_BETWEEN_JOBS:
-            bare, transport = structs.replace(snapshot, events=(), gaps=()), self._session.live_transport()
-            found = with_events(bare, transport, homes, "reason=FailedScheduling")
-            found = with_events(found, transport, homes, OF_CONTROLLERS) if lacks else found
-            when, events, gaps = self._kept[homes, lacks] = time.monotonic(), found.events, found.gaps
-        return structs.replace(snapshot, events=(*snapshot.events, *events), gaps=(*snapshot.gaps, *gaps))
-
-
-def report_now(session: "Session", snapshot: "Snapshot", name: str, events: EventsAround) -> "WhyReport":
+def report_now(session: "Session", snapshot: "Snapshot", name: str) -> "WhyReport":
     """Return why what a name means is pending. Raises KoordError when it means nothing, or more than one thing."""
     from kubectl_koord.cluster.around import Around
     from kubectl_koord.explain import volcano
@@ -419,8 +393,39 @@ def report_now(session: "Session", snapshot: "Snapshot", name: str, events: Even
 
     if theirs := of_volcano(session, snapshot, name):
         return volcano.why(snapshot, theirs)
-    snapshot, subject = with_job(session, snapshot, Around(), name)
-    return way(events.added(snapshot, subject), subject)
+    return way(*with_job(session, snapshot, Around(), name))
+
+
+def feed(session: "Session") -> "Feed":
+    """Return where the readings come from of what is shown as it changes, on a screen or over HTTP."""
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.live.state import Followed, Recorded
+
+    wanted = (*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS)
+    if session.options.is_live:
+        return Followed(partial(session.watch, wanted))
+    return Recorded(partial(session.snapshot, wanted, later=(kinds.EVENT.name,)))
+
+
+def listing_now(session: "Session", selector: str, *, every: bool) -> "Callable[[Snapshot], PendingGangsReport]":
+    """Return what lists those that wait in a reading, with what lies around the scheduler."""
+    from kubectl_koord.cli.output import parsed
+    from kubectl_koord.explain.every_pending import every_pending
+
+    ask = partial(every_pending, selector=parsed(selector))
+    everywhere = is_everywhere(session, every=every)
+    around = JobsAround(session, every=everywhere)
+
+    def listed(snapshot: "Snapshot") -> "PendingGangsReport":
+        seen = around.added(snapshot) if session.options.is_live else snapshot
+        return ask(seen, "" if everywhere else session.namespace())
+
+    return listed
+
+
+def is_everywhere(session: "Session", *, every: bool) -> bool:
+    """Tell whether all namespaces are meant: of a file they are, unless one was named."""
+    return every or not (session.options.is_live or session.connection.namespace)
 
 
 def with_jobs(session: "Session", snapshot: "Snapshot", around: "Around", *, every: bool) -> "Snapshot":

@@ -7,14 +7,14 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, TextIO, TypeVar
 
 from kubectl_koord import leaving
 from kubectl_koord.cli.command_line import DOCUMENTS, Globals
 from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.errors import KoordError
+from kubectl_koord.errors import KoordError, NotFoundError
 from kubectl_koord.language import say
 
 if TYPE_CHECKING:
@@ -213,14 +213,14 @@ class Session:
         """Return what tells on a terminal, while it is entered, that ways out are looked for."""
         return Progress(sys.stderr, {}, doing=say("looking for ways out"))
 
-    def watch(self, kinds: Sequence[str], calm: Collection[str] = ()) -> "ClusterWatch":
-        """Return the live cluster, to be followed; nothing is read yet. Changes of `calm` kinds alone are not told.
+    def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
+        """Return the live cluster, to be followed; nothing is read yet.
 
         Raises KoordError when this run reads a file.
         """
         from kubectl_koord.cluster.watching import ClusterWatch
 
-        return ClusterWatch(self.live_transport(), kinds, self.namespace, self.told(), calm=calm)
+        return ClusterWatch(self.live_transport(), kinds, self.namespace, self.told())
 
     def traces(self) -> "Snapshot":
         """Return what a file or the demo holds, with a trace of every pod."""
@@ -265,10 +265,10 @@ class Session:
         homes = subjects.homes(name, self.namespace())
         nowhere = self.no_namespace(snapshot, homes[0])
         if nowhere and len(homes) == 1:
-            return nowhere
+            return NotFoundError(nowhere.message)
         also = say(" (there is no namespace {homes!r})", homes=homes[0]) if nowhere else ""
         hint = say(", did you mean {nearest}?", nearest=", ".join(nearest)) if nearest else ""
-        return KoordError(
+        return NotFoundError(
             say(
                 "error: no gang, pod or owner {name!r}{also}{where}{hint}", name=name, also=also, where=where, hint=hint
             )
@@ -374,6 +374,18 @@ class Session:
             self.show(report, more_follow=len(reports) > 1)
             worst = max(worst, self.exit_code)
         self.exit_code = worst
+
+    def document(self, report: "Report") -> str:
+        """Return a report as `-o json` prints it."""
+        from kubectl_koord.render import shown, structured
+
+        return structured.to_json(shown.report(self._named(report), self.aim()))
+
+    def page(self, reports: "Sequence[Report]") -> str:
+        """Return reports below each other as one HTML page; of one alone as `-o html` prints it."""
+        from kubectl_koord.render import show as show_module
+
+        return show_module.to_web([self._named(report) for report in reports], aim=self.aim())
 
     def _named(self, report: "R") -> "R":
         """Return a report with the names that the kubeconfig has for the cluster that was read."""

@@ -209,6 +209,12 @@ VERBS: "Mapping[str, Verb]" = {
         module="live",
         reads=("disruption", "elsewhere", "traces", "watched", "namespace", "around"),
     ),
+    "serve": Verb(
+        "serve metrics, JSON documents and a page over HTTP",
+        group=_RUN,
+        module="serve",
+        reads=("disruption", "elsewhere", "traces", "watched", "namespace", "around"),
+    ),
     "snapshot": Verb(
         "write what the commands read to a file, without secrets",
         group=_OFFLINE,

@@ -1,12 +1,12 @@
 """Which page and which writer a report gets."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.render import shown as shown_module
-from kubectl_koord.render.document import USUAL, Block, Columns, Line, printed
+from kubectl_koord.render.document import USUAL, Block, Columns, EmptyLine, Line, printed
 from kubectl_koord.render.lines import VERDICT_STYLE
 from kubectl_koord.render.pages import (
     change,
@@ -123,6 +123,25 @@ def to_hand_on(
     from kubectl_koord.render.web import to_html  # noqa: PLC0415
 
     return to_html(page)
+
+
+def to_web(reports: Sequence[Report], *, aim: Aim = HERE) -> str:
+    """Return reports below each other as one HTML page; of one alone it is that of `to_hand_on`."""
+    page: list[Block] = []
+    for report in reports:
+        blocks = printed(_page(report, TopoOptions(), EVERYTHING, USUAL), USUAL)
+        if page and isinstance(blocks[0], Line):
+            page.append(EmptyLine())
+            blocks[0] = structs.replace(blocks[0], style="bold")
+        page += blocks if report is reports[-1] else _without_basis(blocks)
+    from kubectl_koord.render.web import to_html  # noqa: PLC0415
+
+    return to_html([*shown_module.page(page, aim), *_read(reports[-1])])
+
+
+def _without_basis(blocks: Sequence[Block]) -> Sequence[Block]:
+    """Return a page without its last line, which tells what it rests on: that is told once."""
+    return blocks[: max(at for at, block in enumerate(blocks) if isinstance(block, EmptyLine))]
 
 
 def on_screen(

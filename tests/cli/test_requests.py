@@ -64,8 +64,8 @@ TABLE: tuple[tuple[str, ...], ...] = (
     ("why-pending", "nobody"),
 )
 SILENT = ("explain", "version", "completion")
-SCREEN = ("live",)
-"""What asks as `--watch` does, and shows on a terminal what it may not read as a gap (`tests/live`)."""
+SCREEN = ("live", "serve")
+"""What asks as `--watch` does, and shows on a terminal or tells what it may not read as a gap (`tests/live`)."""
 OF_LOGS = ("scheduler scores", "scheduler filters", "scheduler diagnosis")
 PARENTS = ("scheduler", "annotate")
 

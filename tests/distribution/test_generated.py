@@ -27,7 +27,7 @@ def test_every_command_has_a_page_with_its_help_and_what_it_prints() -> None:
         helped |= set(re.findall(r"^## kubectl koord (.+) --help$", text, re.MULTILINE))
         shown |= set(re.findall(rf"^\$ kubectl koord ({path.stem}) *", text, re.MULTILINE))
     assert helped == of_verbs
-    assert {verb.split()[0] for verb in of_verbs} - shown == {"snapshot", "completion", "live"}
+    assert {verb.split()[0] for verb in of_verbs} - shown == {"snapshot", "completion", "live", "serve"}
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda command: command.verb or "the program")

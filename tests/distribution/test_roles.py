@@ -57,8 +57,8 @@ READING: tuple[tuple[str, ...], ...] = (
     ("scheduler", "gang", "nobody", "-n", "nowhere"),
 )
 """Each verb with the flags with which it reads most."""
-ON_A_SCREEN = {"live": "why-pending"}
-"""What draws on a terminal, and whose requests it makes."""
+ON_A_SCREEN = {"live": "why-pending", "serve": "why-pending"}
+"""What goes on, and whose requests it makes."""
 WRITING: tuple[tuple[str, ...], ...] = (
     ("annotate", "podgroup", "job", "--mode=NonStrict", "--yes"),
     ("annotate", "pods", "job", "--index", "--yes"),

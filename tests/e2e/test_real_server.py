@@ -59,8 +59,8 @@ PREVIEWS = (
     ("evict", "notebook-5"),
     ("topo", "label", "-f"),
 )
-OTHERS = {"topo init", "snapshot", "diff", "live"}
-"""Verbs that read a cluster and have tests of their own; `live` needs a terminal, and reads as `--watch` does."""
+OTHERS = {"topo init", "snapshot", "diff", "live", "serve"}
+"""Verbs that read a cluster and have tests of their own; `live` and `serve` go on, and read as `--watch` does."""
 AGE = re.compile(r"\b\d+(ms|[smhd])\b")
 
 

@@ -1,7 +1,6 @@
 """`kubectl koord live`: who waits for what and where the room is, full screen, as it changes."""
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
@@ -11,14 +10,10 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.language import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.engine.gangs import Subject
-    from kubectl_koord.live.state import Feed
     from kubectl_koord.live.views import Overview
-    from kubectl_koord.model.snapshot import Snapshot
-    from kubectl_koord.reports.jobs import PendingGangsReport
 
 EXAMPLES = """\b
 Examples:
@@ -38,6 +33,8 @@ def command(context: typer.Context, every: AllNamespaces = False, selector: Sele
 
     Enter opens a gang, node or domain, w tries what would help it, p shows whom preemption would remove, ? the keys.
     """
+    from kubectl_koord.cli.follow import feed
+
     session: Session = context.obj
     if session.options.output:
         raise KoordError(
@@ -65,44 +62,16 @@ def screen() -> "Callable[..., None]":
     return run
 
 
-def feed(session: "Session") -> "Feed":
-    """Return where readings come from."""
-    from kubectl_koord.cluster import kinds
-    from kubectl_koord.cluster.watching import HEARTBEATS
-    from kubectl_koord.live.state import Followed, Recorded
-
-    wanted = (*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS)
-    if session.options.is_live:
-        return Followed(partial(session.watch, wanted, HEARTBEATS))
-    return Recorded(partial(session.snapshot, wanted, later=(kinds.EVENT.name,)))
-
-
 def overview(session: "Session", selector: str, *, every: bool) -> "Overview":
     """Return the first screen, of the gangs that a listing would have."""
-    from kubectl_koord.cli.follow import EventsAround, JobsAround, report_now
-    from kubectl_koord.cli.output import parsed
-    from kubectl_koord.explain.every_pending import every_pending
+    from kubectl_koord.cli.follow import listing_now, report_now
     from kubectl_koord.live.views import Overview, Questions
-    from kubectl_koord.simulation.subjects import pending_subjects, selected
     from kubectl_koord.wording.words import command as command_line
 
-    ask = partial(every_pending, selector=parsed(selector))
     words = ("why-pending", *(["-A"] if every else []), *(["-l", selector] if selector else []))
-    everywhere = every or not (session.options.is_live or session.connection.namespace)
-    around, events = JobsAround(session, every=everywhere), EventsAround(session)
-
-    def pending(snapshot: "Snapshot") -> "PendingGangsReport":
-        seen = around.added(snapshot) if session.options.is_live else snapshot
-        return ask(seen, "" if everywhere else session.namespace())
-
-    def waiting(snapshot: "Snapshot") -> "Sequence[Subject]":
-        subjects = pending_subjects(snapshot, "" if everywhere else session.namespace())
-        return selected(snapshot, subjects, parsed(selector)) if selector else subjects
-
     questions = Questions(
-        pending=pending,
-        waiting=waiting,
-        gang=lambda snapshot, name: report_now(session, snapshot, name, events),
+        pending=listing_now(session, selector, every=every),
+        gang=lambda snapshot, name: report_now(session, snapshot, name),
         subject=session.subject,
     )
     return Overview(questions, command_line(*words))
