@@ -29,7 +29,7 @@ help:
 	@echo "make docs    the documentation as a site with search, in build/site"
 	@echo "make bundle  a folder with the program and all that it needs, for machines without Python"
 	@echo "make offline one archive that installs without a network on any Python from 3.11 on"
-	@echo "make release the Krew manifest of the archives and the list of parts, once packaging/release.toml is filled in"
+	@echo "make release the Krew manifest of the archives, wheel, sdist and list of parts, once packaging/release.toml is filled in"
 	@echo "make format  format and fix what can be fixed"
 	@echo "make lock    write constraints.txt anew, the newest versions that pyproject.toml allows, and their hashes"
 
@@ -117,10 +117,16 @@ bundle:
 offline: $(VENV)/tools
 	@$(BIN)/python -m distribution.offline
 
+# What the index of Python and Krew refuse is refused here first, by their own checks (Krew's where there is Go).
 # The list of parts (CycloneDX) is that of an environment with the program and what it needs, and nothing else.
 release: $(VENV)/tools
 	$(BIN)/python -m distribution.release dist
+	@! command -v go >/dev/null || go run sigs.k8s.io/krew/cmd/validate-krew-manifest@v0.4.3 -skip-install -manifest dist/koord.yaml
 	@$(INSTALL) --group release
+	$(BIN)/python -m build --dependency-constraints-txt $(LOCK) --outdir dist
+	@$(PYTHON) -m venv --clear build/twine
+	@build/twine/bin/python -m pip install --quiet twine
+	build/twine/bin/twine check --strict dist/kubectl_koord-*
 	@$(PYTHON) -m venv --clear --without-pip build/release
 	@$(BIN)/python -m pip --python build/release/bin/python install --quiet --constraint $(LOCK) --build-constraint $(LOCK) .
 	$(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
