@@ -15,7 +15,7 @@ from tests.cli.fuzzing import case, listing
 from tests.cli.world import world
 
 LISTS = {request.path.partition("?")[0]: kind for kind, request in REQUESTS.items()}
-FILES, ANSWERS = 100, 30
+FILES, ANSWERS = 60, 20
 MANY_FILES, MANY_ANSWERS = 8_000, 2_000
 
 

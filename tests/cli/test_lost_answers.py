@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -289,11 +289,16 @@ def is_right(said: list[str], stored: list[str], *, readable: bool) -> bool:
 
 
 def wrong(
-    way: Way, fault: dict[str, Any], capsys: pytest.CaptureFixture[str], *, certain: bool = False
+    way: Way,
+    fault: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    cases: Sequence[Case] = CASES,
+    *,
+    certain: bool = False,
 ) -> list[object]:
     """Return which cases were told wrong, with what was said."""
     found: list[object] = []
-    for case in CASES:
+    for case in cases:
         for applies in (False,) if certain else (False, True):
             for readable in (True,) if certain or case.at else (True, False):
                 plan = planned(way.server, case)
@@ -313,6 +318,13 @@ def wrong(
 def test_an_answer_that_does_not_tell_is_followed_by_a_look(
     way: Way, fault: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    turn = [*UNSURE].index(fault) % 3
+    assert wrong(way, UNSURE[fault], capsys, CASES[turn::3]) == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("fault", UNSURE, ids=str)
+def test_so_it_is_whatever_is_written(way: Way, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert wrong(way, UNSURE[fault], capsys) == []
 
 

@@ -203,7 +203,7 @@ def _with_surplus(*cpus: float, minimum: int, nodes: str = "n1:16") -> Drawing:
         TWICE,
         _with_surplus(4, 4, 14, minimum=2),
         MET,
-        MET.with_pod("job-1", gang="job", cpu=4, priority=9),
+        pytest.param(MET.with_pod("job-1", gang="job", cpu=4, priority=9), marks=pytest.mark.soak),
     ],
 )
 def test_no_search_takes_more_steps_than_it_may(drawing: Drawing) -> None:

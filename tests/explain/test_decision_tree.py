@@ -427,7 +427,7 @@ ROWS = (
 )
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.number)
 def test_each_row_of_the_tree_is_answered_whole(row: Row) -> None:
     report = why_of(row.drawing)

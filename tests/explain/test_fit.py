@@ -329,7 +329,7 @@ def gangs() -> Iterator[tuple[Drawing, int, int]]:
     yield running.with_gang("job", 1, cpu=8), 3, 3
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize(("drawn", "many", "largest"), list(gangs()), ids=range(10))
 def test_the_count_is_what_repeated_placement_gives(drawn: Drawing, many: int, largest: int) -> None:
     found = only(asked(drawn, count=True))
@@ -337,7 +337,13 @@ def test_the_count_is_what_repeated_placement_gives(drawn: Drawing, many: int, l
     assert placed_again_and_again(drawn) == many
 
 
-@pytest.mark.parametrize("drawn", [drawn for drawn, *_ in gangs()], ids=range(10))
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        pytest.param(drawn, marks=pytest.mark.soak if number in {7, 8} else [])
+        for number, (drawn, *_) in enumerate(gangs())
+    ],
+)
 def test_copies_that_are_counted_at_once_are_as_many_as_one_after_the_other(
     drawn: Drawing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -392,7 +398,7 @@ def runtime_quotas() -> Iterator[tuple[Drawing, int, int]]:
     yield beside.with_gang("job", 2, cpu=2, must_gather=SPINE), 5, 10
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize(("drawn", "many", "largest"), list(runtime_quotas()), ids=range(3))
 def test_all_copies_request_of_their_quota(drawn: Drawing, many: int, largest: int) -> None:
     found = only(asked(drawn, count=True))

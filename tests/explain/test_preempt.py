@@ -584,7 +584,7 @@ def test_but_leaves_a_no_a_no() -> None:
     assert preempt_of(drawing).verdict == "no"
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_attempts_without_end_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "_NODES_IN_ALL", 1_000_000)
     nodes = [f"n{number}" for number in range(MOST_ROUNDS + 3)]
@@ -597,7 +597,7 @@ def test_attempts_without_end_are_not_followed(monkeypatch: pytest.MonkeyPatch) 
     assert report.message == f"default/job: cannot tell whether preemption helps: {why}."
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_of_very_many_outcomes_some_are_followed_and_what_the_others_come_to_is_unknown() -> None:
     nodes = [f"n{number:03}" for number in range(70)]
     drawing = cluster(f"s0: b0[{' '.join(nodes)}]").with_quota("team", cpu=73)

@@ -13,7 +13,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation import SchedulerReport
 from tests.conformance.cases import CASES, VERSIONS, Case, Json, read_cases, snapshot_of
 
-pytestmark = pytest.mark.no_cover  # tracing takes it three times as long
+pytestmark = pytest.mark.untraced  # tracing takes it three times as long
 
 EXPLAINED = Counter(
     {"waiting-in-permit": 17, "assumed-pods": 11, "reservation-counts": 3},
@@ -45,7 +45,7 @@ def codes(report: SchedulerReport) -> Iterator[str]:
     return (one.code for item in report.items for one in item.differences)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_every_recorded_gang_agrees_or_differs_for_a_known_reason() -> None:
     answers, found, agreed = recorded(), Counter[str](), 0
     for case in read_cases(CASES):
@@ -62,7 +62,7 @@ def test_every_recorded_gang_agrees_or_differs_for_a_known_reason() -> None:
     assert agreed > 1000
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_every_recorded_quota_agrees_but_for_runtimes_that_were_not_refreshed() -> None:
     found = Counter[str]()
     for case in read_cases(CASES, ("quota",)):

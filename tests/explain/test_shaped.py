@@ -75,7 +75,7 @@ def test_nodes_without_places_take_none() -> None:
     assert set(pods(shaped(drawn, "1cpu")).values()) == {0}
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_a_node_that_claims_to_hold_any_number_of_pods_is_counted_in_bounded_memory() -> None:
     drawn = cluster(TREE).change("n4", allocatable=(("cpu", 2**62), ("pods", 2**62)))
     assert pods(shaped(drawn, "1cpu"))["b2"] == 10_000

@@ -275,7 +275,7 @@ def test_a_member_that_some_node_would_take_alone_is_short_of_capacity() -> None
     assert report.funnel == Funnel(2, (("insufficient CPU", 1),), 1, (("with 8 CPU free", 1),), "default/job-1")
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_what_pods_of_different_sizes_request_is_told_of_all_of_them() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3]").with_group("job", 4).with_members(["job-0"], "job", cpu=2)
     drawing = drawing.with_members(["job-1", "job-2", "job-3"], "job", cpu=7)
@@ -404,7 +404,7 @@ def test_a_gang_of_unequal_pods_is_tried_again_until_it_is_placed_but_in_17() ->
     assert (once.verdict, [one.verdict for one in once.alternatives]) == ("unknown", ["yes", "no"])
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("large", "small", "verdict"), [(0, 0, "unknown"), (1, 0, "yes"), (0, 1, "unknown"), (-1, -1, "unknown")]
 )

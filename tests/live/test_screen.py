@@ -14,7 +14,7 @@ from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.simulation import subjects
 from kubectl_koord.wording.words import Aim
 
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.untraced
 
 
 def subject(snapshot: Snapshot, name: str) -> Subject:

@@ -439,7 +439,7 @@ KNOWN_DIFFERENCES: dict[tuple[str, str], str] = {
 """Case and version of a record whose slots differ from ours: the reason."""
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize("recorded", VERSIONS)
 def test_the_slots_that_were_said_are_those_that_we_reckon_for_that_state(recorded: str) -> None:
     differing = {}
@@ -509,7 +509,7 @@ def bare(text: str) -> str:
     return re.sub(r"^[\s.,]+|[\s.,]+$", "", text)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "piece",
     [

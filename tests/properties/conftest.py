@@ -16,7 +16,7 @@ _UNHURRIED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.larg
 providers.HypothesisProvider._local_constants = Constants()  # type: ignore[assignment]  # noqa: SLF001
 providers._get_local_constants = Constants  # noqa: SLF001
 _FIND = (Phase.explicit, Phase.generate)
-for _name, _examples in (("ci", 15), ("soak", 100)):
+for _name, _examples in (("ci", 10), ("soak", 100)):
     settings.register_profile(
         _name,
         derandomize=True,

@@ -205,7 +205,7 @@ def test_the_largest_request_that_works_is_named(drawing: Drawing, message: str,
     assert ways(drawing, "smaller-request") == (way,)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_of_unequal_pods_only_the_larger_ask_for_less() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 2, 3).with_pod("job-1", gang="job", cpu=7)
     edits = (SetRequest(("default/job-1",), "cpu", "5"),)

@@ -30,7 +30,7 @@ ROW = cluster("s0: b0[n1 n2]").with_running("wall", "n1", 8, priority=99, of_dae
 FULL = cluster("s0: b0[n1]").with_running("low", "n1", 8)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("drawing", "action"),
     [

@@ -70,9 +70,9 @@ def _long(names: Iterable[str]) -> Iterator[Any]:
     for name in names:
         is_short = FAMILIES[name] in {*PLAIN} - {"gang", "random"}
         others += not is_short
-        is_asked = is_short or others % (4 if FAMILIES[name] in {"gang", "quota"} else 8) == 0
+        is_asked = is_short or others % (8 if FAMILIES[name] in {"gang", "quota"} else 16) == 0
         marks = [] if is_asked else [pytest.mark.soak]
-        yield pytest.param(name, marks=marks if FAMILIES[name] == "quota" else [*marks, pytest.mark.no_cover])
+        yield pytest.param(name, marks=marks if FAMILIES[name] == "quota" else [*marks, pytest.mark.untraced])
 
 
 @pytest.mark.parametrize("name", [*_long(FAMILIES)])

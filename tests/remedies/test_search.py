@@ -328,7 +328,7 @@ def test_no_search_takes_more_steps_than_there_are(attempts: list[object], monke
     assert all(0 <= budget.left <= MOST_STEPS for budget in spent)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize(("nodes", "jobs"), [(8, 0), (8, 30), (64, 30), (512, 30)])
 def test_a_search_does_not_grow_with_the_cluster(attempts: list[object], nodes: int, jobs: int) -> None:
     """The more nodes are asked by an attempt, the fewer attempts there are."""

@@ -26,7 +26,7 @@ def test_what_acts_or_hides_is_shown_and_the_rest_stays(raw: str, shown: str) ->
     assert harmless(raw) == shown
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_every_code_point_of_a_dangerous_category_is_shown() -> None:
     bad = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     whole = "".join(map(chr, range(sys.maxunicode + 1)))

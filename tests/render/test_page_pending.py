@@ -130,7 +130,7 @@ def crowd(causes: int, gangs: int, warnings: int = 0) -> PendingGangsReport:
     return PendingGangsReport("yes", BASIS, BASIS_WARNINGS if warnings else (), items, by_cause(items), fights)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize("causes", [1, 7, 12, 15, 20, 28, 56])
 @pytest.mark.parametrize("warnings", [0, 30])
 @pytest.mark.parametrize("style", [PIPE, TERMINAL], ids=["pipe", "terminal"])

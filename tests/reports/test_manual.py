@@ -58,7 +58,7 @@ def test_each_code_stands_under_one_heading() -> None:
     assert CODES[0] == "owner-suspended"
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize("code", CODES)
 def test_a_page_is_5_to_15_lines_of_80_columns_and_of_commands_that_are_whole(code: str) -> None:
     found = MANUAL.explained(code)

@@ -474,7 +474,7 @@ WORDS = st.sampled_from(
 )
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @given(st.lists(WORDS, max_size=20))
 @settings(max_examples=300, deadline=None)
 def test_whatever_is_written_ends_in_a_verdict(words: list[str]) -> None:

@@ -384,7 +384,7 @@ def test_quotas_that_are_in_no_tree_share_with_nobody() -> None:
     assert (found.minimum("x"), found.guaranteed("x")) == ({CPU: 1000}, {CPU: 1000})
 
 
-@pytest.mark.no_cover  # tracing takes it ten times as long
+@pytest.mark.untraced  # tracing takes it ten times as long
 def test_no_chain_of_quotas_is_too_long() -> None:
     chain = tuple(
         Quota("default", f"q{number}", max=cpus(9), weight=cpus(9), parent=f"q{number - 1}" if number else ROOT)

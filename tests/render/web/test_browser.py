@@ -13,7 +13,7 @@ from tests.browser import seen
 from tests.render.planting import planted_everywhere
 from tests.render.samples import REPORTS, TOPO
 
-pytestmark = [pytest.mark.browser, pytest.mark.no_cover]
+pytestmark = [pytest.mark.browser, pytest.mark.untraced]
 
 RAN = "this ran"
 

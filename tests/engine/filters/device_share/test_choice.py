@@ -286,7 +286,7 @@ def test_virtual_functions_of_gpus_are_given_where_scopes_do_not_matter() -> Non
     assert refusal(node_with(*cards(1)), wants) is not None
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @over(
     st.lists(st.tuples(st.integers(0, 7), st.sampled_from([25, 50, 100])), max_size=10),
     st.integers(1, 8),
