@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.diagnosis.coverage import is_device
+from kubectl_koord.engine import table
 from kubectl_koord.engine.admission import oddities
 from kubectl_koord.engine.attempt import Attempt, needed
 from kubectl_koord.engine.blockers import (
@@ -24,7 +25,7 @@ from kubectl_koord.engine.blockers import (
     TooFewPods,
     UnknownLayer,
 )
-from kubectl_koord.engine.filters import prepare, rejection
+from kubectl_koord.engine.filters import Prepared, prepare, rejection
 from kubectl_koord.engine.filters.device_allocation import (
     MEMORY,
     SHARED,
@@ -74,7 +75,7 @@ from kubectl_koord.engine.reasons import (
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.rounds import Outcome, preempting
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import offer_slots
+from kubectl_koord.engine.slots import Offer, offer_slots
 from kubectl_koord.engine.state import NodeState, View
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.language import say
@@ -887,10 +888,10 @@ def meant_labels(view: View, pod: PendingPod) -> tuple[Meant, ...]:
     return tuple(one for one in found if one is not None)
 
 
-@memoised
+@table.of_nodes
 def _labels_of(view: View) -> Mapping[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
-    for labels, number in Counter(view.node(name).labels for name in view.names()).items():
+    for labels, number in Counter(node.labels for node in table.nodes_of(view)).items():
         for key, value in labels:
             found.setdefault(key, Counter())[value] += number
     return found
@@ -939,9 +940,13 @@ def _is_part(one: str, other: str) -> bool:
 
 def exclusions(simulation: Simulation, first: Attempt) -> tuple[Refused, ...]:
     """Return why nodes that take a member refuse the next one because of it, and how many do; the commonest first."""
-    slots = first.plan.nodes if first.plan is not None else None
-    beside = [slots[name].rejection for name in slots.counts] if slots is not None else None
-    found = _beside_members(simulation, first) if beside is None else beside
+    if first.plan is None:
+        found = _beside_members(simulation, first)
+    else:
+        slots = first.plan.nodes
+        beside = slots.refusing(lambda reason: isinstance(reason, _EXCLUSIVE))
+        asked = (slots[name].rejection for name in beside if name in slots.counts)
+        found = [reason for reason in asked if reason is not None]
     counted = Counter(reason for reason in found if isinstance(reason, _EXCLUSIVE))
     return tuple(Refused(reason, number) for reason, number in counted.most_common())
 
@@ -954,19 +959,16 @@ def _beside_members(simulation: Simulation, first: Attempt) -> list[Reason]:
     return [reason for name in before if (reason := after[name].rejection) is not None and not after[name].slots]
 
 
-def scattered(pod: PendingPod, refused: Mapping[str, Reason]) -> Scattered | None:
+def scattered(prepared: Prepared, answers: Offer) -> Scattered | None:
     """Return what is free on nodes that refuse a pod for too little of a resource, where together they have enough.
 
     It is the resource that counts most of those that any of them lacks.
     """
-    free: dict[str, list[int]] = {}
-    for reason in refused.values():
-        for resource, _, left in reason.short if isinstance(reason, Insufficient) else ():
-            free.setdefault(resource, []).append(max(0, left))
-    main = next(((resource, need) for resource, need in ranked(pod.requirements.requests) if resource in free), None)
-    if main is None or sum(free[main[0]]) < main[1]:
-        return None
-    return Scattered(main[0], sum(free[main[0]]), max(free[main[0]]))
+    for resource, need in ranked(prepared.trigger.requirements.requests):
+        free = answers.left_where_short(resource, prepared)
+        if free:
+            return Scattered(resource, sum(free), max(free)) if sum(free) >= need else None
+    return None
 
 
 def unoffered(simulation: Simulation, first: Attempt) -> Unoffered | None:

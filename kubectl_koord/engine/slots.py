@@ -12,8 +12,8 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.filters import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.filters.base import Filter
-from kubectl_koord.engine.filters.resources import short_of, with_room
-from kubectl_koord.engine.reasons import Reason, Refused
+from kubectl_koord.engine.filters.resources import FREE, short_of, with_room
+from kubectl_koord.engine.reasons import Insufficient, Reason, Refused
 from kubectl_koord.engine.state import NodeState, View
 from kubectl_koord.engine.table import (
     NodeNames,
@@ -25,6 +25,7 @@ from kubectl_koord.engine.table import (
     has,
     members,
     named,
+    numbers_of,
     places_touched,
     position_of,
     set_of,
@@ -318,6 +319,21 @@ class Offer(Memo, Mapping[str, NodeSlots]):
             return self.refusing_nodes.of_sort(is_of_sort)
         return [name for name, reason in self.refusals.items() if is_of_sort(reason)]
 
+    def left_where_short(self, resource: str, prepared: Prepared) -> Sequence[int]:
+        """Return how much of a resource is left on each node that takes no more for too little of it.
+
+        `prepared` is what the nodes were asked with.
+        """
+        names = self.refusing(lambda reason: _left(reason, resource) is not None)
+        if not isinstance(names, NodeNames):
+            return [left for name in names if (left := _left(self.refusals[name], resource)) is not None]
+        view, nodes = names.view, names.nodes
+        apart = taking_any(view, self.counts) | named(view, filter(view.names().__contains__, prepared.nominated))
+        apart |= counted_singly(view, (check for check in prepared.checks if check.depends_on == "room"))
+        asked = (_left(self._on_node(name).rejection, resource) for name in members(view, nodes & apart))
+        strangers = (max(0, left) for left in numbers_of(view, nodes & ~apart, FREE, resource))
+        return [*strangers, *(left for left in asked if left is not None)]
+
     @cached_property
     def worded(self) -> Mapping[str, Reason]:
         """Why nodes take no more, by node: a reason that is worded the same, which another may share."""
@@ -327,6 +343,12 @@ class Offer(Memo, Mapping[str, NodeSlots]):
     def refusals(self) -> Mapping[str, Reason]:
         """Why nodes take no more, of those that do not take all."""
         return {name: node.rejection for name, node in self.items() if node.rejection is not None}
+
+
+def _left(reason: Reason | None, resource: str) -> int | None:
+    """Return how much is left of a resource of which there is too little, None where a reason is not that."""
+    short = reason.short if isinstance(reason, Insufficient) else ()
+    return next((max(0, left) for what, _, left in short if what == resource), None)
 
 
 _Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]

@@ -383,14 +383,14 @@ class NodeNames(Collection[str]):
     """The names of the nodes of a set, in name order; of one cluster's they are equal where the sets are."""
 
     def __init__(self, view: View, nodes: NodeSet) -> None:
-        self._view = view
+        self.view = view
         self.nodes = nodes
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and has(self._view, self.nodes, name)
+        return isinstance(name, str) and has(self.view, self.nodes, name)
 
     def __iter__(self) -> Iterator[str]:
-        return members(self._view, self.nodes)
+        return members(self.view, self.nodes)
 
     def __len__(self) -> int:
         return self.nodes.bit_count()

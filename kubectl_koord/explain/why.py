@@ -15,6 +15,7 @@ from kubectl_koord.engine.admission import before_trying, is_open, is_satisfied_
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.blockers import Blocker, jobs, unknown_layer
 from kubectl_koord.engine.budget import Budget
+from kubectl_koord.engine.filters import Prepared
 from kubectl_koord.engine.filters.device_allocation import SHARED
 from kubectl_koord.engine.gangs import GangGroup, GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.engine.placement import PlacementPlan
@@ -22,6 +23,7 @@ from kubectl_koord.engine.queue import NO_EQUALS, Equals
 from kubectl_koord.engine.reasons import ClaimReason, Insufficient, PodRefusal, Reason, Refused, TooManyPods
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules, rules_of
+from kubectl_koord.engine.slots import Offer
 from kubectl_koord.engine.state import View
 from kubectl_koord.engine.trying import surely_placed
 from kubectl_koord.language import say
@@ -397,11 +399,10 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
             say("every attempt fails: {failing} does not fit on its planned node.", failing=failing),
             (failing,),
         )
-    best, raw = plan.best
     if _is_indivisible(simulation, plan):
-        message = _indivisible(len(pods), simulation.multiples, raw)
+        message = _indivisible(len(pods), simulation.multiples, plan.best[1])
         return about_pods("multiple-mismatch", message, pods)
-    return Unsaid("insufficient-slots", partial(_too_few_slots, simulation, first, best, raw))
+    return Unsaid("insufficient-slots", partial(_too_few_slots, simulation, first, plan))
 
 
 def _indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
@@ -413,11 +414,11 @@ def _indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
     )
 
 
-def _too_few_slots(simulation: Simulation, first: Attempt, best: int, raw: int) -> Cause:
-    pods = simulation.subject.pending
+def _too_few_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause:
+    pods, (best, raw) = simulation.subject.pending, plan.best
     apart = obstacles.exclusions(simulation, first)
     excluded = () if apart else evidence.other_than_room(first)
-    why = _apart(apart) if raw else _scattered(first.trigger, first.rejections)
+    why = _apart(apart) if raw else _scattered(first.prepared, plan.nodes)
     message = _slots_lack(len(pods), simulation.must_gather, best, raw, excluded, why)
     message += _meant(simulation, first.trigger)
     return about_pods("insufficient-slots", _beside_tree(message, simulation, first), pods)
@@ -529,15 +530,15 @@ def _apart(refused: Sequence[Refused]) -> str:
     return refusals.exclude_each_other(refused) if refused else ""
 
 
-def _scattered(pod: PendingPod, refused: Mapping[str, Reason]) -> str:
-    found = obstacles.scattered(pod, refused)
+def _scattered(prepared: Prepared, answers: Offer) -> str:
+    found = obstacles.scattered(prepared, answers)
     return refusals.free_but_scattered(found.resource, found.free, found.most) if found is not None else ""
 
 
 def _no_node_fits(simulation: Simulation, first: Attempt, refused: PendingPod) -> Cause:
     name = "" if isinstance(simulation.subject, PodSubject) else refused.key
     asked = evidence.asked(simulation, refused, first)
-    scattered = _scattered(refused, asked.refusals)
+    scattered = _scattered(simulation.prepared(refused) if first.waiting else first.prepared, asked)
     message = _no_node_takes(name, refused.requirements.requests, asked.reasons, scattered)
     message += _meant(simulation, refused)
     return Cause("no-feasible-node", message, (refused.key,))

@@ -83,6 +83,13 @@ def test_a_node_with_nominated_pods_may_still_take_all() -> None:
     assert slots_of(drawing, *alike(2, 2))["n1"] == NodeSlots(2, None)
 
 
+def test_what_is_left_where_it_is_too_little_counts_nominated_and_reserved_pods() -> None:
+    drawing = THREE.with_reservation("r", "n2", 2, app="other").with_pod("other", cpu=7, priority=9, nominated="n1")
+    pods = alike(1, 5)
+    prepared = prepare(pods[0], of(drawing), rules("1.8"), of_other_jobs(drawing.pending, pods))
+    assert sorted(slots_of(drawing, *pods).left_where_short("cpu", prepared)) == [1000, 1000, 2000]
+
+
 def test_pods_with_an_index_come_first_then_the_rest_by_name() -> None:
     pods = [pending("b"), pending("a"), pending("z", index=0), pending("c", index=10), pending("d", index=2)]
     assert [pod.name for pod in in_index_order(pods)] == ["z", "d", "c", "a", "b"]

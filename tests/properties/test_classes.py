@@ -117,16 +117,16 @@ def check_prepared(prepared: Prepared, trigger: PendingPod, view: View, most: in
         return
     offer = offer_slots(view, view.names(), (trigger,) * most, prepared)
     expected = asked_one_by_one(view, prepared, most)
-    check_offer(offer, expected)
+    check_offer(offer, expected, prepared)
     names = [*view.names()]
     others = {names[0]: NodeSlots(0, TooManyPods(1)), names[-1]: NodeSlots(1, None)}
-    check_offer(offer.but(others), expected | others)
+    check_offer(offer.but(others), expected | others, prepared)
     assert set(offer.counts) == {
         name for name in view.names() if rejection_as_is(trigger, view.state(name), prepared) is None
     }
 
 
-def check_offer(offer: Offer, expected: dict[str, NodeSlots]) -> None:
+def check_offer(offer: Offer, expected: dict[str, NodeSlots], prepared: Prepared) -> None:
     assert list(offer.counts.items()) == [(name, one.slots) for name, one in expected.items() if one.slots]
     assert offer == expected
     assert worded(offer.reasons) == worded(type(offer).of(expected).reasons)
@@ -135,6 +135,9 @@ def check_offer(offer: Offer, expected: dict[str, NodeSlots]) -> None:
         name: told(reason) for name, reason in refusing.items()
     }
     assert list(offer.refusing(may_end)) == list(filter(lambda name: may_end(refusing[name]), refusing))
+    for resource, _ in prepared.trigger.requirements.requests:
+        left = Offer.of(expected).left_where_short(resource, prepared)
+        assert sorted(offer.left_where_short(resource, prepared)) == sorted(left)
 
 
 @given(clusters(MANY), st.randoms(use_true_random=False))
