@@ -385,7 +385,35 @@ def with_job(
     return more, subject or subject_of(more)
 
 
-def report_now(session: "Session", snapshot: "Snapshot", name: str) -> "WhyReport":
+class EventsAround:
+    """The events about gangs that wait, of a live cluster: they are listed, not watched, and kept for a while."""
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self._kept: dict[tuple[frozenset[str], bool], tuple[float, tuple[Event, ...], tuple[Gap, ...]]] = {}
+
+    def added(self, snapshot: "Snapshot", subject: "Subject | None") -> "Snapshot":
+        """Return the snapshot with the events about a gang or pod. Raises KoordError where there is no answer."""
+        from msgspec import structs
+
+        from kubectl_koord.cluster.objects.events import OF_CONTROLLERS
+        from kubectl_koord.cluster.source import with_events
+        from kubectl_koord.diagnosis.coverage import lacks_pods
+
+        if not (self._session.options.is_live and subject is not None and subject.pending):
+            return snapshot
+        read = {snapshot.jobs.asked.split("/")[1]} if snapshot.jobs is not None else set()
+        homes, lacks = frozenset(pod.namespace for pod in subject.pending) - read, lacks_pods(subject)
+        when, events, gaps = self._kept.get((homes, lacks), (-math.inf, (), ()))
+        if time.monotonic() - when >= SECONDS_BETWEEN_JOBS:
+            bare, transport = structs.replace(snapshot, events=(), gaps=()), self._session.live_transport()
+            found = with_events(bare, transport, homes, "reason=FailedScheduling")
+            found = with_events(found, transport, homes, OF_CONTROLLERS) if lacks else found
+            when, events, gaps = self._kept[homes, lacks] = time.monotonic(), found.events, found.gaps
+        return structs.replace(snapshot, events=(*snapshot.events, *events), gaps=(*snapshot.gaps, *gaps))
+
+
+def report_now(session: "Session", snapshot: "Snapshot", name: str, events: EventsAround) -> "WhyReport":
     """Return why what a name means is pending. Raises KoordError when it means nothing, or more than one thing."""
     from kubectl_koord.cluster.around import Around
     from kubectl_koord.explain import volcano
@@ -393,17 +421,19 @@ def report_now(session: "Session", snapshot: "Snapshot", name: str) -> "WhyRepor
 
     if theirs := of_volcano(session, snapshot, name):
         return volcano.why(snapshot, theirs)
-    return way(*with_job(session, snapshot, Around(), name))
+    snapshot, subject = with_job(session, snapshot, Around(), name)
+    return way(events.added(snapshot, subject), subject)
 
 
 def feed(session: "Session") -> "Feed":
     """Return where the readings come from of what is shown as it changes, on a screen or over HTTP."""
     from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster.watching import HEARTBEATS
     from kubectl_koord.live.state import Followed, Recorded
 
     wanted = (*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS)
     if session.options.is_live:
-        return Followed(partial(session.watch, wanted))
+        return Followed(partial(session.watch, wanted, HEARTBEATS))
     return Recorded(partial(session.snapshot, wanted, later=(kinds.EVENT.name,)))
 
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self, TextIO, TypeVar
 
@@ -213,14 +213,14 @@ class Session:
         """Return what tells on a terminal, while it is entered, that ways out are looked for."""
         return Progress(sys.stderr, {}, doing=say("looking for ways out"))
 
-    def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
-        """Return the live cluster, to be followed; nothing is read yet.
+    def watch(self, kinds: Sequence[str], calm: Collection[str] = ()) -> "ClusterWatch":
+        """Return the live cluster, to be followed; nothing is read yet. Changes of `calm` kinds alone are not told.
 
         Raises KoordError when this run reads a file.
         """
         from kubectl_koord.cluster.watching import ClusterWatch
 
-        return ClusterWatch(self.live_transport(), kinds, self.namespace, self.told())
+        return ClusterWatch(self.live_transport(), kinds, self.namespace, self.told(), calm=calm)
 
     def traces(self) -> "Snapshot":
         """Return what a file or the demo holds, with a trace of every pod."""

@@ -397,6 +397,18 @@ class Collector:
         """
         self.add_all(kind, (written,))
 
+    def renew(self, kind: str, written: Any) -> bool:  # noqa: ANN401
+        """Take an object as `add` does, and tell whether it is new, or something else is kept of it than before."""
+        before = self._stored(kind, written.metadata)
+        self.add_all(kind, (written,))
+        return before is None or before != self._stored(kind, written.metadata)
+
+    def _stored(self, kind: str, meta: Meta) -> tuple[object, ...] | None:
+        """Return what is kept of an object, None where there is nothing."""
+        key = kinds.KINDS[kind].key(meta)
+        found = tuple(store.get(key) for store in self._stores[kind])
+        return None if all(one is None for one in found) else found
+
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
         """Take decoded objects of one kind (of `wire_types[kind]`).
 

@@ -135,6 +135,9 @@ class _Line:
 class Store(Protocol):
     """Objects by name: a dict, or what holds pods."""
 
+    def get(self, key: Any, /) -> Any:  # noqa: ANN401
+        """Return one, None where there is none of this key."""
+
     def pop(self, key: Any, default: None, /) -> Any:  # noqa: ANN401
         """Forget one."""
 
@@ -162,6 +165,10 @@ class PodStore:
         if self._by_name is None and not self._is_shared and self._line.append(pod):
             return
         self._indexed()[pod.namespace, pod.name] = pod
+
+    def get(self, key: tuple[str, str]) -> AnyPod | None:
+        """Return a pod, None where there is none of this name."""
+        return self._indexed().get(key)
 
     def pop(self, key: tuple[str, str], default: None) -> AnyPod | None:
         """Forget a pod; one that is not there is no fault."""

@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -39,10 +39,11 @@ _EVENTS_PER_POOL = 100_000
 class State:
     """The current state of the cluster, written by the followers and read for snapshots.
 
-    `changed` is a descriptor that is readable after a change.
+    `changed` is a descriptor that is readable after a change of what is kept of any kind, but of those that are `calm`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, calm: Collection[str] = ()) -> None:
+        self._calm = frozenset(calm)
         self.collector = Collector()
         self.narrowed = False
         self.changed, self._write_end = os.pipe()
@@ -99,8 +100,8 @@ class State:
             self._events += 1
             if self._events % _EVENTS_PER_POOL == 0:
                 self.collector.renew_pool()
-            self.collector.add(kind, written)
-            self._notify()
+            if self.collector.renew(kind, written) and kind not in self._calm:
+                self._notify()
 
     def remove(self, kind: str, meta: Meta) -> None:
         """Forget an object that was deleted."""
@@ -129,7 +130,8 @@ class State:
         if kind == LEASE.name:
             with self._lock:
                 self._lease_heard = self._server_now()
-                self._notify()
+                if kind not in self._calm:
+                    self._notify()
 
     def lose(self, gap: Gap) -> None:
         """Note that a kind cannot be watched any more: its age counts from now."""
@@ -210,7 +212,7 @@ _OK, _GONE = 200, 410
 _EXPIRED = {"Expired", "Gone"}
 _SERVER_SECONDS = 300
 _GRACE_SECONDS = 30.0
-_AGING = {LEASE.name, NODE_METRIC.name}
+HEARTBEATS = frozenset({LEASE.name, NODE_METRIC.name})
 """Kinds that say something by how old they are: after a failure they are listed anew, whatever was missed."""
 
 
@@ -301,7 +303,7 @@ class Follower:
             problem = self._attempt()
             self._state.interrupted(self.kind)
             failures = 0 if self._has_received or self._has_lasted() else failures + 1
-            if (failures or problem) and self.kind in _AGING:
+            if (failures or problem) and self.kind in HEARTBEATS:
                 self._version = ""
             if failures > self._backoff.failures:
                 raise problem or KoordError(
@@ -408,7 +410,10 @@ BACKOFF = Backoff()
 
 
 class ClusterWatch(Closing):
-    """The cluster behind a transport, followed from the first `snapshot()` to `close()`."""
+    """The cluster behind a transport, followed from the first `snapshot()` to `close()`.
+
+    Changes of `calm` kinds are kept, and not told by `fileno`.
+    """
 
     def __init__(
         self,
@@ -417,13 +422,14 @@ class ClusterWatch(Closing):
         namespace: Callable[[], str],
         told: StatedInstallation,
         backoff: Backoff | None = None,
+        calm: Collection[str] = (),
     ) -> None:
         self._transport = transport
         self._kinds = tuple(kinds)
         self._namespace = namespace
         self._told = told
         self._backoff = backoff or BACKOFF
-        self._state = State()
+        self._state = State(calm)
         self._state.collector.looked_in = told.namespace
         self._streams = Streams()
         self._listed: set[str] = set()

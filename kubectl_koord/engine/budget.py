@@ -1,4 +1,12 @@
-"""How far a search goes, in steps of the engine and not in seconds: no answer depends on the machine."""
+"""How far a search goes, in steps of the engine and not in seconds: no answer depends on the machine.
+
+Who asks may also say meanwhile that the answer is not wanted any more, or what is more urgent.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
 
 MOST_STEPS, _FEWEST_STEPS, _NODES_IN_ALL = 2048, 64, 12_000
 _KINDS_OF_A_STEP, _PODS_OF_A_STEP, _WAITED_ON_OF_A_STEP = 16, 32, 16
@@ -22,6 +30,43 @@ def steps_of_retries(waited_on: int) -> int:
     return 1 + waited_on // _WAITED_ON_OF_A_STEP
 
 
+class Unwanted(Exception):  # noqa: N818
+    """Nobody wants any more what is being computed."""
+
+
+class Asker(NamedTuple):
+    """Who waits for an answer: whether it is still wanted, and what is done between the answers of a listing."""
+
+    wants_it: Callable[[], bool]
+    between: Callable[[], None]
+
+
+_asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
+
+
+@contextmanager
+def asked_by(asker: Asker) -> Iterator[None]:
+    """Compute for somebody who may stop waiting: then Unwanted is raised at the next step."""
+    before = _asker.set(asker)
+    try:
+        yield
+    finally:
+        _asker.reset(before)
+
+
+def between_answers() -> None:
+    """Let who asks do what is more urgent: one answer is complete, and the next has not begun."""
+    asker = _asker.get()
+    if asker is not None:
+        asker.between()
+        _check(asker)
+
+
+def _check(asker: Asker) -> None:
+    if not asker.wants_it():
+        raise Unwanted
+
+
 class Budget:
     """The steps that a search may still take, and whether it was cut off.
 
@@ -37,7 +82,12 @@ class Budget:
         self._whole = whole
 
     def take(self, steps: int = 1) -> bool:
-        """Take steps away, and tell whether they were left; where they were not, the search is cut off."""
+        """Take steps away, and tell whether they were left; where they were not, the search is cut off.
+
+        Raises Unwanted.
+        """
+        if (asker := _asker.get()) is not None:
+            _check(asker)
         if self.left < steps or (self._whole is not None and not self._whole.take(steps)):
             self.cut()
             return False

@@ -1,7 +1,8 @@
 """A cluster to compute with: nodes with what they have free, and what-ifs laid over a snapshot."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
 from msgspec import structs
@@ -35,6 +36,7 @@ class NodeState:
         "_assigned",
         "_booked",
         "_drawn",
+        "_sums",
         "before",
         "free",
         "held",
@@ -62,6 +64,7 @@ class NodeState:
         self._booked: dict[object, Any] = {}
         self.rooms: dict[str, Room] = {}
         self._drawn: dict[str, Mapping[str, int]] = {}
+        self._sums: dict[object, tuple[int, Any]] = {}
         if isinstance(occupants, NodePods):
             for resource, amount in occupants.requested.items():
                 self.free[resource] = self.free.get(resource, 0) - amount
@@ -86,6 +89,7 @@ class NodeState:
         copied._booked = self._booked  # noqa: SLF001 - one of its own kind
         copied.rooms = dict(self.rooms) if self.rooms else {}
         copied._drawn = dict(self._drawn) if self._drawn else {}  # noqa: SLF001 - ditto
+        copied._sums = dict(self._sums) if self._sums else {}  # noqa: SLF001 - ditto
         return copied
 
     def booked(self, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
@@ -112,9 +116,29 @@ class NodeState:
     def remove(self, occupant: Occupant) -> None:
         """Take one away that is there."""
         self._shift(occupant, 1)
+        self._sums = {}
         self.occupants.remove(occupant)
         for port in occupant.requirements.ports:
             self.ports.remove(port)
+
+    def summed(self, key: object, whole: Callable[[], T], and_these: Callable[[T, Sequence[Occupant]], T]) -> T:
+        """Return a sum over the occupants: as pods come one by one, those who were summed before are not looked at.
+
+        `key`: whose sum it is. `whole`: computes it. `and_these`: returns a sum with more occupants, and leaves it as
+        it was.
+        """
+        known, number = self._sums.get(key), len(self.occupants)
+        if known is None or known[0] < number:
+            found = whole() if known is None else and_these(known[1], self.occupants[known[0] :])
+            self._sums[key] = known = number, found
+        summed: T = known[1]
+        return summed
+
+    def since(self, there: Sequence[Occupant]) -> tuple[Sequence[Occupant], Sequence[Occupant]]:
+        """Return who came and who left, of those who were there: all but those with whom both begin."""
+        pairs = zip(there, self.occupants, strict=False)
+        stayed = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+        return self.occupants[stayed:], there[stayed:]
 
     def _shift(self, occupant: Occupant, sign: int) -> None:
         free = self.free

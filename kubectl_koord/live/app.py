@@ -23,7 +23,7 @@ from kubectl_koord.language import say
 from kubectl_koord.live import views
 from kubectl_koord.live.cells import NO_MARKS, Cell, Line, Look, Target, filtered, heat_map, legend
 from kubectl_koord.live.state import Holder, Link
-from kubectl_koord.live.views import Choosing, Overview, Questions, State, View
+from kubectl_koord.live.views import Choosing, Overview, Page, Questions, State, View
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.plain import width
 from kubectl_koord.reports.capacity import TopologyReport
@@ -40,7 +40,7 @@ _STYLES = {
 }
 _MARKED, _CHOSEN = Drawn(underline=True), Drawn(reverse=True)
 _MOST_HAPPENED = 500
-MAP, NEWS = "map", "happened"
+MAP, NEWS, WAITING = "map", "happened", "waiting"
 """The questions that are asked whatever is on the screen."""
 
 
@@ -244,8 +244,9 @@ class Live(App[None]):
         for name in ("head", "side-title", "news-title", "keys"):
             self._pane(name).can_focus = False
         self._pane("main").focus()
-        self.holder.ask(MAP, with_outside)
-        self.holder.ask(NEWS, self._happened)
+        self.holder.ask(WAITING, self.overview.waiting, first=True)
+        self.holder.ask(NEWS, self._happened, first=True)
+        self.holder.ask(MAP, with_outside, first=True)
         self._look_at()
         self.holder.start()
         self.set_interval(1.0, self._head)
@@ -281,6 +282,7 @@ class Live(App[None]):
         if view is self.overview:
             self._leave(len(self.views) - 1)
         elif view.title != self.view.title:
+            self.holder.rest(self.view.title)
             self.views.append(view)
         self._pane("main").at = None
         self._pane("main").scroll_to(0, 0, animate=False, force=True)
@@ -304,9 +306,12 @@ class Live(App[None]):
             return
         self._head()
         look = Look(max(20, self._pane("main").size.width - 1), self.look.unicode, self.look.everything, self.look.aim)
-        answer = self.holder.answer(self.view.title)
+        answer, waiting = self.holder.answer(self.view.title), self.holder.answer(WAITING)
         if self.helping:
             lines = views.help_lines(self.holder.snapshot, look)
+        elif self.view is self.overview and waiting is not None and (answer is None or answer.number < waiting.number):
+            was = answer.value if answer is not None else None
+            lines = self.overview.lines_now(was, waiting.value or (), look, self.state, waiting.moment)
         elif answer is None:
             lines = [
                 look.line(say("Reading the cluster ...") if self.holder.number == 0 else say("Computing ..."), "dim")
@@ -366,7 +371,7 @@ class Live(App[None]):
             return say("reading ..."), "warn"
         now = datetime.now(UTC).isoformat(timespec="seconds")
         age = age_at(snapshot.moment, now)
-        stale = say("  STALE, computing") if self.holder.is_stale(self.view.title) else ""
+        stale = self._stale_told(now)
         gaps = views.gaps_told(snapshot.gaps)
         told = f"{stale}{f'  {gaps}' if gaps else ''}"
         match link.status:
@@ -390,13 +395,21 @@ class Live(App[None]):
                     "live, as of {moment}{told}", moment=snapshot.moment[11:19], told=told
                 ), "warn" if told else "good"
 
+    def _stale_told(self, now: str) -> str:
+        """Return how old the answer on the screen is where something newer was read; the map may be newer."""
+        answer = self.holder.answer(self.view.title)
+        if answer is None or not self.holder.is_stale(self.view.title):
+            return ""
+        age = age_at(answer.moment, now)
+        return say("  STALE, of {age} ago, computing", age=age) if age else say("  STALE, computing")
+
     @on(Pane.Chosen)
     def opened(self, message: Pane.Chosen) -> None:
         """Open what was chosen."""
         kind, name = message.target
         match kind:
             case "cause":
-                answer = self.holder.answer(self.overview.title)
+                answer = self.holder.answer(WAITING if name == views.TO_COME else self.overview.title)
                 few = answer is not None and answer.value is not None and views.is_short(answer.value)
                 is_open = name in self.state.unfolded or (few and name not in self.state.folded)
                 self.state = views.toggled(self.state, name, is_open=is_open)
@@ -494,8 +507,7 @@ class Live(App[None]):
         chosen = self._pane("main").target
         if chosen is not None and chosen.kind == "gang":
             return chosen.name
-        kind, _, name = self.view.title.partition(" ")
-        return name if kind in {"gang", "preempt"} else ""
+        return self.view.gang if isinstance(self.view, Page) else ""
 
     def action_preemption(self) -> None:
         """Show whom preemption would remove."""

@@ -94,16 +94,21 @@ def said(line: Line) -> str:
 
 
 class Marks(Struct, frozen=True):
-    """What a screen marks in the map: domains, and with a sign of their own nodes."""
+    """What a screen marks in the map: domains, and with a sign of their own nodes.
+
+    Of `added` the keys are nodes, each with the name of a new one like it.
+    """
 
     domains: Collection[DomainName] = ()
     node: str = ""
     victims: Collection[str] = ()
     placed: Collection[str] = ()
+    added: Mapping[str, str] = {}
 
 
 NO_MARKS = Marks()
 VICTIM, PLACED, HERE_IT_IS, CORDONED, NOT_READY, MANY = "V", "*", "@", "-", "x", "+"
+NEW = "n"
 _MOST_DIGITS = 9
 _WIDEST_NAME, _WIDEST_ROW = 20, 32
 _GAP = 3
@@ -125,6 +130,7 @@ def legend(report: TopologyReport, marks: Marks) -> str:
     told += [f"{sign} {meaning}" for sign, meaning in also if sign in signs]
     told += [say("{victim} victim", victim=VICTIM)] if marks.victims else []
     told += [say("{placed} would be placed", placed=PLACED)] if marks.placed else []
+    told += [say("{new} new node", new=NEW)] if not {*marks.added.values()} <= {*marks.placed} else []
     told += [say("{here_it_is} this node", here_it_is=HERE_IT_IS)] if marks.node else []
     told += [say("> its domains")] if marks.domains else []
     return ", ".join(told)
@@ -143,6 +149,7 @@ def heat_map(report: TopologyReport, marks: Marks, look: Look) -> list[Line]:
         inside.update([name] if domain.parent in inside else ())
         if nodes := below.pop(name, None):
             cells = tuple(_cell(report, node, marks, marked=name in inside) for node in nodes)
+            cells += tuple(_new(marks.added[node.node], marks) for node in nodes if node.node in marks.added)
             items.append(_item(name, cells, marks, look))
         elif domain.parent is not None:
             lines += [*_flowing(items, look), _headed(report, domain, marks, look)]
@@ -210,6 +217,11 @@ def _cell(report: TopologyReport, node: NodeRow, marks: Marks, *, marked: bool =
         return Cell(UNKNOWN_AMOUNT, "warn", marked, target)
     style: Style = "good" if node.free == node.total else "warn" if node.free else "dim"
     return Cell(_free(report, node.free, node.total), style, marked, target)
+
+
+def _new(name: str, marks: Marks) -> Cell:
+    placed = name in marks.placed
+    return Cell(PLACED if placed else NEW, "good" if placed else "bold", marked=True)
 
 
 def _free(report: TopologyReport, free: int, total: int) -> str:

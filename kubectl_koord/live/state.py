@@ -9,10 +9,12 @@ import select
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from functools import partial
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.budget import Asker, Unwanted, asked_by
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -21,7 +23,9 @@ Status: TypeAlias = Literal["reading", "recorded", "live", "interrupted", "lost"
 LEAST = 1.0
 """Seconds from one reading to the next: what changes within them is read together."""
 RENEWED = 60.0
-"""Seconds after which what was answered is answered anew though nothing has changed."""
+"""Seconds after which what was answered is answered anew though nothing but heartbeats has come."""
+_SHARE = 6
+"""Of so many seconds one may go into answers that nothing but heartbeats asks for."""
 
 
 class Watch(Protocol):
@@ -54,7 +58,7 @@ class Feed(Protocol):
     def snapshot(self) -> Snapshot:
         """Return the next reading. Raises KoordError when there is none now."""
 
-    def wait(self, seconds: float | None = None) -> bool:
+    def wait(self, seconds: float) -> bool:
         """Return True when there is something new to read, or after so many seconds; False when nothing ever comes."""
 
     def link(self) -> Link:
@@ -74,9 +78,9 @@ class Recorded:
         """Return it."""
         return self._read()
 
-    def wait(self, seconds: float | None = None) -> bool:
-        """Return that nothing changes, unless it could not be read: then in some seconds."""
-        return seconds is not None
+    def wait(self, seconds: float) -> bool:  # noqa: ARG002 - as of others
+        """Return that nothing changes."""
+        return False
 
     def link(self) -> Link:
         """Return that it is a record."""
@@ -108,14 +112,14 @@ class Followed:
             watch.close()
             raise
 
-    def wait(self, seconds: float | None = None) -> bool:
+    def wait(self, seconds: float) -> bool:
         """Wait for a change, for so many seconds, or for the end."""
         poll = select.poll()
         poll.register(self._wake[0], select.POLLIN)
         watch = self._watch
-        if seconds is None and watch is not None:
+        if watch is not None:
             poll.register(watch.fileno(), select.POLLIN)
-        poll.poll(None if seconds is None else seconds * 1000)
+        poll.poll(seconds * 1000)
         return not self._ended
 
     def link(self) -> Link:
@@ -135,12 +139,34 @@ class Followed:
 
 
 class Answer(Struct, frozen=True):
-    """What was answered: of which reading, in how many seconds; `error` in place of a value where there is none."""
+    """What was answered: of which reading, in how many seconds; `error` in place of a value where there is none.
+
+    `moment` is the reading's.
+    """
 
     number: int
     value: Any = None
     error: str = ""
     seconds: float = 0.0
+    moment: str = ""
+
+
+class _Asked(Struct):
+    """A question: the how many-th it is, whether it comes before others, and whether its answer is renewed."""
+
+    question: Question
+    place: int
+    first: bool = False
+    renewed: bool = True
+
+
+class _Due(NamedTuple):
+    """A question to be answered of a reading."""
+
+    key: Hashable
+    asked: _Asked
+    snapshot: Snapshot
+    number: int
 
 
 def _alike(before: Snapshot, after: Snapshot) -> bool:
@@ -153,7 +179,11 @@ class Holder:
 
     `told` is called after each change, from one of the threads. `pauses` are the seconds before the first attempt to
     read again where that failed, and at most: they are doubled. Where readings are alike, answers are renewed after
-    `renewed` seconds, as they tell ages.
+    `renewed` seconds, as they tell ages, or later where answering takes long.
+
+    Questions that come first are answered before others and between the answers of a listing, as are those that are
+    asked meanwhile. A reading that comes while a question is answered does not break that off, or those that take long
+    would never be answered; that nobody asks it any more does.
     """
 
     def __init__(
@@ -170,10 +200,12 @@ class Holder:
         self._least = least
         self._pauses = pauses
         self._renewed = renewed
-        self._counted = 0.0
+        self._counted = self._spent = 0.0
         self._changed = threading.Condition()
-        self._questions: dict[Hashable, Question] = {}
+        self._questions: dict[Hashable, _Asked] = {}
         self._answers: dict[Hashable, Answer] = {}
+        self._running: list[Hashable] = []
+        self._places = 0
         self._snapshot: Snapshot | None = None
         self._lost = ""
         self._ended = False
@@ -213,14 +245,25 @@ class Holder:
             return Link("lost", message=self._lost)
         return self._feed.link() if self._snapshot is not None else Link("reading")
 
-    def ask(self, key: Hashable, question: Question) -> None:
+    def ask(self, key: Hashable, question: Question, *, first: bool = False) -> None:
         """Have a question answered, now and whenever something changes, until it is forgotten."""
         with self._changed:
-            self._questions[key] = question
+            before = self._questions.get(key)
+            if before is not None and before.question == question:
+                before.renewed = True
+            else:
+                self._places += 1
+                self._questions[key] = _Asked(question, self._places, first)
             self._changed.notify_all()
 
+    def rest(self, key: Hashable) -> None:
+        """Keep what was answered, and do not begin to answer it anew until it is asked again."""
+        with self._changed:
+            if (asked := self._questions.get(key)) is not None:
+                asked.renewed = False
+
     def forget(self, key: Hashable) -> None:
-        """Answer a question no more."""
+        """Answer a question no more; what is being computed for it is broken off."""
         with self._changed:
             self._questions.pop(key, None)
             self._answers.pop(key, None)
@@ -261,8 +304,12 @@ class Holder:
                 return
             pause, self._lost, self.reading_seconds = first, "", time.monotonic() - began
             self._take(snapshot)
-            if not (self._feed.wait() and self._rest()):
+            if not (self._feed.wait(max(0.0, self._counted + self._due_again() - time.monotonic())) and self._rest()):
                 return
+
+    def _due_again(self) -> float:
+        """Return after how many seconds what was answered is answered anew, whatever has come."""
+        return max(self._renewed, _SHARE * self._spent)
 
     def _take(self, snapshot: Snapshot) -> None:
         before = self._snapshot
@@ -270,12 +317,12 @@ class Holder:
             gc.freeze()  # what was read first stays: it is not looked through again and again
             gc.enable()
         now = time.monotonic()
-        is_new = before is None or now - self._counted >= self._renewed or not _alike(before, snapshot)
+        is_new = before is None or now - self._counted >= self._due_again() or not _alike(before, snapshot)
         with self._changed:
             self._snapshot = snapshot
             if is_new:
                 self.number += 1
-                self._counted = now
+                self._counted, self._spent = now, 0.0
                 self._changed.notify_all()
         self._told()
 
@@ -290,33 +337,74 @@ class Holder:
         self._told()
 
     def _answer(self) -> None:
-        while (due := self._due()) is not None:
-            key, question, snapshot, number = due
-            began = time.monotonic()
-            try:
-                found = Answer(number, question(snapshot), seconds=time.monotonic() - began)
-            except KoordError as problem:
-                found = Answer(number, error=problem.message, seconds=time.monotonic() - began)
-            except Exception as problem:  # noqa: BLE001 - who looks is told
-                self._fail(problem)
-                return
-            with self._changed:
-                if self._questions.get(key) is question:
-                    self._answers[key] = found
-            self._told()
+        while (due := self._wait_for_due()) is not None:
+            self._compute(due)
 
-    def _due(self) -> tuple[Hashable, Question, Snapshot, int] | None:
-        """Wait for a question whose answer is not of the newest reading; of several that with the oldest answer."""
+    def _compute(self, due: _Due) -> None:
+        key, asked, snapshot, number = due
+        last = self._places
+        asker = Asker(
+            wants_it=lambda: self._questions.get(key) is asked and not self._ended,
+            between=(lambda: None) if asked.first else partial(self._answer_urgent, last),
+        )
+        began = time.monotonic()
+        value, error = None, ""
+        self._running.append(key)
+        try:
+            with asked_by(asker):
+                value = asked.question(snapshot)
+        except Unwanted:
+            self._drop_memo(snapshot)
+            return
+        except KoordError as problem:
+            error = problem.message
+        except Exception as problem:  # noqa: BLE001 - who looks is told
+            self._fail(problem)
+            return
+        finally:
+            self._running.remove(key)
+        seconds = time.monotonic() - began
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or self._oldest() is not None)
-            key = self._oldest()
-            if self._ended or key is None or self._snapshot is None:
-                return None
-            return key, self._questions[key], self._snapshot, self.number
+            self._spent += seconds
+            if self._questions.get(key) is asked:
+                self._answers[key] = Answer(number, value, error, seconds, snapshot.moment)
+        self._told()
 
-    def _oldest(self) -> Hashable | None:
-        if self._snapshot is None:
-            return None
-        ages = {key: self._answers[key].number if key in self._answers else 0 for key in self._questions}
-        key = min(ages, key=ages.__getitem__, default=None)
-        return key if key is not None and ages[key] < self.number else None
+    def _answer_urgent(self, last: int) -> None:
+        """Answer what is more urgent than a listing that is half done, when this was the last question."""
+        while (due := self._due(last)) is not None:
+            self._compute(due)
+
+    def _drop_memo(self, snapshot: Snapshot) -> None:
+        """Go on with a copy that has kept nothing: a search that was broken off may have left half of something."""
+        with self._changed:
+            if self._snapshot is snapshot:
+                self._snapshot = structs.replace(snapshot)
+
+    def _wait_for_due(self) -> _Due | None:
+        """Wait for a question whose answer is not of the newest reading; None at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self._due() is not None)
+            return None if self._ended else self._due()
+
+    def _due(self, within: int | None = None) -> _Due | None:
+        """Return what is to be answered next: a question that comes first, or else the one with the oldest answer.
+
+        `within` a listing that is being answered, one that comes first, or came after so many and has no answer.
+        """
+        with self._changed:
+            if self._snapshot is None or self.failure is not None:
+                return None
+            ages = {
+                key: (not asked.first, self._answers[key].number if key in self._answers else 0)
+                for key, asked in self._questions.items()
+                if asked.renewed and key not in self._running
+            }
+            due = [key for key, (_, age) in ages.items() if age < self.number]
+            if within is not None:
+                new = (key for key in due if self._questions[key].place > within and key not in self._answers)
+                due = [*(key for key in due if self._questions[key].first), *new]
+            if not due:
+                return None
+            key = min(due, key=ages.__getitem__)
+            return _Due(key, self._questions[key], self._snapshot, self.number)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.gangs import Subject
+from kubectl_koord.engine.gangs import PodSubject, Subject
 from kubectl_koord.engine.tree import NoTree, tree_of
 from kubectl_koord.errors import KoordError
 from kubectl_koord.explain.choices import Choice, choices
@@ -27,7 +27,7 @@ from kubectl_koord.render.pages.pending import headline, incomplete
 from kubectl_koord.render.pages.why import TITLE
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.capacity import DomainReport, NodeReport, QuotaRow, QuotaTreeReport
-from kubectl_koord.reports.common import DomainName, Edit
+from kubectl_koord.reports.common import AddNode, DomainName, Edit
 from kubectl_koord.reports.jobs import PendingGangsReport, PreemptReport, VolcanoGang, WhyReport
 from kubectl_koord.wording.facts import bar
 from kubectl_koord.wording.words import age_at, aimed, asked_for, command, could_not_be_read, count, resource_name
@@ -39,8 +39,17 @@ class Questions(Struct, frozen=True):
     """What only the command line knows how to ask: names as it takes them, the namespace, the selector."""
 
     pending: Callable[[Snapshot], PendingGangsReport]
+    waiting: Callable[[Snapshot], Sequence[Subject]]
     gang: Callable[[Snapshot, str], WhyReport]
     subject: Callable[[Snapshot, str], Subject]
+
+
+class Waiting(NamedTuple):
+    """Who waits, whatever the cause is: the name as commands take it, the pods, and since when."""
+
+    name: str
+    pods: frozenset[str]
+    since: str
 
 
 class State(Struct, frozen=True):
@@ -83,6 +92,41 @@ class Overview(Struct, frozen=True):
         """Return who waits."""
         return self.questions.pending(snapshot)
 
+    def waiting(self, snapshot: Snapshot) -> tuple[Waiting, ...]:
+        """Return who waits, which is known long before it is known why."""
+        return tuple(
+            Waiting(
+                asked_for(one.key, lone_pod=isinstance(one, PodSubject)),
+                frozenset(pod.key for pod in one.pending),
+                min((pod.created for pod in one.pending), default=""),
+            )
+            for one in self.questions.waiting(snapshot)
+        )
+
+    def lines_now(
+        self, answer: PendingGangsReport | None, waiting: Sequence[Waiting], look: Look, state: State, moment: str
+    ) -> list[Line]:
+        """Return the lines of an answer without those that wait no more, and below it those that are still to come."""
+        pods = frozenset(chain.from_iterable(one.pods for one in waiting))
+        items = () if answer is None else answer.items
+        kept = tuple(item for item in items if not item.pending_pods or not pods.isdisjoint(item.pending_pods))
+        known = frozenset(chain.from_iterable(item.pending_pods for item in kept))
+        new = [one for one in waiting if known.isdisjoint(one.pods)]
+        lines: list[Line] = []
+        if answer is None:
+            lines.append(look.line(say("Computing why {gangs} wait ...", gangs=count(len(waiting), "gang")), "dim"))
+        elif kept or not new:
+            lines += self.lines(structs.replace(answer, items=kept), look, state, {})
+        if new:
+            told = count(sum(len(one.pods) for one in new), "pod")
+            lines.append(
+                (Cell(f"{len(new):>{_NUMBER - 1}} ", "dim", target=Target("cause", TO_COME)),
+                 Cell(say("not answered yet  {told}", told=told), "dim"))
+            )  # fmt: skip
+        if TO_COME in state.unfolded or (is_short(waiting) and TO_COME not in state.folded):
+            lines += [_to_come(one, moment, look) for one in new]
+        return lines
+
     def lines(
         self, answer: PendingGangsReport, look: Look, state: State, _leads_to: Mapping[str, Target]
     ) -> list[Line]:
@@ -110,11 +154,18 @@ class Overview(Struct, frozen=True):
 _FEW = 20
 """Of so many gangs all are shown at once."""
 _BAR, _NUMBER, _CAUSE = 16, 5, 24
+TO_COME = "to-come"
 
 
-def is_short(answer: PendingGangsReport) -> bool:
-    """Tell whether the gangs of all causes are shown at once."""
-    return len(answer.items) <= _FEW
+def _to_come(one: Waiting, moment: str, look: Look) -> Line:
+    age = age_at(one.since, moment)
+    about = f"  {count(len(one.pods), 'pod')}{f', {age}' if age else ''}"
+    return (Cell(" " * _NUMBER), *look.line(one.name, "", Target("gang", one.name)), Cell(about, "dim"))
+
+
+def is_short(answer: PendingGangsReport | Sequence[Waiting]) -> bool:
+    """Tell whether all gangs are shown at once."""
+    return len(answer.items if isinstance(answer, PendingGangsReport) else answer) <= _FEW
 
 
 def _code(item: WhyReport) -> str:
@@ -176,12 +227,13 @@ def _sorted(items: Sequence[WhyReport], sort: str) -> list[WhyReport]:
 
 
 class Page(Struct, frozen=True):
-    """An answer as its command prints it."""
+    """An answer as its command prints it; `gang` is the one that it is about, empty for none."""
 
     title: str
     shell: str
     question: Callable[[Snapshot], Report]
     beside: Callable[[Snapshot], Report] | None = None
+    gang: str = ""
 
     def ask(self, snapshot: Snapshot) -> tuple[Report, ...]:
         """Return the report, and the one that stands below it, if any."""
@@ -279,14 +331,18 @@ class Tried(Struct, frozen=True):
         return [look.line(say("If: {text}", text=self.choice.text), "bold"), (), *of_report(answer, look, leads_to)]
 
     def marks(self, answer: WhyReport) -> Marks:
-        """Return where it would be placed."""
-        return _of_gang(answer)
+        """Return where it would be placed, and the nodes that would be new."""
+        added = {edit.like: edit.node for edit in self.choice.edits if isinstance(edit, AddNode)}
+        return structs.replace(_of_gang(answer), added=added)
 
 
 def of_gang(questions: Questions, name: str) -> Page:
     """Return the screen of a gang, pod or job."""
     return Page(
-        say("gang {name}", name=name), command("why-pending", name), lambda snapshot: questions.gang(snapshot, name)
+        say("gang {name}", name=name),
+        command("why-pending", name),
+        lambda snapshot: questions.gang(snapshot, name),
+        gang=name,
     )
 
 
@@ -296,6 +352,7 @@ def of_preemption(questions: Questions, name: str) -> Page:
         say("preempt {name}", name=name),
         command("preempt", name),
         lambda snapshot: preempt(snapshot, questions.subject(snapshot, name)),
+        gang=name,
     )
 
 
@@ -346,7 +403,7 @@ class Quotas(Struct, frozen=True):
     @property
     def shell(self) -> str:
         """The command that prints the same."""
-        return command(*self.title.split(" ", 1))
+        return command("quota", *([self.name] if self.name else []))
 
     def ask(self, snapshot: Snapshot) -> QuotaTreeReport:
         """Return the quotas. Raises KoordError where there is none of the name."""
@@ -436,7 +493,8 @@ def gaps_told(gaps: Sequence[Gap]) -> str:
 
 def shown_by(view: View, look: Look) -> str:
     """Return the command that prints what a screen shows, aimed at what is read."""
-    return aimed(view.shell, look.aim) if view.shell else ""
+    more = " --all" if look.everything else ""
+    return aimed(f"{view.shell}{more}", look.aim) if view.shell else ""
 
 
 HELP = (

@@ -7,6 +7,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from kubectl_koord.engine import gangs
+from kubectl_koord.engine.budget import between_answers
 from kubectl_koord.engine.gangs import Gang, GangSubject, PodSubject, Subject
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -261,7 +262,10 @@ def of_each(subjects: Sequence[Subject], ask: Callable[[Subject], T]) -> tuple[T
     alike: dict[object, list[int]] = {}
     for position, subject in enumerate(subjects):
         alike.setdefault(subject.pending[0].requirements, []).append(position)
-    found = {at: ask(subjects[at]) for at in chain.from_iterable(alike.values())}
+    found = {}
+    for at in chain.from_iterable(alike.values()):
+        found[at] = ask(subjects[at])
+        between_answers()
     return tuple(found[at] for at in range(len(subjects)))
 
 

@@ -30,6 +30,7 @@ from kubectl_koord.live.views import Overview
 from kubectl_koord.render import structured
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import BIN, Run
+from tests.cli.test_why_preempted import FAILED, event
 from tests.cli.world import Object, lasting, pod
 
 PATIENCE = 60.0
@@ -261,6 +262,27 @@ def test_a_change_of_the_cluster_reaches_the_screen(shown: Callable[..., None], 
     live_page, page = reports[0], lasting(json.loads(koord("why-pending", "job", "-o", "json").out))
     for part in ("verdict", "cause", "domains", "unblock", "nextSteps", "placement"):
         assert live_page.get(part) == page.get(part)
+
+
+def test_a_gang_that_is_opened_has_its_events_which_are_not_listed_again_at_once(
+    shown: Callable[..., None], direct: ApiServer
+) -> None:
+    direct.put(event("job-0", FAILED, "FailedScheduling"))
+
+    def said(made: Shown) -> str:
+        answer = made.holder.answer("gang job")
+        says = answer.value[0].scheduler_says if answer is not None and answer.value is not None else None
+        return says.last_seen if says is not None else ""
+
+    def steps(made: Shown) -> None:
+        made.until(lambda: said(made) == "2026-11-20T09:00:00.000001Z")
+        direct.put(pod("few-1", "few"))
+        made.until(lambda: made.holder.number > 1 and not made.holder.is_stale("gang job"))
+        assert said(made)
+
+    shown(steps, "-A")
+    asked = [one for one in direct.log if one.query.get("fieldSelector") == "reason=FailedScheduling"]
+    assert len(asked) == 1
 
 
 def test_a_lost_cluster_is_told_and_taken_up_again(

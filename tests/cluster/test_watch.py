@@ -5,12 +5,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from kubectl_koord.cluster import kinds, source
 from kubectl_koord.cluster.source import StatedInstallation
-from kubectl_koord.cluster.watching import Backoff, ClusterWatch
+from kubectl_koord.cluster.watching import HEARTBEATS, Backoff, ClusterWatch, State
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import NAME_LABEL
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -83,6 +85,28 @@ def test_what_is_added_changed_and_deleted_is_seen_without_another_list(api: Api
     api.put(finished("job-0"))  # leaves the selection of unfinished pods
     until(watch, "filler-a", "filler-b", kind="running")
     assert len([one for one in api.requests(PODS) if not one.is_watch]) == 1
+
+
+def test_heartbeats_and_changes_of_what_is_not_kept_are_not_told() -> None:
+    state = State(calm=HEARTBEATS)
+
+    def is_told(kind: kinds.Kind[Any, Any], item: Object) -> bool:
+        state.put(kind.name, msgspec.convert(item, kind.wire_type))
+        state.heard(kind.name)
+        found = bool(select.select([state.changed], [], [], 0)[0])
+        state.snapshot("1.8", "")
+        return found
+
+    beaten, away = node("a0", "spine-a"), node("a0", "spine-a")
+    beaten["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-11-20T10:00:00Z"
+    away["spec"] = {"unschedulable": True}
+    assert is_told(kinds.NODE, node("a0", "spine-a"))
+    assert not is_told(kinds.NODE, beaten)
+    assert not is_told(kinds.LEASE, lease())
+    assert is_told(kinds.NODE, away)
+    assert is_told(kinds.POD, pod("new-0"))
+    assert not is_told(kinds.POD, pod("new-0"))
+    state.close()
 
 
 def test_every_kind_is_followed(api: ApiServer, reach: Reach, watch: ClusterWatch) -> None:

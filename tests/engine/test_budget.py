@@ -1,6 +1,18 @@
 """How far a search goes."""
 
-from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps, steps_of_attempt, steps_of_retries
+import pytest
+
+from kubectl_koord.engine.budget import (
+    MOST_STEPS,
+    Asker,
+    Budget,
+    Unwanted,
+    asked_by,
+    between_answers,
+    most_steps,
+    steps_of_attempt,
+    steps_of_retries,
+)
 
 
 def test_a_search_that_has_no_steps_left_is_cut_off() -> None:
@@ -27,6 +39,19 @@ def test_a_part_has_no_more_than_the_whole_has_left() -> None:
     part = whole.part(9)
     assert whole.take(4)
     assert (part.left, part.take(2), part.is_cut) == (5, False, True)
+
+
+def test_who_asks_may_stop_waiting_and_do_something_else_between_answers() -> None:
+    done: list[str] = []
+    with asked_by(Asker(wants_it=lambda: not done, between=lambda: done.append("urgent"))):
+        assert Budget().take()
+        with pytest.raises(Unwanted):
+            between_answers()
+        with pytest.raises(Unwanted):
+            Budget().take()
+    assert done == ["urgent"]
+    between_answers()
+    assert Budget().take()
 
 
 def test_the_more_nodes_are_asked_in_each_step_the_fewer_steps_there_are() -> None:

@@ -1,6 +1,7 @@
 """What-ifs over a cluster."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from kubectl_koord.engine.state import NodeState, Occupant, Steps, View, of
 from kubectl_koord.engine.table import allocatable_of
@@ -23,6 +24,38 @@ def test_a_copy_of_a_state_is_its_own() -> None:
     twin.remove(A)
     assert (twin.free, twin.places, twin.occupants, twin.ports) == ({"cpu": 8000}, 110, [], [])
     assert (state.free, state.occupants) == ({"cpu": 5000}, [A])
+
+
+def test_a_sum_looks_once_at_each_who_comes_and_anew_once_somebody_left() -> None:
+    state, looked_at = of(DRAWN).state("n1").copy(), []
+
+    def names(so_far: str, more: Sequence[Occupant]) -> str:
+        looked_at.append(len(more))
+        return so_far + "".join(one.name for one in more)
+
+    def summed(now: NodeState) -> str:
+        return now.summed("names", partial(names, "", now.occupants), names)
+
+    found = [summed(state)]
+    for name in "bc":
+        state.add(pending(name))
+        found += [summed(state), summed(state)]
+    twin = state.copy()
+    twin.add(pending("d"))
+    state.remove(A)
+    assert (found, summed(twin), summed(state)) == (["a", "ab", "ab", "abc", "abc"], "abcd", "bc")
+    assert looked_at == [1, 1, 1, 1, 2]
+
+
+def test_who_came_and_who_left_are_those_after_all_who_stayed() -> None:
+    state = of(DRAWN).state("n1").copy()
+    assert state.since((A,)) == ([], ())
+    assert state.since(()) == ([A], ())
+    other = pending("p")
+    assert state.since((A, other)) == ([], (other,))
+    state.remove(A)
+    state.add(other)
+    assert state.since((A, other)) == ([other], (A, other))
 
 
 def test_a_resource_that_the_node_does_not_have_goes_below_zero() -> None:

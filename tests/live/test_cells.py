@@ -66,6 +66,13 @@ def test_what_is_marked_has_a_sign_of_its_own_and_marked_domains_an_arrow() -> N
     assert legend(report, marks) == ("0-9 free cards, + more, V victim, * would be placed, @ this node, > its domains")
 
 
+def test_a_node_that_would_be_new_stands_behind_the_one_that_it_is_like() -> None:
+    report = with_outside(with_cards(ROOM))
+    marks = Marks(placed=["n1-more"], added={"n1": "n1-more", "n3": "n3-more"})
+    assert [said(line).rstrip() for line in heat_map(report, marks, Look(60))][1] == "  block-0 8+*    block-1 8n"
+    assert "* would be placed, n new node" in legend(report, marks)
+
+
 def test_each_cell_leads_to_its_node_or_domain() -> None:
     cells = [cell.target for line in heat_map(with_outside(ROOM), NO_MARKS, Look(60)) for cell in line if cell.target]
     assert cells == [

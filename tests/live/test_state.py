@@ -4,14 +4,16 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 
 import pytest
 
+from kubectl_koord.engine.budget import Budget, between_answers
 from kubectl_koord.errors import KoordError
 from kubectl_koord.live.state import Followed, Holder, Link, Recorded
 from kubectl_koord.model.snapshot import Snapshot
 
-PATIENCE = 20.0
+PATIENCE, LONGEST_PAUSE = 20.0, 1.0
 
 
 def reading(moment: str) -> Snapshot:
@@ -55,9 +57,9 @@ class Feed:
             raise one
         return one
 
-    def wait(self, seconds: float | None = None) -> bool:
+    def wait(self, seconds: float) -> bool:
         with self._ready:
-            if seconds is not None:
+            if seconds <= LONGEST_PAUSE:
                 self.pauses.append(seconds)
             self._ready.wait_for(lambda: self._next or self.ended, PATIENCE)
             return not self.ended
@@ -83,7 +85,7 @@ def feed() -> Feed:
 
 @pytest.fixture
 def holder(feed: Feed, told: Told) -> Iterator[Holder]:
-    made = Holder(feed, told, least=0.0, pauses=(0.5, 1.0))
+    made = Holder(feed, told, least=0.0, pauses=(0.5, LONGEST_PAUSE))
     yield made
     made.close()
     made.join(PATIENCE)
@@ -179,6 +181,91 @@ def test_a_reading_in_which_nothing_differs_but_the_time_renews_no_answer(
     assert asked == ["x 1", "x 3"]
 
 
+def test_a_question_that_is_at_rest_keeps_its_answer_until_it_is_asked_again(
+    holder: Holder, feed: Feed, told: Told
+) -> None:
+    asked = list[str]()
+    question = partial(_noted, asked, "x")
+    holder.ask("x", question)
+    holder.start()
+    feed.give(reading("1"))
+    told.until(lambda: "x" in holder.answers())
+    holder.rest("x")
+    holder.rest("unknown")
+    feed.give(reading("2"))
+    holder.ask("y", lambda snapshot: snapshot.moment)
+    told.until(lambda: moment_of(holder, "y") == "2")
+    assert holder.is_stale("x")
+    holder.ask("x", question)
+    told.until(lambda: not holder.is_stale("x"))
+    assert asked == ["x 1", "x 2"]
+
+
+def test_what_nobody_asks_any_more_is_broken_off_at_its_next_step(holder: Holder, feed: Feed, told: Told) -> None:
+    began, gate, memos = threading.Event(), threading.Event(), list[object]()
+
+    def long(snapshot: Snapshot) -> str:
+        memos.append(snapshot.memo)
+        began.set()
+        gate.wait(PATIENCE)
+        Budget().take()
+        return "never"
+
+    holder.ask("long", long)
+    holder.start()
+    feed.give(reading("1"))
+    assert began.wait(PATIENCE)
+    holder.forget("long")
+    holder.ask("next", lambda snapshot: memos.append(snapshot.memo))
+    gate.set()
+    told.until(lambda: "next" in holder.answers())
+    assert "long" not in holder.answers()
+    assert memos[0] is not memos[1]
+    assert holder.failure is None
+
+
+def test_what_comes_first_or_is_new_is_answered_within_a_listing(holder: Holder, feed: Feed, told: Told) -> None:
+    began, gate, order = threading.Event(), threading.Event(), list[str]()
+
+    def listing(snapshot: Snapshot) -> None:
+        began.set()
+        gate.wait(PATIENCE)
+        between_answers()
+        order.append(f"listing {snapshot.moment}")
+
+    holder.ask("listing", listing)
+    holder.ask("first", partial(_noted, order, "first"), first=True)
+    holder.start()
+    feed.give(reading("1"))
+    assert began.wait(PATIENCE)
+    feed.give(reading("2"))
+    told.until(lambda: holder.number == 2)
+    holder.ask("new", partial(_noted, order, "new"))
+    gate.set()
+    told.until(lambda: len(order) == 5 and not holder.is_stale("listing"))
+    assert order == ["first 1", "first 2", "new 2", "listing 1", "listing 2"]
+
+
+def test_what_only_ages_is_answered_anew_after_a_while(feed: Feed, told: Told) -> None:
+    made = Holder(feed, told, least=0.0, renewed=0.0)
+    made.ask("x", lambda snapshot: snapshot.moment)
+    made.start()
+    feed.give(Snapshot("1", {}, {}))
+    told.until(lambda: moment_of(made, "x") == "1")
+    for number in count(2):
+        feed.give(Snapshot(str(number), {}, {}))
+        told.until(partial(_is_read, made, str(number)))
+        if made.number > 1:
+            break
+    told.until(lambda: moment_of(made, "x") != "1")
+    made.close()
+    assert made.join(PATIENCE)
+
+
+def _is_read(holder: Holder, moment: str) -> bool:
+    return holder.snapshot is not None and holder.snapshot.moment == moment
+
+
 def test_a_question_that_was_replaced_or_forgotten_while_it_was_answered_has_no_answer(
     holder: Holder, feed: Feed, told: Told
 ) -> None:
@@ -241,7 +328,7 @@ def test_it_ends_while_the_cluster_is_lost(holder: Holder, feed: Feed, told: Tol
 class Stubborn(Feed):
     """A feed that does not tell its end."""
 
-    def wait(self, seconds: float | None = None) -> bool:
+    def wait(self, seconds: float) -> bool:
         super().wait(seconds)
         return True
 
@@ -282,7 +369,7 @@ def test_a_record_is_read_once(told: Told) -> None:
     made.ask("when", lambda snapshot: snapshot.moment)
     made.start()
     told.until(lambda: moment_of(made, "when") == "1")
-    assert (made.link(), feed.wait(), feed.wait(1.0)) == (Link("recorded"), False, True)
+    assert (made.link(), feed.wait(1.0)) == (Link("recorded"), False)
     made.close()
 
 
@@ -316,7 +403,7 @@ def test_a_followed_cluster_waits_for_a_change_and_takes_a_new_watch_for_one_tha
     assert feed.link() == Link("live")
     assert feed.snapshot().moment == "now"
     os.write(watches[0].write, b"!")
-    assert feed.wait()
+    assert feed.wait(PATIENCE)
     watches[0].kinds = ("Node", "Pod")
     assert feed.link() == Link("interrupted", ("Node", "Pod"))
     watches[0].problem = KoordError("error: gave up")
@@ -327,11 +414,11 @@ def test_a_followed_cluster_waits_for_a_change_and_takes_a_new_watch_for_one_tha
     assert feed.snapshot().moment == "now"
     feed.close()
     feed.close()
-    assert not feed.wait()
+    assert not feed.wait(PATIENCE)
     assert watches[1].closed == 1
 
 
 def test_a_followed_cluster_ends_before_anything_was_read() -> None:
     feed = Followed(Watched)
     feed.close()
-    assert not feed.wait()
+    assert not feed.wait(PATIENCE)

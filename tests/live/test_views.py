@@ -21,6 +21,7 @@ from kubectl_koord.model.quotas import NAME_LABEL
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.reports.common import DomainName
+from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.words import Aim
 from tests.build import SPINE, Drawing, cluster
 
@@ -43,6 +44,7 @@ def subject_of(snapshot: Snapshot, name: str) -> Subject:
 
 QUESTIONS = Questions(
     pending=every_pending,
+    waiting=pending_subjects,
     gang=lambda snapshot, name: way(snapshot, subject_of(snapshot, name)),
     subject=subject_of,
 )
@@ -71,6 +73,33 @@ def test_the_overview_counts_by_cause_and_names_the_gangs_below() -> None:
         "     default/fits  1 pod, 30m",
     ]
     assert marks(OVERVIEW, WAITING) == NO_MARKS
+
+
+def test_who_waits_is_told_before_it_is_known_why() -> None:
+    waiting = OVERVIEW.waiting(WAITING)
+    assert texts(OVERVIEW.lines_now(None, waiting, LOOK, PLAIN, WAITING.moment)) == [
+        "Computing why 3 gangs wait ...",
+        "   3 not answered yet  5 pods",
+        "     default/few  1 pod",
+        "     default/fits  1 pod, 30m",
+        "     default/job  3 pods, 60m",
+    ]
+    folded = views.toggled(PLAIN, views.TO_COME, is_open=True)
+    assert len(OVERVIEW.lines_now(None, waiting, LOOK, folded, WAITING.moment)) == 2
+
+
+def test_while_an_answer_is_old_it_is_shown_without_those_that_wait_no_more() -> None:
+    answer = OVERVIEW.ask(WAITING)
+    later = JOB.with_pod("lone-0")
+    assert texts(OVERVIEW.lines_now(answer, OVERVIEW.waiting(later), LOOK, PLAIN, later.moment)) == [
+        "   1 ################ insufficient-slots  3 pods",
+        "     default/job  3 pods, 60m  no spine has room for its 3 pods; the best has 2.",
+        "   1 not answered yet  1 pod",
+        "     pod/default/lone-0  1 pod",
+    ]
+    assert texts(OVERVIEW.lines_now(answer, (), LOOK, PLAIN, later.moment)) == ["No gang has pending pods."]
+    alone = OVERVIEW.waiting(ROOM.with_pod("lone-0"))
+    assert texts(OVERVIEW.lines_now(answer, alone, LOOK, PLAIN, later.moment))[0] == "   1 not answered yet  1 pod"
 
 
 def test_causes_fold_and_unfold_and_gangs_are_sorted() -> None:
@@ -216,6 +245,9 @@ def test_what_if_lists_changes_and_shows_the_answer_of_each() -> None:
     ]
     assert tried.marks(answer) == Marks(placed={"n1", "n2"})
     assert views.shown_by(tried, LOOK) == ""
+    (more,) = [one for one in every if one.text == "One more node like n1 in block-0"]
+    with_more = choosing.tried(more)
+    assert with_more.marks(with_more.ask(JOB)) == Marks(placed={"n1", "n2", "n1-more"}, added={"n1": "n1-more"})
     placed = ROOM.with_running("job-0", on="n1", gang="default/job").with_group("job", 1)
     assert shown(choosing, placed) == ["Nothing of it waits: there is nothing to try."]
 
@@ -290,5 +322,5 @@ def test_who_waits_without_a_cause_is_listed_by_the_verdict() -> None:
 
 
 def test_the_namespace_and_selector_are_those_of_the_listing() -> None:
-    own = Overview(Questions(partial(every_pending, namespace="other"), QUESTIONS.gang, QUESTIONS.subject), "")
+    own = Overview(structs.replace(QUESTIONS, pending=partial(every_pending, namespace="other")), "")
     assert shown(own, WAITING) == ["No gang has pending pods in namespace other."]

@@ -10,10 +10,12 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.language import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.engine.gangs import Subject
     from kubectl_koord.live.views import Overview
+    from kubectl_koord.model.snapshot import Snapshot
 
 EXAMPLES = """\b
 Examples:
@@ -64,14 +66,23 @@ def screen() -> "Callable[..., None]":
 
 def overview(session: "Session", selector: str, *, every: bool) -> "Overview":
     """Return the first screen, of the gangs that a listing would have."""
-    from kubectl_koord.cli.follow import listing_now, report_now
+    from kubectl_koord.cli.follow import EventsAround, is_everywhere, listing_now, report_now
+    from kubectl_koord.cli.output import parsed
     from kubectl_koord.live.views import Overview, Questions
+    from kubectl_koord.simulation.subjects import pending_subjects, selected
     from kubectl_koord.wording.words import command as command_line
 
     words = ("why-pending", *(["-A"] if every else []), *(["-l", selector] if selector else []))
+    events = EventsAround(session)
+
+    def waiting(snapshot: "Snapshot") -> "Sequence[Subject]":
+        subjects = pending_subjects(snapshot, "" if is_everywhere(session, every=every) else session.namespace())
+        return selected(snapshot, subjects, parsed(selector)) if selector else subjects
+
     questions = Questions(
         pending=listing_now(session, selector, every=every),
-        gang=lambda snapshot, name: report_now(session, snapshot, name),
+        waiting=waiting,
+        gang=lambda snapshot, name: report_now(session, snapshot, name, events),
         subject=session.subject,
     )
     return Overview(questions, command_line(*words))

@@ -62,7 +62,7 @@ def command(
 
     Nothing is ever changed, only GET and HEAD are answered, and nobody is asked who he is.
     """
-    from kubectl_koord.cli.follow import feed, is_everywhere, listing_now, report_now
+    from kubectl_koord.cli.follow import EventsAround, feed, is_everywhere, listing_now, report_now
     from kubectl_koord.cli.output import parsed
     from kubectl_koord.cli.session import write
     from kubectl_koord.explain.every_pending import gangs
@@ -79,7 +79,7 @@ def command(
     every_home = is_everywhere(session, every=every)
     asked = Questions(
         pending=listing_now(session, selector, every=every),
-        gang=lambda snapshot, name: report_now(session, snapshot, name),
+        gang=lambda snapshot, name: report_now(session, snapshot, name, EventsAround(session)),
         gangs=partial(gangs, namespace="" if every_home else session.namespace(), selector=parsed(selector)),
         quotas=partial(quotas, namespace="" if every else session.connection.namespace or ""),
         page=session.page,

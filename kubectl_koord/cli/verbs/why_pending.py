@@ -119,10 +119,7 @@ def _show(session: "Session", gangs: "Sequence[str]", *, nodes: bool, raw: bool)
 def _report(
     session: "Session", snapshot: "Snapshot", around: "Around", gang: str, *, nodes: bool, raw: bool
 ) -> "WhyReport":
-    from kubectl_koord.cli.follow import of_volcano, with_job
-    from kubectl_koord.cluster import source
-    from kubectl_koord.cluster.objects.events import OF_CONTROLLERS
-    from kubectl_koord.diagnosis import coverage
+    from kubectl_koord.cli.follow import EventsAround, of_volcano, with_job
     from kubectl_koord.diagnosis.scheduler_says import with_texts
     from kubectl_koord.explain import volcano
     from kubectl_koord.explain.way import way
@@ -131,12 +128,7 @@ def _report(
     if theirs := of_volcano(session, snapshot, gang):
         return volcano.why(snapshot, theirs)
     snapshot, subject = with_job(session, snapshot, around, gang)
-    if session.options.is_live and subject is not None and subject.pending:
-        read = {snapshot.jobs.asked.split("/")[1]} if snapshot.jobs is not None else set()
-        homes = {pod.namespace for pod in subject.pending} - read
-        snapshot = source.with_events(snapshot, session.live_transport(), homes, "reason=FailedScheduling")
-        if coverage.lacks_pods(subject):
-            snapshot = source.with_events(snapshot, session.live_transport(), homes, OF_CONTROLLERS)
+    snapshot = EventsAround(session).added(snapshot, subject)
     with session.looking_for_ways_out():
         report = way(snapshot, subject)
     if subject is None:

@@ -1,7 +1,7 @@
 """Required inter-pod affinity and anti-affinity, with the prepared state of one pod (plugins/interpodaffinity)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import ClassVar, TypeAlias
@@ -218,7 +218,6 @@ def _may_match(selector: Selector, namespace: str) -> bool:
 
 
 _Pairs: TypeAlias = Counter[tuple[str, str]]
-_At: TypeAlias = Callable[[str, tuple[str, str]], int]
 
 
 class _Part(Struct, frozen=True):
@@ -307,58 +306,75 @@ class InterPodAffinity(Filter, Struct, frozen=True, dict=True):
 
     def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when affinity or anti-affinity forbids the prepared pod on this node."""
-        labels, at = dict(state.node.labels), self._at(state)
-        if not self._is_affine(self.pod_affinity, labels, at):
+        labels, since = dict(state.node.labels), self._since(state)
+        if not self._is_affine(labels, since.pod_affinity):
             return PodAffinityUnmet()
-        if any(
-            term.key in labels and at("pod_anti_affinity", (term.key, labels[term.key])) > 0
-            for term in self.pod_anti_affinity
-        ):
+        if _is_any(self._total.pod_anti_affinity, since.pod_anti_affinity, labels):
             return AntiAffinityViolated()
-        if any(at("existing_anti_affinity", pair) > 0 for pair in labels.items()):
+        if _is_any(self._total.existing_anti_affinity, since.existing_anti_affinity, labels):
             return ExistingAntiAffinityViolated()
         return None
 
-    def _at(self, state: NodeState) -> _At:
-        """Return what counts for a node: the sums, with who came to it or left it since."""
-        name, view, total = state.node.name, self.view, self._total
+    def _since(self, state: NodeState) -> _Part:
+        """Return what those add who came to a node, or left it, since the sums were taken."""
+        view, name, node = self.view, state.node.name, state.node
         is_there = name in view.names()
         if is_there and state is view.state(name):
-            return lambda kind, pair: getattr(total, kind)[pair]
-        now = self._part(state.node, state.occupants)
-        before = self._part(view.node(name), view.occupants(name)) if is_there else _NO_PART
+            return _NO_PART
 
-        def at(kind: str, pair: tuple[str, str]) -> int:
-            count: int = getattr(total, kind)[pair] + getattr(now, kind)[pair] - getattr(before, kind)[pair]
-            return count
+        def whole() -> _Part:
+            before, there = view.node(name) if is_there else node, view.occupants(name)
+            came, left = state.since(there) if node is before else (state.occupants, there)
+            return self._added(self._added(_NO_PART, node, came), before, left, -1)
 
-        return at
+        return state.summed(self._key, whole, lambda part, came: self._added(part, node, came))
 
-    def _part(self, node: Node, occupants: Iterable[Occupant]) -> _Part:
-        part = _Part(Counter(), Counter(), Counter())
-        pod, known = self.pod, self._known
-        affinity, anti_affinity = self.pod_affinity, self.pod_anti_affinity
-        for other in occupants:
-            if _is_given(other, self.given):
-                continue
-            if affinity and all(covers(term, pod.namespace, other, known) for term in affinity):
-                _count(part.pod_affinity, affinity, node)
-            if anti_affinity:
-                covered = (term for term in anti_affinity if covers(term, pod.namespace, other, known))
-                _count(part.pod_anti_affinity, covered, node)
-            against = other.requirements.pod_anti_affinity
-            if against:
-                covering = (term for term in against if covers(term, other.namespace, pod, known))
-                _count(part.existing_anti_affinity, covering, node)
-        return part
+    def _added(self, part: _Part, node: Node, occupants: Sequence[Occupant], number: int = 1) -> _Part:
+        found = [terms for terms in map(self._terms, occupants) if any(terms)]
+        if not found:
+            return part
+        added = _Part(Counter(part.pod_affinity), Counter(part.existing_anti_affinity), Counter(part.pod_anti_affinity))
+        for affine, selected, against in found:
+            _count(added.pod_affinity, affine, node, number)
+            _count(added.pod_anti_affinity, selected, node, number)
+            _count(added.existing_anti_affinity, against, node, number)
+        return added
 
-    def _is_affine(self, terms: tuple[PodTerm, ...], labels: dict[str, str], at: _At) -> bool:
-        if any(term.key not in labels for term in terms):
+    def _terms(self, other: Occupant) -> tuple[Sequence[PodTerm], Sequence[PodTerm], Sequence[PodTerm]]:
+        """Return our affinity where a pod meets it, the terms of our anti-affinity that select it, its own against us.
+
+        Members are put on each node in turn, so this is found once for pods that are alike.
+        """
+        if _is_given(other, self.given):
+            return (), (), ()
+        known, against = self._found, other.requirements.pod_anti_affinity
+        key = (other.namespace, other.labels, against)
+        if key not in known:
+            pod, labels = self.pod, self._known
+            is_met = all(covers(term, pod.namespace, other, labels) for term in self.pod_affinity)
+            known[key] = (
+                self.pod_affinity if is_met else (),
+                [term for term in self.pod_anti_affinity if covers(term, pod.namespace, other, labels)],
+                [term for term in against if covers(term, other.namespace, pod, labels)],
+            )
+        return known[key]
+
+    @cached_property
+    def _key(self) -> object:
+        return object()
+
+    @cached_property
+    def _found(self) -> dict[object, tuple[Sequence[PodTerm], Sequence[PodTerm], Sequence[PodTerm]]]:
+        return {}
+
+    def _is_affine(self, labels: dict[str, str], since: _Pairs) -> bool:
+        terms, total = self.pod_affinity, self._total.pod_affinity
+        pairs = [(term.key, labels[term.key]) for term in terms if term.key in labels]
+        if len(pairs) < len(terms):
             return False
-        if all(at("pod_affinity", (term.key, labels[term.key])) > 0 for term in terms):
+        if all(total.get(pair, 0) + since.get(pair, 0) > 0 for pair in pairs):
             return True
-        anywhere = any(at("pod_affinity", pair) > 0 for pair in self._total.pod_affinity)
-        return not anywhere and self._is_own
+        return not any(number + since.get(pair, 0) > 0 for pair, number in total.items()) and self._is_own
 
     @property
     def _is_own(self) -> bool:
@@ -410,6 +426,11 @@ def prepare(pod: PendingPod, cluster: Cluster) -> InterPodAffinity | None:
 
 
 _NO_PART = _Part(Counter(), Counter(), Counter())
+
+
+def _is_any(total: _Pairs, since: _Pairs, labels: Mapping[str, str]) -> bool:
+    """Tell whether any label of a node is counted, once those are who came and left since."""
+    return bool(total or since) and any(total.get(pair, 0) + since.get(pair, 0) > 0 for pair in labels.items())
 
 
 def _is_given(occupant: Occupant, given: frozenset[str]) -> bool:

@@ -70,6 +70,11 @@ class _Counts(Struct, frozen=True, dict=True):
     counted: NodeSet
 
     @cached_property
+    def key(self) -> object:
+        """What sums over the pods of a node go by."""
+        return object()
+
+    @cached_property
     def least(self) -> int:
         """The fewest of any value, of too few values none."""
         return self._least(self.by_value)
@@ -135,7 +140,13 @@ class TopologySpread(Filter, Struct, frozen=True, dict=True):
         name, pods = state.node.name, counts.pods
         if pods is None or not has(self.view, counts.counted, name) or state is self.view.state(name):
             return 0
-        return sum(map(pods.follows, state.occupants)) - sum(map(pods.follows, self.view.occupants(name)))
+        follows = pods.follows
+
+        def whole() -> int:
+            came, left = state.since(self.view.occupants(name))
+            return sum(map(follows, came)) - sum(map(follows, left))
+
+        return state.summed(counts.key, whole, lambda number, came: number + sum(map(follows, came)))
 
     def parts(self, view: View, pods: Sequence[PendingPod], among: NodeSet) -> Iterable[NodeSet]:
         """Return the nodes by how many pods are counted for their values, and whether they are counted themselves."""

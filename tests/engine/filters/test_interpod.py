@@ -5,10 +5,10 @@ from msgspec import structs
 from kubectl_koord.engine.filters import prepare, rejection
 from kubectl_koord.engine.reasons import AntiAffinityViolated, ExistingAntiAffinityViolated, PodAffinityUnmet, Reason
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.state import of
+from kubectl_koord.engine.state import NodeState, of
 from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm
 from kubectl_koord.model.values import EVERYTHING, Selector
-from tests.build import Drawing, cluster, having, pending
+from tests.build import Drawing, cluster, having, node, pending
 
 APP, DB = (("app", "web"),), (("app", "db"),)
 SAME_BLOCK = PodTerm("network/block", having(app="web"))
@@ -135,3 +135,13 @@ def test_terms_that_cover_every_pod_cover_reserved_room() -> None:
     assert refused(drawing, pending("p", pod_anti_affinity=terms)) == {}
     repelling = drawing.with_running("w1", on="n2", labels=APP, pod_anti_affinity=(everyone,))
     assert refused(repelling, pending("p")) == {"n2": ExistingAntiAffinityViolated()}
+
+
+def test_pods_count_where_their_node_is_now_and_on_a_node_that_is_new() -> None:
+    view, pod = of(DRAWN), pending("p", pod_affinity=(PodTerm("rack", having(app="web")),))
+    prepared, pods = prepare(pod, view, rules("1.8")), view.occupants("n1")
+    for name in ("n1", "n9"):
+        moved = NodeState(node(name, labels=(("rack", "r1"),)), pods)
+        assert rejection(pod, moved, prepared) is None
+        moved.remove(pods[0])
+        assert rejection(pod, moved, prepared) == PodAffinityUnmet()
