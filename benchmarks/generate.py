@@ -44,6 +44,8 @@ class Large(NamedTuple):
 class Cluster(Protocol):
     """All that an API server has of a cluster."""
 
+    size: Size
+
     def nodes(self) -> Iterator[bytes]:
         """Yield the nodes, each as the bytes that an API server would send."""
 

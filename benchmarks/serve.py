@@ -4,9 +4,14 @@ Lists come whole or in pages, as JSON or as the table that `kubectl get` asks fo
 accepts that, whole. With `--gzip` they are packed for whoever accepts that, as an API server packs them.
 
     python -m benchmarks.serve NODES PODS FOLDER [--diverse] [--tables] [--file] [--tls] [--gzip] [--latency SECONDS]
+        [--changes NUMBER] [--heartbeats]
 
 writes a kubeconfig into the folder, prints its path, and serves until its standard input ends. It is a process
 of its own: the memory of whoever starts a program counts as the program's.
+
+Who watches is sent so many changes a second: of five one is a pod that is new, named by the time in milliseconds, one
+that it is bound, one that it is deleted, and two change of a pod what no answer depends on. Heartbeats are a Lease each
+two seconds, and of each node a NodeMetric a minute and its status each five minutes.
 """
 
 import argparse
@@ -14,9 +19,14 @@ import gzip
 import json
 import mmap
 import sys
+import threading
+import time
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,12 +34,14 @@ import msgspec
 
 from benchmarks.diverse.cluster import Diverse
 from benchmarks.generate import Cluster, Size, Uniform
+from benchmarks.shapes import Object
 from kubectl_koord.cluster.objects.pod_wire import FINISHED
 from kubectl_koord.cluster.protobuf import MIME as PROTOBUF
 from kubectl_koord.cluster.protobuf import field, varint
 from tests import encoded
 from tests.apiserver import ApiServer, Request, Rule, Tls, self_signed
 
+_VERSION = "1000000"
 _COLUMNS = ("Name", "Ready", "Status", "Restarts", "Age")
 _UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
 _OF_JSON = 0.69  # of the bytes of JSON a list of pods has as protobuf, measured with kube-apiserver 1.34
@@ -53,7 +65,7 @@ class Stored(NamedTuple):
         """Return a page of the list in parts; a limit of 0 is none."""
         count = len(self.ends)
         end = min(start + limit, count) if limit else count
-        meta: dict[str, Any] = {"resourceVersion": "1000000"}
+        meta: dict[str, Any] = {"resourceVersion": _VERSION}
         if end < count:
             meta |= {"continue": str(end), "remainingItemCount": count - end}
         is_table = self.kind == "Table"
@@ -97,7 +109,7 @@ class EncodedStore(Store):
 
     def parts(self) -> tuple[bytes | memoryview, ...]:
         """Return the list, to which nothing is added any more, in parts."""
-        meta = field(1, field(2, b"1000000"))
+        meta = field(1, field(2, _VERSION.encode()))
         said = field(1, field(1, b"v1") + field(2, f"{self._kind}List".encode()))
         opened = b"k8s\0" + said + varint(2 << 3 | 2) + varint(len(meta) + self._total) + meta
         return opened, memoryview(self.stored().content)[: self._total]
@@ -116,6 +128,7 @@ class BigServer(ApiServer):
 
     def __init__(self, cluster: Cluster, folder: Path, options: argparse.Namespace, tls: Tls | None) -> None:
         super().__init__({"items": cluster.others()}, tls=tls)
+        self._version = int(_VERSION)
         self._latency: float = options.latency
         self._packs: bool = options.gzip
         self._packed: dict[tuple[object, ...], bytes] = {}
@@ -135,7 +148,7 @@ class BigServer(ApiServer):
             self.closing.wait(self._latency)
         wanted = "Table" if "as=Table" in request.headers.get("accept", "") else request.query.get("fieldSelector", "")
         key = (request.path, wanted)
-        if key not in self._lists:
+        if key not in self._lists or request.is_watch:
             return super().rule_for(request)
         start, limit = int(request.query.get("continue") or 0), int(request.query.get("limit") or 0)
         page: tuple[object, ...] = (*key, start, limit)
@@ -212,6 +225,97 @@ def _row(brief: _Brief) -> bytes:
     return msgspec.json.encode({"cells": cells, "object": kind})
 
 
+class Changes(threading.Thread):
+    """Lets a served cluster change until the server is closed."""
+
+    def __init__(self, server: BigServer, cluster: Cluster, rate: int, *, heartbeats: bool) -> None:
+        super().__init__(daemon=True)
+        self._server, self._nodes = server, cluster.size.nodes
+        running = (pod for pod in cluster.pods() if b'"nodeName"' in pod and _is_unfinished(pod))
+        self._pods = deque(islice(running, _KEPT)) if rate else deque()
+        self._metrics: deque[bytes] = deque()
+        self._beaten: deque[bytes] = deque()
+        if heartbeats:
+            metrics = (one.items for one in cluster.large() if one.kind == "NodeMetricList")
+            self._metrics.extend(chain.from_iterable(metrics))
+            self._beaten.extend(islice(cluster.nodes(), _KEPT))
+        self._new: deque[Object] = deque()
+        self._bound: deque[Object] = deque()
+        self._due: list[tuple[float, Callable[[], None]]] = [(1 / rate, self._change)] if rate else []
+        if heartbeats:
+            self._due += [(2.0, self._lease), (60 / self._nodes, self._metric), (300 / self._nodes, self._status)]
+        self._number = 0
+
+    def run(self) -> None:
+        """Send what is due, each kind at its own pace."""
+        began = time.monotonic()
+        sent = [0] * len(self._due)
+        while not self._server.closing.wait(0.005):
+            passed = time.monotonic() - began
+            for place, (every, send) in enumerate(self._due):
+                while (sent[place] + 1) * every <= passed:
+                    sent[place] += 1
+                    send()
+
+    def _change(self) -> None:
+        self._number += 1
+        match self._number % 5:
+            case 0:
+                self._new.append(self._server.put(_probe(f"probe-{time.time() * 1000:.0f}")))
+            case 2 if len(self._new) > _WAIT:
+                pod = self._new.popleft()
+                pod["spec"]["nodeName"] = f"node-{self._number % self._nodes:05}"
+                pod["status"] = {"phase": "Running"}
+                self._bound.append(self._server.put(pod))
+            case 4 if len(self._bound) > _RUN:
+                self._server.delete("pods", "train", self._bound.popleft()["metadata"]["name"])
+            case _:
+                touched = msgspec.json.decode(self._pods[0])
+                touched["metadata"].setdefault("annotations", {})["touched"] = str(self._number)
+                self._server.put(touched)
+                self._pods.rotate(-1)
+
+    def _lease(self) -> None:
+        spec = {"holderIdentity": "koord-scheduler-0_x", "renewTime": _now(), "leaseDurationSeconds": 15}
+        name = {"name": "koord-scheduler", "namespace": "koordinator-system"}
+        self._server.put({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": name, "spec": spec})
+
+    def _metric(self) -> None:
+        self._number += 1
+        metric = msgspec.json.decode(self._metrics[0])
+        metric |= {"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric"}
+        status = metric["status"]
+        status["updateTime"] = _now()
+        status["nodeMetric"]["nodeUsage"]["resources"]["cpu"] = f"{20_000 + self._number % 1000}m"
+        self._server.put(metric)
+        self._metrics.rotate(-1)
+
+    def _status(self) -> None:
+        node = msgspec.json.decode(self._beaten[0])
+        for condition in node["status"]["conditions"]:
+            condition["lastHeartbeatTime"] = _now()
+        self._server.put(node)
+        self._beaten.rotate(-1)
+
+
+_KEPT, _WAIT, _RUN = 2000, 30, 200
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _probe(name: str) -> Object:
+    container = {"name": "main", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "train", "creationTimestamp": _now()},
+        "spec": {"schedulerName": "koord-scheduler", "containers": [container]},
+        "status": {"phase": "Pending"},
+    }
+
+
 def main() -> None:
     """Serve a generated cluster."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -224,6 +328,8 @@ def main() -> None:
     parser.add_argument("--tls", action="store_true", help="serve over TLS")
     parser.add_argument("--gzip", action="store_true", help="pack lists for whoever accepts it")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
+    parser.add_argument("--changes", type=int, default=0, help="changes a second")
+    parser.add_argument("--heartbeats", action="store_true", help="send heartbeats, too")
     options = parser.parse_args()
     size = Size(options.nodes, options.pods)
     cluster: Cluster = Diverse(size) if options.diverse else Uniform(size)
@@ -235,6 +341,7 @@ def main() -> None:
         # A packing server is one elsewhere: under an address that is not known to be this machine's.
         far = {"server": server.url.replace("127.0.0.1", "0.0.0.0")} if options.gzip else {}  # noqa: S104
         named = {"tls-server-name": "localhost"} if options.tls else {}
+        Changes(server, cluster, options.changes, heartbeats=options.heartbeats).start()
         sys.stdout.write(f"{server.kubeconfig(options.folder, cluster=far | named)}\n")
         sys.stdout.flush()
         sys.stdin.read()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec import Struct, ValidationError, field, structs
@@ -187,24 +187,35 @@ def _keep(kept: dict[str, V], name: str, value: V | None) -> None:
         kept.pop(name, None)
 
 
+class Completed(Struct):
+    """The nodes as they were last, with what each was joined of: most are the same in the next snapshot."""
+
+    load: LoadSettings | None = None
+    kept: dict[str, tuple[tuple[object, ...], objects.Node]] = field(default_factory=dict)
+
+
 def completed_nodes(
-    values: Callable[[Kind[Any, Any]], Mapping[str, Any]], said: Said, config: SchedulerConfig
+    values: Callable[[Kind[Any, Any]], Mapping[str, Any]],
+    said: Said,
+    config: SchedulerConfig,
+    completed: Completed,
 ) -> dict[str, objects.Node]:
     """Return the nodes in name order, joined with the other objects of their names in `values`."""
     measured, limits, devices = values(kinds.NODE_METRIC), values(kinds.CSI_NODE), values(kinds.DEVICE)
     topologies = values(kinds.NODE_TOPOLOGY)
-    found = {
-        name: _completed(
-            node,
-            config,
-            metric=measured.get(name),
-            limits=limits.get(name),
-            devices=devices.get(name),
-            numa=node_topology.of_node(said.settings.get(name), topologies.get(name)),
-            annotations=said.annotations.get(name),
-        )
-        for name, node in sorted(values(kinds.NODE).items())
-    }
+    before = completed.kept if completed.load == config.load else {}
+    kept = {}
+    for name, own in sorted(values(kinds.NODE).items()):
+        zones = said.settings.get(name), topologies.get(name)
+        parts = (measured.get(name), limits.get(name), devices.get(name), said.annotations.get(name))
+        known = before.get(name)
+        if known is not None and all(map(is_, known[0], (own, *zones, *parts))):
+            kept[name] = known
+        else:
+            numa = node_topology.of_node(*zones)
+            kept[name] = (own, *zones, *parts), _completed(own, config, numa, *parts)
+    completed.load, completed.kept = config.load, kept
+    found = {name: node for name, (_, node) in kept.items()}
     volumes = attached(values(kinds.VOLUME_ATTACHMENT).values(), values(kinds.VOLUME))
     for name in volumes.keys() & found.keys():
         found[name] = structs.replace(found[name], attached=volumes[name])
@@ -214,11 +225,10 @@ def completed_nodes(
 def _completed(
     node: objects.Node,
     config: SchedulerConfig,
-    *,
+    numa: NodeNUMA | None,
     metric: NodeMetric | None,
     limits: tuple[tuple[str, int], ...] | None,
     devices: NodeDevices | None,
-    numa: NodeNUMA | None,
     annotations: Strings | None,
 ) -> objects.Node:
     """Return the node joined with its load, volumes, devices, CPUs and NUMA zones."""
@@ -375,6 +385,7 @@ class Collector:
         self._pods = PodStore()
         self._operating: dict[tuple[str, str], Reservation] = {}
         self._said = Said()
+        self._completed = Completed()
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.wire_types = kinds.WIRE_TYPES
         self.messages = {kinds.NODE.name: "Node", kinds.POD.name: "Pod"}
@@ -572,7 +583,7 @@ class Collector:
         """
         running, waiting, finished = self._pods.sorted()
         gaps = tuple(gaps)
-        if self.has_resource_claims:
+        if any(pod.resource_claims for pod in waiting):
             waiting = with_claims(waiting, self.values(kinds.RESOURCE_CLAIM), gaps)
         volumes = self.values(kinds.VOLUME)
         own = self.scheduler()
@@ -591,7 +602,7 @@ class Collector:
         of_gangs = [pod for pod in reserve_pods if pod.gang]
         return Snapshot(
             moment=moment,
-            nodes=completed_nodes(self.values, self._said, config),
+            nodes=completed_nodes(self.values, self._said, config, self._completed),
             running=running,
             pending=by_name((*waiting, *of_gangs)) if of_gangs else waiting,
             finished=finished,

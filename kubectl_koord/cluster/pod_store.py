@@ -2,10 +2,10 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
@@ -13,6 +13,7 @@ from kubectl_koord.model import pods
 from kubectl_koord.model.hardware import NOTHING
 
 AnyPod: TypeAlias = pods.RunningPod | pods.PendingPod | pods.FinishedPod
+P = TypeVar("P", pods.PendingPod, pods.FinishedPod)
 _namespace, _name = attrgetter("namespace"), attrgetter("name")
 _key = attrgetter("namespace", "name")
 
@@ -152,19 +153,25 @@ class PodStore:
     """Takes pods one by one.
 
     API servers list in the order of their keys: such pods are appended, need no sorting, and no index by name is kept.
-    The index is made for the first running pod that is out of order, replaces another, or is removed.
+    The index is made for the first running pod that is out of order, replaces another, or is removed. From then on what
+    was given away is kept: of the next, only nodes are made anew of which a pod has changed.
     """
 
     def __init__(self) -> None:
         self._line = _Line()
         self._by_name: dict[tuple[str, str], AnyPod] | None = None  # None while they come in order
         self._is_shared = False
+        self._given: Sorted | None = None
+        self._touched: dict[tuple[str, str], AnyPod | None] = {}  # since then, as they were then
 
     def add(self, pod: AnyPod) -> None:
         """Take a pod."""
         if self._by_name is None and not self._is_shared and self._line.append(pod):
             return
-        self._indexed()[pod.namespace, pod.name] = pod
+        key = pod.namespace, pod.name
+        by_name = self._indexed()
+        self._touched.setdefault(key, by_name.get(key))
+        by_name[key] = pod
 
     def get(self, key: tuple[str, str]) -> AnyPod | None:
         """Return a pod, None where there is none of this name."""
@@ -172,11 +179,14 @@ class PodStore:
 
     def pop(self, key: tuple[str, str], default: None) -> AnyPod | None:
         """Forget a pod; one that is not there is no fault."""
-        return self._indexed().pop(key, default)
+        found = self._indexed().pop(key, default)
+        self._touched.setdefault(key, found)
+        return found
 
     def clear(self) -> None:
         """Forget all."""
         self._line, self._by_name, self._is_shared = _Line(), None, False
+        self._given, self._touched = None, {}
 
     def update(self, other: "PodStore") -> None:
         """Take the pods of another store, which is not used any more."""
@@ -185,7 +195,8 @@ class PodStore:
         if self.is_empty():
             self.__dict__.update(other.__dict__)
         else:
-            self._indexed().update(((pod.namespace, pod.name), pod) for pod in other.every())
+            for pod in other.every():
+                self.add(pod)
 
     def is_empty(self) -> bool:
         """Tell whether there is none."""
@@ -212,18 +223,81 @@ class PodStore:
 
     def sorted(self) -> Sorted:
         """Return all pods."""
-        if self._by_name is not None:
-            self._line = _Line()
-            for key in sorted(self._by_name):
-                self._line.append(self._by_name[key])
         self._is_shared = True  # the sums of what is given away must not change any more
-        line = self._line.in_order()
-        return Sorted(pods.RunningPods(by_node(line.running), line.listed), tuple(line.waiting), tuple(line.finished))
+        if self._by_name is None:
+            return _sorted(self._line.in_order())
+        if self._given is None or len(self._touched) * _FEW_OF > len(self._by_name):
+            line = _Line()
+            for key in sorted(self._by_name):
+                line.append(self._by_name[key])
+            self._given, self._line = _sorted(line.in_order()), _Line()
+        elif self._touched:
+            self._given = _renewed(self._given, self._touched, self._by_name)
+        self._touched = {}
+        return self._given
 
     def _indexed(self) -> dict[tuple[str, str], AnyPod]:
         if self._by_name is None:
             self._by_name = {(pod.namespace, pod.name): pod for pod in self._line.every()}
         return self._by_name
+
+
+_FEW_OF = 16
+"""Where more than one of so many pods has changed, all are sorted anew."""
+
+
+def _sorted(line: _Line) -> Sorted:
+    return Sorted(pods.RunningPods(by_node(line.running), line.listed), tuple(line.waiting), tuple(line.finished))
+
+
+def _renewed(
+    given: Sorted, touched: Mapping[tuple[str, str], AnyPod | None], now: Mapping[tuple[str, str], AnyPod]
+) -> Sorted:
+    """Return what was given away with the pods that have changed since, as they are now."""
+    new = [now[key] for key in touched if key in now]
+    running = [pod for pod in new if isinstance(pod, pods.RunningPod)]
+    gone = [pod for pod in touched.values() if isinstance(pod, pods.RunningPod)]
+    places: defaultdict[str, list[pods.RunningPod]] = defaultdict(list)
+    for node in {pod.node for pod in gone}:
+        places[node] += (pod for pod in given.running[node] if (pod.namespace, pod.name) not in touched)
+    for pod in running:
+        if pod.node not in places:
+            places[pod.node] += given.running.get(pod.node, ())
+        places[pod.node].append(pod)
+    by_name = dict(given.running)
+    for node, there in places.items():
+        by_name[node] = _of_node(sorted(there, key=_key))
+    ordered = by_name if by_name.keys() == given.running.keys() else dict(sorted(by_name.items()))
+    kept = pods.RunningPods({node: there for node, there in ordered.items() if there}, _merged(given, gone, running))
+    return Sorted(
+        kept,
+        _with(given.waiting, touched, (pod for pod in new if isinstance(pod, pods.PendingPod))),
+        _with(given.finished, touched, (pod for pod in new if isinstance(pod, pods.FinishedPod))),
+    )
+
+
+def _of_node(there: Iterable[pods.RunningPod]) -> pods.NodePods:
+    place = Place()
+    for pod in there:
+        place.append(pod)
+    return pods.NodePods.of(place.pods, place.requested, place.ports, place.booked)
+
+
+def _merged(
+    given: Sorted, gone: Iterable[pods.RunningPod], new: Iterable[pods.RunningPod]
+) -> Sequence[pods.RunningPod]:
+    """Return all that run, in name order."""
+    listed = list(given.running.listed)
+    for pod in gone:
+        del listed[bisect_left(listed, _key(pod), key=_key)]
+    for pod in new:
+        listed.insert(bisect_left(listed, _key(pod), key=_key), pod)
+    return listed
+
+
+def _with(given: tuple[P, ...], touched: Container[tuple[str, str]], new: Iterable[P]) -> tuple[P, ...]:
+    kept = [pod for pod in given if _key(pod) not in touched]
+    return tuple(sorted((*kept, *new), key=_key))
 
 
 def by_node(places: Mapping[str, Place]) -> dict[str, pods.NodePods]:
@@ -239,9 +313,6 @@ def of_containers(running: Mapping[str, pods.NodePods]) -> pods.RunningPods:
     found: dict[str, pods.NodePods] = {}
     listed: list[pods.RunningPod] = []
     for node, there in running.items():
-        place = Place()
-        for pod in there:
-            place.append(structs.replace(pod, requirements=pod.requirements.of_containers))
-        found[node] = pods.NodePods.of(place.pods, place.requested, place.ports, place.booked)
-        listed += place.pods
+        found[node] = _of_node(structs.replace(pod, requirements=pod.requirements.of_containers) for pod in there)
+        listed += found[node]
     return pods.RunningPods(found, listed)

@@ -1,7 +1,9 @@
 """What happened last: pods bound, preempted, new, refused or gone, told by gang; of two readings, or of one."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import nlargest
 from itertools import chain
+from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias, assert_never
 
 from kubectl_koord.language import say
@@ -74,12 +76,16 @@ def _gone(
             yield _Seen("gone", _who(pod), "finished" if key in finished else "deleted")
 
 
+_MOST_PODS = 1000
+
+
 def lately(snapshot: Snapshot) -> tuple[Happened, ...]:
-    """Return what the objects of one reading tell of the past, the latest first."""
+    """Return what the objects of one reading tell of the past, the latest first; of the last pods where many are."""
     by_time: dict[str, list[_Seen]] = {}
-    for pod in chain.from_iterable(snapshot.running.values()):
+    running = chain.from_iterable(snapshot.running.values())
+    for pod in nlargest(_MOST_PODS, running, key=attrgetter("scheduled")):
         by_time.setdefault(pod.scheduled, []).append(_Seen("bound", _who(pod), pod.node))
-    for waiting in snapshot.pending:
+    for waiting in nlargest(_MOST_PODS, snapshot.pending, key=attrgetter("created")):
         by_time.setdefault(waiting.created, []).append(_Seen("new", _who(waiting)))
     for event in snapshot.events:
         if event.reason == "Preempted":

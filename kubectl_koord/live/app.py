@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from operator import is_
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -223,6 +224,10 @@ class Live(App[None]):
         self.helping = False
         self._news: list[Happened] = []
         self._seen: Snapshot | None = None
+        self._is_due = False  # whether `draw` will be called anyway
+        self._map_of: tuple[object, ...] = ()
+        self._names_of: tuple[object, ...] = ()
+        self._names: dict[str, Target] = {}
         self.failed: Exception | None = None
 
     def compose(self) -> ComposeResult:
@@ -256,7 +261,8 @@ class Live(App[None]):
 
     def _told(self) -> None:
         """Take note, in a thread of the holder, that something is new."""
-        if self.is_running:
+        if self.is_running and not self._is_due:
+            self._is_due = True
             self.call_later(self.draw)
 
     def _happened(self, snapshot: Snapshot) -> tuple[Happened, ...]:
@@ -297,6 +303,7 @@ class Live(App[None]):
 
     def draw(self) -> None:
         """Draw what is known now; nothing any more while it ends."""
+        self._is_due = False
         if not self.query(Pane):
             return
         failure = self.holder.failure
@@ -335,6 +342,9 @@ class Live(App[None]):
         look = Look(max(20, self._pane("map").size.width - 1), self.look.unicode)
         answer = self.holder.answer(self.view.title)
         marks = NO_MARKS if answer is None or answer.value is None else self.view.marks(answer.value)
+        of, self._map_of = self._map_of, (topology, marks, look.width)
+        if of[:1] and of[0] is topology and of == self._map_of:
+            return
         lines = heat_map(topology.value, marks, look)
         self._pane("map").show([*lines, *(look.line(topology.error, "bad") for _ in [0] if topology.error)])
         self._pane("side-title").show([look.line(legend(topology.value, marks), "dim")])
@@ -343,6 +353,9 @@ class Live(App[None]):
         """Return what the names of nodes, domains and gangs on pages lead to."""
         found: dict[str, Target] = {}
         topology, pending = self.holder.answer(MAP), self.holder.answer(self.overview.title)
+        of, self._names_of = self._names_of, (topology, pending, self.view)
+        if len(of) == len(self._names_of) and all(map(is_, of, self._names_of)):
+            return self._names
         if topology is not None and topology.value is not None:
             report: TopologyReport = topology.value
             found |= {one.name: Target("domain", f"{one.layer}/{one.name}") for one in report.domains if one.name}
@@ -351,6 +364,7 @@ class Live(App[None]):
             found |= {item.gang: Target("gang", item.gang) for item in pending.value.items if item.gang not in found}
         own = self.view.title.rpartition(" ")[2]
         found.pop(own, None)
+        self._names = found
         return found
 
     def _head(self) -> None:

@@ -20,11 +20,11 @@ from kubectl_koord.model.snapshot import Snapshot
 
 Question: TypeAlias = Callable[[Snapshot], Any]
 Status: TypeAlias = Literal["reading", "recorded", "live", "interrupted", "lost"]
-LEAST = 1.0
+LEAST = 0.5
 """Seconds from one reading to the next: what changes within them is read together."""
 RENEWED = 60.0
 """Seconds after which what was answered is answered anew though nothing but heartbeats has come."""
-_SHARE = 6
+_SHARE = 8
 """Of so many seconds one may go into answers that nothing but heartbeats asks for."""
 
 

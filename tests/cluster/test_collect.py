@@ -80,6 +80,19 @@ def test_what_an_object_said_before_is_not_kept() -> None:
     assert seen(once) == seen(now) != drawn
 
 
+def test_a_node_is_made_anew_where_anything_that_it_is_joined_of_has_changed() -> None:
+    collector = Collector()
+    for name in ("n1", "n2"):
+        collector.add("Node", written("Node", name))
+    collector.add("NodeMetric", written("NodeMetric", "n1"))
+    before = seen(collector).nodes
+    assert collector.renew("Node", written("Node", "n2")) is False
+    collector.add("NodeMetric", written("NodeMetric", "n1", status={"updateTime": "2026-11-20T09:59:00Z"}))
+    after = seen(collector).nodes
+    assert after["n1"] != before["n1"]
+    assert (after["n2"], seen(collector).nodes["n1"] is after["n1"]) == (before["n2"], True)
+
+
 def test_pods_to_come_share_shapes_anew_when_the_old_ones_are_let_go() -> None:
     collector = Collector()
     collector.add("Pod", written("Pod", "a"))

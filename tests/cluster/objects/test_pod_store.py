@@ -119,3 +119,39 @@ def test_a_pod_that_comes_or_goes_later_changes_nothing_that_was_given_away() ->
 def test_those_that_wait_are_known_at_any_time() -> None:
     assert [pod.key for pod in stored(*PODS).waiting()] == ["default/d"]
     assert [pod.key for pod in stored(*reversed(PODS)).waiting()] == ["default/d"]
+
+
+def test_what_is_given_away_again_is_as_if_it_were_sorted_anew() -> None:
+    rng = random.Random(2)  # noqa: S311
+    store = stored(*(running(f"p{number:03}", on=f"n{number % 7}", cpu=1) for number in range(200)))
+    for _ in range(300):
+        name = f"p{rng.randrange(220):03}"
+        match rng.randrange(5):
+            case 0:
+                store.pop(("default", name), None)
+            case 1:
+                store.add(pending(name))
+            case 2:
+                store.add(FinishedPod("default", name, "", was_bound=True))
+            case _:
+                store.add(running(name, on=f"n{rng.randrange(9)}", cpu=rng.randrange(4)))
+        if rng.randrange(3) == 0:
+            anew = stored(*sorted(store.every(), key=lambda pod: pod.key))
+            assert told(store.sorted()) == told(anew.sorted())
+            assert sorted(store.waiting(), key=str) == sorted(anew.waiting(), key=str)
+    emptied = stored(running("a", on="n1"), running("b", on="n2"))
+    for name in ("none", "a"):
+        emptied.pop(("default", name), None)
+        emptied.sorted()
+    emptied.pop(("default", "b"), None)
+    assert told(emptied.sorted()) == told(PodStore().sorted())
+
+
+def test_nodes_without_a_change_are_those_that_were_given_away_before() -> None:
+    store = stored(*(running(f"p{number:03}", on=f"n{number % 20}", cpu=1) for number in range(100)))
+    store.pop(("default", "none"), None)
+    before = store.sorted().running
+    store.add(running("p000", on="n0", cpu=2))
+    after = store.sorted().running
+    assert [node for node in after if after[node] is not before[node]] == ["n0"]
+    assert after["n0"].requested == {"cpu": 6000}
