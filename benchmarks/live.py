@@ -22,6 +22,7 @@ from pathlib import Path
 from benchmarks.generate import Size
 from benchmarks.measure import serving
 from kubectl_koord.cli.command_line import take_globals
+from kubectl_koord.cli.follow import feed
 from kubectl_koord.cli.session import Session
 from kubectl_koord.cli.verbs import live as verb
 from kubectl_koord.cluster.api.connect import connect
@@ -116,7 +117,7 @@ def main() -> None:
             os.environ["KUBECONFIG"] = kubeconfig
             connection, words = take_connection(["live", "-A"])
             session = Session(take_globals(words)[0], connection, connect(connection, writes=False))
-            given, overview = verb.feed(session), verb.overview(session, "", every=True)
+            given, overview = feed(session), verb.overview(session, "", every=True)
             app = Live(lambda told: Holder(given, told), overview, Look(_SIZE[0], aim=session.aim()))
             asyncio.run(run(app, options.seconds, keys))
     sys.stdout.flush()

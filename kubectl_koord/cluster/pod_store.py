@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -296,8 +296,8 @@ def _merged(
 
 
 def _with(given: tuple[P, ...], touched: Container[tuple[str, str]], new: Iterable[P]) -> tuple[P, ...]:
-    kept = [pod for pod in given if _key(pod) not in touched]
-    return tuple(sorted((*kept, *new), key=_key))
+    kept: list[P] = [pod for pod in given if _key(pod) not in touched]
+    return tuple(sorted(chain(kept, new), key=_key))
 
 
 def by_node(places: Mapping[str, Place]) -> dict[str, pods.NodePods]:

@@ -330,7 +330,7 @@ def test_a_node_that_is_measured_tells_what_of_it_is_not_evaluated(
 ) -> None:
     collector = collect(a_node(), thing("Node", "n2", status={"allocatable": {"cpu": 8}}), metric())
     config = SchedulerConfig(load=arguments)
-    found = joined.completed_nodes(collector.values, joined.Said(), config)
+    found = joined.completed_nodes(collector.values, joined.Said(), config, joined.Completed())
     assert [node.unevaluated for node in found.values()] == [unevaluated, ()]
 
 
