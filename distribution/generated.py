@@ -2,7 +2,7 @@
 
 From the command tree: man pages, completion scripts, what flags are for. From the kinds that are read: ClusterRoles.
 From what the program prints: pages of the commands, pictures. From the reports: the schema of the documents.
-From the table of settings, and of symptoms with the manual: their pages.
+From the tables of settings and metrics, and of symptoms with the manual: their pages.
 
 python -m distribution.generated --write
 """
@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from distribution import live, manpages, pages, picture, roles, schema, settings, symptoms
+from distribution import live, manpages, metrics, pages, picture, roles, schema, settings, symptoms
 from distribution.tree import commands
 from kubectl_koord.cli import shells
 
@@ -36,6 +36,7 @@ def files() -> dict[str, str]:
         **live.files(),
         schema.PATH: schema.text(),
         settings.PATH: settings.text(),
+        metrics.PATH: metrics.text(),
         symptoms.PATH: symptoms.text(),
     }
 

@@ -61,6 +61,8 @@ def _page(verb: str) -> Iterator[str]:
         yield from (f"## kubectl koord {name} --help", "", "```text", *_lines(f"{name} --help"), "```", "")
     if verb == "live":
         yield from ("![Who waits, and where the room is](../images/live.svg)", "", "[How to use it](../live.md)", "")
+    if verb == "serve":
+        yield from ("[How to use it](../serve.md), [its metrics](../metrics.md)", "")
     if verb == "topo":
         yield from ("## topo --for train/one-short -o svg", "", "![The tree as a picture](../images/topology.svg)", "")
     if examples := _EXAMPLES.get(verb):

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from msgspec import Struct, structs
 
 from kubectl_koord import __version__
+from kubectl_koord.engine.budget import Unwanted
 from kubectl_koord.errors import KoordError, NotFoundError
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo, with_shape
@@ -31,6 +32,7 @@ from kubectl_koord.reports.jobs import GangsReport, PendingGangsReport, PreemptR
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import ShapeError, parsed
+from kubectl_koord.wording.words import asked_for
 
 T = TypeVar("T")
 
@@ -59,15 +61,15 @@ class Reply(Struct, frozen=True):
 class Questions(Struct, frozen=True):
     """What only the command line knows how to ask and to write.
 
-    `page` writes reports below each other as one HTML page, `document` one as JSON. `shapes` are those of which slots
-    are counted, `examined` is of how many gangs preemption is computed at most.
+    `page` writes reports below each other as one HTML page, with paths to which rows lead; `document` writes one as
+    JSON. `shapes` are those of which slots are counted, `examined` is of how many gangs preemption is computed at most.
     """
 
     pending: Callable[[Snapshot], PendingGangsReport]
     gang: Callable[[Snapshot, str], WhyReport]
     gangs: Callable[[Snapshot], GangsReport]
     quotas: Callable[[Snapshot], QuotaTreeReport]
-    page: Callable[[Sequence[Report]], str]
+    page: Callable[[Sequence[Report], Mapping[str, str]], str]
     document: Callable[[Report], str]
     shapes: Sequence[str] = ()
     examined: int = 0
@@ -148,8 +150,6 @@ class Faces:
         self._counting = threading.Lock()
         self.holder = Holder(feed, self._tell, least=interval)
         self.holder.ask(_STATE, self._answer)
-        if questions.examined:
-            self.holder.ask(_PREEMPTION, self._examine)
 
     def _tell(self) -> None:
         with self._told:
@@ -163,6 +163,8 @@ class Faces:
             raise KoordError(found.message)
         with self._writing:
             self._state, self._written, self._asked = found, {}, 0
+        if self._questions.examined:  # which is known of a state alone
+            self.holder.ask(_PREEMPTION, self._examine)
         return True
 
     def _examine(self, snapshot: Snapshot) -> bool:
@@ -209,13 +211,13 @@ class Faces:
 
     def _overview(self, state: State) -> Reply:
         reports = (state.pending, _folded(state.topology), state.quotas)
-        return self._once(state, "", lambda: (HTML, self._questions.page(reports)))
+        return self._once(state, "", lambda: (HTML, self._questions.page(reports, _links(state.pending))))
 
     def _as_json(self, report: Report) -> tuple[str, str]:
         return JSON, self._questions.document(report)
 
     def _as_page(self, report: Report) -> tuple[str, str]:
-        return HTML, self._questions.page((_folded(report),))
+        return HTML, self._questions.page((_folded(report),), {})
 
     def _named(self, state: State, words: Sequence[str], write: Callable[[Report], tuple[str, str]]) -> Reply:
         """Return what a path names: what is known of the reading, or what is computed out of it now."""
@@ -253,8 +255,13 @@ class Faces:
             return error(503, say("several answers are being computed: try again"), _AGAIN)
         self._asked += 1
         key = object()
+
+        def once(snapshot: Snapshot) -> Report | Failed:
+            self.holder.rest(key)
+            return _guarded(lambda: ask(snapshot))
+
         try:
-            self.holder.ask(key, lambda snapshot: _guarded(lambda: ask(snapshot)))
+            self.holder.ask(key, once, first=True)
             with self._told:
                 self._told.wait_for(lambda: self.holder.answer(key) is not None, PATIENCE)
             answer = self.holder.answer(key)
@@ -296,6 +303,12 @@ class Faces:
         return answer.error if answer is not None else ""
 
 
+def _links(report: PendingGangsReport) -> Mapping[str, str]:
+    """Return by the names of those that wait where their own page is."""
+    names = (asked_for(item.gang, lone_pod=item.lone_pod) for item in report.items)
+    return {name: f"/why-pending/{quote(name)}" for name in names}
+
+
 def _folded(report: Report) -> Report:
     """Return what a page shows: of a topology its domains, as `topo -o html` does."""
     return structs.replace(report, nodes=()) if isinstance(report, TopologyReport) else report
@@ -305,6 +318,8 @@ def _guarded(ask: Callable[[], T]) -> T | Failed:
     """Return the answer, or why there is none: whatever goes wrong, the others go on to be answered."""
     try:
         return ask()
+    except Unwanted:
+        raise
     except NotFoundError as problem:
         return Failed(404, problem.message)
     except KoordError as problem:

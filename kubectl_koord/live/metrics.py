@@ -21,7 +21,7 @@ from kubectl_koord.reports.jobs import PendingGangsReport, PreemptReport, WhyRep
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OTHER = "other"
-MOST: Mapping[str, int] = {"namespace": 200, "domain": 500, "quota": 200, "resource": 12}
+MOST: Mapping[str, int] = {"namespace": 100, "domain": 500, "quota": 200, "resource": 8}
 """So many names of a kind have series of their own, the first in the order of the answer; domains from the top."""
 Kind: TypeAlias = Literal["gauge", "counter"]
 

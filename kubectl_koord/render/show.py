@@ -125,8 +125,11 @@ def to_hand_on(
     return to_html(page)
 
 
-def to_web(reports: Sequence[Report], *, aim: Aim = HERE) -> str:
-    """Return reports below each other as one HTML page; of one alone it is that of `to_hand_on`."""
+def to_web(reports: Sequence[Report], links: Mapping[str, str] = {}, *, aim: Aim = HERE) -> str:
+    """Return reports below each other as one HTML page; of one alone it is that of `to_hand_on`.
+
+    `links`: to which path a row leads, by its first cell.
+    """
     page: list[Block] = []
     for report in reports:
         blocks = printed(_page(report, TopoOptions(), EVERYTHING, USUAL), USUAL)
@@ -134,9 +137,9 @@ def to_web(reports: Sequence[Report], *, aim: Aim = HERE) -> str:
             page.append(EmptyLine())
             blocks[0] = structs.replace(blocks[0], style="bold")
         page += blocks if report is reports[-1] else _without_basis(blocks)
-    from kubectl_koord.render.web import to_html  # noqa: PLC0415
+    from kubectl_koord.render.web import linked, to_html  # noqa: PLC0415
 
-    return to_html([*shown_module.page(page, aim), *_read(reports[-1])])
+    return linked(to_html([*shown_module.page(page, aim), *_read(reports[-1])]), links)
 
 
 def _without_basis(blocks: Sequence[Block]) -> Sequence[Block]:

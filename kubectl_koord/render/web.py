@@ -1,7 +1,8 @@
 """Blocks as one HTML page to hand on: it holds all it needs, runs nothing and asks for nothing."""
 
+import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from importlib import resources
@@ -97,6 +98,21 @@ def to_html(blocks: Sequence[Block]) -> str:
     title = next((block.text for block in head[:1] if isinstance(block, Line)), command())
     document = element("html", _head(clipped(title, _TITLE)), element("body", main), lang="en")
     return ascii_only(f"<!DOCTYPE html>\n{document.text}\n")
+
+
+_FIRST_CELL = re.compile(r'(<th scope="row">)([^<]+)(</th>)')
+
+
+def linked(page: str, links: Mapping[str, str]) -> str:
+    """Return a page of ours whose rows lead on: the text of their first cell to a path of the server that has both."""
+    known = {ascii_only(_written(text)): path for text, path in links.items()}
+
+    def leads(found: re.Match[str]) -> str:
+        begin, text, end = found.groups()
+        path = known.get(text)
+        return found[0] if path is None else f"{begin}{element('a', href=path).text[:-4]}{text}</a>{end}"
+
+    return _FIRST_CELL.sub(leads, page)
 
 
 def _head(title: str) -> Markup:

@@ -100,6 +100,7 @@ def test_documents_and_pages_are_those_of_the_commands(shown: Callable[..., Show
     overview = made.reply("/").body.decode()
     for part in ("default/big", "default/tiny", "b0", "No ElasticQuota exists"):
         assert part in overview
+    assert '<a href="/why-pending/default/big">default/big</a>' in overview
 
 
 def test_what_there_is_not_is_told_as_a_document(shown: Callable[..., Shown], feed: Feed) -> None:

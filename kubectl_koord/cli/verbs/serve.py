@@ -76,10 +76,10 @@ def command(
 
     names = tuple(shapes or SHAPES)
     _check(names)
-    every_home = is_everywhere(session, every=every)
+    every_home, events = is_everywhere(session, every=every), EventsAround(session)
     asked = Questions(
         pending=listing_now(session, selector, every=every),
-        gang=lambda snapshot, name: report_now(session, snapshot, name, EventsAround(session)),
+        gang=lambda snapshot, name: report_now(session, snapshot, name, events),
         gangs=partial(gangs, namespace="" if every_home else session.namespace(), selector=parsed(selector)),
         quotas=partial(quotas, namespace="" if every else session.connection.namespace or ""),
         page=session.page,
