@@ -152,7 +152,9 @@ bench: $(VENV)/tools
 	$(BIN)/python -m benchmarks.run --write
 
 golden: $(VENV)/tools
+	$(BIN)/python -m distribution.messages --write
 	$(BIN)/python -m tests.sentences --write
+	$(BIN)/python -m tests.chinese --write
 	$(BIN)/python -m distribution.generated --write
 
 format: $(VENV)/tools

@@ -6,6 +6,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+STOP = ".\u3002"
+"""What ends a sentence."""
+
+
 class _Spoken:
     """The language, and what gives its text for an English one."""
 

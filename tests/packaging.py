@@ -22,6 +22,7 @@ IN_WHEEL = (
     "kubectl_koord/cluster/demo.json",
     "kubectl_koord/reports/manual.toml",
     "kubectl_koord/render/page.css",
+    "kubectl_koord/locale/zh_CN/LC_MESSAGES/kubectl_koord.mo",
     "kubectl_koord/render/tree.css",
 )
 SHARED = (

@@ -277,21 +277,25 @@ def _sentence(line: str) -> str:
     return "" if _COLUMNS in line.strip() or line.strip().isupper() else line.strip()
 
 
-def main() -> None:
-    """Write the files where `--write` is given; else name those that are not current."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="write tests/golden and docs/sentences.md")
-    files = golden()
-    files[PAGE] = page(files)
+def kept(files: Mapping[Path, str], folder: Path) -> None:
+    """Write the files where `--write` is given, alone in their folder; else name those that are not current."""
+    parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write them")
     if parser.parse_args().write:
-        GOLDEN.mkdir(exist_ok=True)
-        for path in set(GOLDEN.iterdir()) - set(files):
+        folder.mkdir(exist_ok=True)
+        for path in set(folder.iterdir()) - set(files):
             path.unlink()
         for path, content in files.items():
             path.write_text(content, encoding="utf-8")
         return
     stale = [str(path) for path, content in files.items() if not path.is_file() or path.read_text("utf-8") != content]
     sys.exit("\n".join([*stale, "not current: run make golden"]) if stale else 0)
+
+
+def main() -> None:
+    """Keep the golden screens and the page of their sentences."""
+    files = golden()
+    kept({**files, PAGE: page(files)}, GOLDEN)
 
 
 if __name__ == "__main__":

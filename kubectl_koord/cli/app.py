@@ -12,6 +12,7 @@ from kubectl_koord.cli.session import Session
 from kubectl_koord.cli.verb_table import VERBS, Verb, has_more
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import spoken
 from kubectl_koord.wording.suggestions import near
 
 if TYPE_CHECKING:
@@ -66,6 +67,10 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
     command = typer.main.get_command(tree(verb) if verb else _root())
     if _short_help(words):
         _shorten(command)
+    if spoken() != "en" and not {"--help", "-h"}.isdisjoint(words):
+        from kubectl_koord.cli.help_text import translate
+
+        translate(command)
     try:
         # Not main(): that turns Ctrl-C and a closed pipe into exit codes of its own.
         with command.make_context("kubectl koord", [*words], obj=session) as typed:

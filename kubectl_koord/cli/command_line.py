@@ -1,5 +1,6 @@
 """The command line: a row per verb, the flags that all have, and the order in which words may stand."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from kubectl_koord.cli import languages
 from kubectl_koord.cli.verb_table import VERBS, changes, needs_more
 from kubectl_koord.cluster.api import connection
 from kubectl_koord.cluster.api.connection import Connection, boolean
@@ -60,6 +62,7 @@ _GLOBALS = say(
     "  -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=|\n"
     "                             html, and for topo svg\n"
     "  --color auto|always|never  when to use colour\n"
+    "  --lang en|zh               the language (default: that of the system)\n"
     "  --no-pager                 no pager for what is longer than the terminal\n"
     "  --request-timeout 10s      limit of a request (default: 30 s of silence)\n"
     "  -v 6                       also show each request on standard error\n"
@@ -76,7 +79,9 @@ def front_page(*, short: bool) -> str:
     groups: dict[str, list[str]] = {}
     for name, verb in VERBS.items():
         if verb.group:
-            groups.setdefault(verb.group, []).append(f"  {name:<13}  {verb.about[0].upper()}{verb.about[1:]}.\n")
+            about = say(verb.about)
+            line = say("{about}.", about=f"{about[0].upper()}{about[1:]}")
+            groups.setdefault(say(verb.group), []).append(f"  {name:<13}  {line}\n")
     parts = (f"\n{title}:\n{''.join(lines)}" for title, lines in groups.items())
     rest = f"\n  {MORE}\n" if short else f"\n{_GLOBALS}"
     return say(
@@ -146,6 +151,7 @@ OF_EVERY_VERB: Mapping[str, tuple[str, str]] = {
     "--koordinator-namespace": ("NAME", say("Where Koordinator is installed (default: found).")),
     "--output": ("FORMAT", say("Output format: json, yaml, wide, name, jsonpath=... or custom-columns=...")),
     "--color": ("auto|always|never", say("When to use colour.")),
+    "--lang": ("en|zh", say("The language of what is printed (default: that of the system).")),
     "--no-pager": ("", say("Do not show what is longer than the terminal in a pager.")),
     "--help": ("", say("Show help, with examples; -h: in short.")),
 }
@@ -185,6 +191,7 @@ _WITH_VALUE = {
     "--output": "output",
     "-o": "output",
     "--color": "colour",
+    languages.FLAG: "language",
 }
 _DRY_RUN = "--dry-run"
 _SPELLED = {"-A": "--all-namespaces", "-w": "--watch", "-y": "--yes"}
@@ -234,7 +241,14 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
 
     Raises KoordError when a value is missing or not one of those allowed.
     """
-    found: dict[str, list[str]] = {"snapshot": [], "version": [], "output": [], "colour": [], "home": []}
+    found: dict[str, list[str]] = {
+        "snapshot": [],
+        "version": [],
+        "output": [],
+        "colour": [],
+        "home": [],
+        "language": [],
+    }
     demo = recursive = no_pager = False
     rest: list[str] = []
     words = iter(argv)
@@ -428,6 +442,19 @@ def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:
         raise KoordError(
             say("error: --color {colour!r} is not one of {colours}", colour=colour, colours=", ".join(COLOURS))
         )
+    for source, name in (
+        (languages.FLAG, _last(found["language"])),
+        (languages.VARIABLE, os.environ.get(languages.VARIABLE, "")),
+    ):
+        if name and not languages.understood(name):
+            raise KoordError(
+                say(
+                    "error: {source} {name!r} is not one of {languages}",
+                    source=source,
+                    name=name,
+                    languages=", ".join(languages.LANGUAGES),
+                )
+            )
     if demo and found["snapshot"]:
         raise KoordError(say("error: --demo and --snapshot cannot be used together"))
     return Globals(tuple(found["snapshot"]), demo, version, output, colour, home=_last(found["home"]))

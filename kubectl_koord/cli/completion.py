@@ -20,6 +20,7 @@ from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.errors import KoordError
+from kubectl_koord.language import say
 
 VERB = "__complete"
 NO_FILES, FILES, FOLDERS = ":4", ":0", ":16"
@@ -142,13 +143,13 @@ def _known(flags: list[str]) -> list[str]:
 
 def _words(line: TypedLine, word: str) -> tuple[list[str], str]:
     if not line.verb and not line.words:
-        verbs = (f"{name}\t{verb.about}" for name, verb in VERBS.items() if " " not in name)
+        verbs = (f"{name}\t{say(verb.about)}" for name, verb in VERBS.items() if " " not in name)
         return _starting(word, verbs), NO_FILES
     row = VERBS.get(line.verb)
     expected = row.words[len(line.words) :] or (row.words[-1:] if row.repeats else ()) if row else ()
     if not line.words and has_more(line.verb):
         behind = ((name.partition(" "), verb) for name, verb in VERBS.items())
-        targets = (f"{name[2]}\t{verb.about}" for name, verb in behind if name[2] and name[0] == line.verb)
+        targets = (f"{name[2]}\t{say(verb.about)}" for name, verb in behind if name[2] and name[0] == line.verb)
         return _starting(word, targets), NO_FILES
     if not expected:
         return [], NO_FILES
@@ -162,7 +163,7 @@ def _words(line: TypedLine, word: str) -> tuple[list[str], str]:
 
 def _targets(verb: str) -> list[str]:
     behind = f"{verb} "
-    return [f"{name[len(behind) :]}\t{row.about}" for name, row in VERBS.items() if name.startswith(behind)]
+    return [f"{name[len(behind) :]}\t{say(row.about)}" for name, row in VERBS.items() if name.startswith(behind)]
 
 
 def _codes(_verb: str) -> list[str]:

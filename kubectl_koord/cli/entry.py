@@ -8,7 +8,11 @@ from kubectl_koord import leaving
 leaving.hold_signals()
 gc.disable()  # what is imported is no garbage; where we stay for long, it is turned on again
 
-from kubectl_koord.cli import verb_table  # noqa: E402 - a signal waits for what is to be said
+from kubectl_koord.cli import languages  # noqa: E402 - a signal waits for what is to be said
+
+languages.here()  # texts of modules are in the language in which they are imported
+
+from kubectl_koord.cli import verb_table  # noqa: E402
 
 # Whatever else the words may mean: nothing has been sent so far.
 leaving.on_signals(leaving.NOTHING_SENT if any(map(verb_table.changes, sys.argv)) else "")

@@ -188,7 +188,7 @@ def applied_by(target: str, manager: str, fields: Sequence[str]) -> str:
     what = say("applies {fields} of {target}", fields=listed(fields), target=target)
     return say(
         "{manager} {what} (server-side apply) and may set it back: change it at its source, too.",
-        manager=manager or "Somebody",
+        manager=manager or say("Somebody"),
         what=what,
     )
 
@@ -479,8 +479,8 @@ def _rolled_back(
         except _UnsureError as lost:
             is_unknown = lost.found == "unknown"
             states.append("unknown" if is_unknown else "otherwise")
-            say = perhaps_rolled_back if is_unknown else not_rolled_back_after_all
-            lines.append(say(target, lost.reason, lost.state))
+            told = perhaps_rolled_back if is_unknown else not_rolled_back_after_all
+            lines.append(told(target, lost.reason, lost.state))
         except KoordError as refusal:
             states.append("otherwise")
             lines.append(not_rolled_back(target, refusal.message))

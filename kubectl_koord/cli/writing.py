@@ -148,7 +148,7 @@ def place(target: "Target", namespaces: "Iterable[str]") -> str:
     cluster = say(' in cluster "{cluster}"', cluster=target.cluster) if target.cluster else ""
     names = [say('context "{context}"', context=target.context)] if target.context else []
     names += [say('namespace "{name}"', name=name) for name in sorted(filter(None, namespaces))]
-    return f"{cluster} ({', '.join(names)})"
+    return say("{cluster} ({names})", cluster=cluster, names=", ".join(names))
 
 
 def _until_typed() -> None:

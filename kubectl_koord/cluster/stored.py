@@ -158,7 +158,7 @@ class _File:
             yield from read_objects(source, self._meter)
         except (yaml.YAMLError, RecursionError, ValueError) as problem:
             mark = getattr(problem, "problem_mark", None)
-            where = f" line {mark.line + 1}" if mark else ""
+            where = say(" line {line}", line=mark.line + 1) if mark else ""
             message = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
             raise KoordError(
                 say("error: {name}:{where} not YAML: {message}", name=self._name, where=where, message=message)

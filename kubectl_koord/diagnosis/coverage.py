@@ -26,7 +26,7 @@ from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, NoTree, Tree, tree_of
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.model import values
 from kubectl_koord.model.hardware import NO_NUMA, policy_of
 from kubectl_koord.model.installation import INLINE_BATCH, POINTS, VOLUMES, Extender
@@ -196,7 +196,7 @@ def slots_incomplete(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:
 
 def _slots_leave_out(items: Collection[Unevaluated]) -> str:
     """Return what the slots are counted without, and how far they may therefore be off."""
-    bound = say("more or fewer") if any(item.may_admit for item in items) else "fewer"
+    bound = say("more or fewer") if any(item.may_admit for item in items) else say("fewer")
     return say(
         "slots are counted without {unevaluated_names}: there may be {bound}.",
         unevaluated_names=unevaluated_names(items),
@@ -458,7 +458,7 @@ def _not_created(cause: str, controller: str, said: str, age: str) -> str:
         cause=cause,
         controller=controller,
         since=since,
-        said=said.removeprefix("Error creating: ").rstrip("."),
+        said=said.removeprefix("Error creating: ").rstrip(STOP),
     )
 
 

@@ -19,7 +19,7 @@ from kubectl_koord.engine.gangs import GangSubject, PodSubject, Subject, all_gan
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.state import of
 from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, NoTopology, NoTree, Tree
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.model.hardware import GPU
 from kubectl_koord.model.installation import (
     COMPARED,
@@ -238,7 +238,8 @@ def no_right(
         verbs2=listed(verbs),
         are=verb(len(verbs), "is", "are"),
     )
-    blind = [f"{listed(readers)} {verb(len(readers), 'reads', 'read')} {_it(resources)}"] if readers else []
+    read = verb(len(readers), "reads", "read")
+    blind = [say("{readers} {read} {it}", readers=listed(readers), read=read, it=_it(resources))] if readers else []
     blind += (
         [
             say(
@@ -251,12 +252,12 @@ def no_right(
         if followers
         else []
     )
-    need = say("; {blind}", blind=" and ".join(blind)) if blind else ""
+    need = say("; {blind}", blind=listed(blind)) if blind else ""
     return say(
         "{missing} for {resources}: {why}{need}.",
         missing=missing,
         resources=listed(resources),
-        why=why.rstrip("."),
+        why=why.rstrip(STOP),
         need=need,
     )
 
@@ -279,7 +280,9 @@ def access_crds(kinds: Sequence[str]) -> str:
 def not_checked(kinds: Sequence[str], why: str = "") -> str:
     """Return which kinds were not looked at, and why: by default as the input holds none of them."""
     return say(
-        "{kinds} could not be checked: {why}.", kinds=listed(kinds), why=why.rstrip(".") or say("the input holds none")
+        "{kinds} could not be checked: {why}.",
+        kinds=listed(kinds),
+        why=why.rstrip(STOP) or say("the input holds none"),
     )
 
 
@@ -317,7 +320,7 @@ def of_access(snapshot: Snapshot, rights: Mapping[str, Right], lacks: Collection
                 "whether you may {verb} {resource} could not be found out: {why}.",
                 verb=lack.verb,
                 resource=lack.resource,
-                why=lack.why.rstrip("."),
+                why=lack.why.rstrip(STOP),
             )
             yield found("not-checked", "info", lack.resource, [], message)
     installed = snapshot.installation or Installation(whole=False)
@@ -394,7 +397,7 @@ def unreadable(why: str) -> str:
 
 def of_running(message: str) -> str:
     """Return what keeps a scheduler from starting, of one that runs: it has read another configuration."""
-    return message.replace("the scheduler cannot start", _AGAIN).replace("it cannot start", _AGAIN)
+    return message.replace(say("the scheduler cannot start"), _AGAIN).replace(say("it cannot start"), _AGAIN)
 
 
 def elsewhere(place: str, unused: Sequence[str]) -> str:
@@ -570,7 +573,7 @@ def _profile(one: DeschedulerProfile) -> str:
     choose = verb(len(one.plugins), "chooses", "choose")
     if not one.evictors:
         return say("{chosen} {choose} pods, and none is evicted", chosen=chosen, choose=choose)
-    limits = listed([f"{name} {value}" for name, value in one.limits]) or "none"
+    limits = listed([f"{name} {value}" for name, value in one.limits]) or say("none")
     return say(
         "{chosen} {choose} pods, {evictors} evicts them; limits: {limits}{scope}",
         chosen=chosen,
@@ -968,7 +971,7 @@ def koordlet_not_ready(ready: int, wanted: int, nodes: Sequence[str]) -> str:
         pods=count(wanted, "pod"),
         are=verb(ready, "is", "are"),
         where=where,
-        part="there" if nodes else say("of the other nodes"),
+        part=say("there") if nodes else say("of the other nodes"),
     )
 
 

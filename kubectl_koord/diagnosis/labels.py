@@ -480,7 +480,7 @@ def layer_in_use(layer: str, gangs: Sequence[str]) -> str:
     verb = "gathers" if len(gangs) == 1 else "gather"
     return say(
         "there would be no layer {layer}, on which {some} {verb}.",
-        layer=layer or "(none)",
+        layer=layer or say("(none)"),
         some=_some(gangs),
         verb=verb,
     )
@@ -524,7 +524,7 @@ def unknown_nodes(names: Sequence[str]) -> str:
 
 def unknown_column(name: str, layers: Sequence[str]) -> str:
     """Return that a file names what is neither a layer nor a label key."""
-    there = f" ({listed(layers)})" if layers else ""
+    there = say(" ({layers})", layers=listed(layers)) if layers else ""
     return say("{name!r} is neither a layer of the topology{there} nor a label key", name=name, there=there)
 
 
@@ -540,7 +540,7 @@ def bad_label(node: str, key: str, value: str) -> str:
 
 def too_deep(levels: int, layers: Sequence[str]) -> str:
     """Return that a file has more levels of switches than the topology has layers."""
-    there = listed(layers) if layers else "none"
+    there = listed(layers) if layers else say("none")
     return say(
         "the file has {levels} of switches, the topology fewer layers above the nodes: {there}",
         levels=count(levels, "level"),

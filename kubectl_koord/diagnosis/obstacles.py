@@ -237,7 +237,7 @@ def cards_lost(nodes: Sequence[Node]) -> str:
 
 
 def _what(one: HeldTwice) -> str:
-    kind = "device" if one.kind not in {"cpu", "gpu", "rdma", "fpga"} else one.kind.upper()
+    kind = say("device") if one.kind not in {"cpu", "gpu", "rdma", "fpga"} else one.kind.upper()
     return f"{kind} {','.join(_ranges(one.numbers))}"
 
 
@@ -623,7 +623,7 @@ def _quota_refused(pod: str, since: str, quota: QuotaMessage) -> str:
         parts.append(
             say("{name}: {used} of {limit} used, {asked} requested", name=name, used=used, limit=limit, asked=asked)
         )
-    numbers = f" ({listed(parts)})" if parts else ""
+    numbers = say(" ({parts})", parts=listed(parts)) if parts else ""
     when = say(" since {since}", since=since) if since else ""
     return say(
         "the scheduler reports{when} that quota {names} has no room for {pod}{numbers}; quotas are not evaluated.",
@@ -744,7 +744,7 @@ def _plugin_off(points: Sequence[str]) -> str:
     return say(
         "the scheduler's profile does not enable plugin Reservation at {points}: {effects}.",
         points=listed(points),
-        effects=" and ".join(effects),
+        effects=say(" and ").join(effects),
     )
 
 

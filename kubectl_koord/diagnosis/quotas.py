@@ -26,7 +26,7 @@ from kubectl_koord.engine.quota.usage import Pod, all_running, by_kind, is_fixed
 from kubectl_koord.engine.reasons import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.state import View
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota, quota_labels
@@ -206,13 +206,13 @@ def pods_in_parent(requested: Resources) -> str:
 def unknown_quota(pods: int, example: str, quota: str) -> str:
     """Return that pods name a quota that does not exist; `quota` is what they count against, empty for none."""
     then = say(
-        "{part} against {quota}", part=say("it counts") if pods == 1 else say("they count"), quota=quota or "none"
+        "{part} against {quota}", part=say("it counts") if pods == 1 else say("they count"), quota=quota or say("none")
     )
     return say(
-        "{pods} (such as {example}) {name} it, it does not exist: {then}.",
+        "{pods} (such as {example}) {verb} it, it does not exist: {then}.",
         pods=count(pods, "pod"),
         example=example,
-        name="names" if pods == 1 else "name",
+        verb="names" if pods == 1 else "name",
         then=then,
     )
 
@@ -585,7 +585,7 @@ def headroom_of(subject: Subject, view: View) -> Headroom:
 
 
 def _cannot_admit(gang: str, why: str) -> str:
-    return say("Cannot tell how many pods of {gang} quotas admit: {why}.", gang=gang, why=why.rstrip("."))
+    return say("Cannot tell how many pods of {gang} quotas admit: {why}.", gang=gang, why=why.rstrip(STOP))
 
 
 def _admits(gang: str, pods: int, admitted: int, refusal: str) -> str:
@@ -603,7 +603,7 @@ def _admits(gang: str, pods: int, admitted: int, refusal: str) -> str:
         admitted=admitted,
         pods=count(pods, "pending pod"),
         gang=gang,
-        refusal=refusal.rstrip("."),
+        refusal=refusal.rstrip(STOP),
     )
 
 

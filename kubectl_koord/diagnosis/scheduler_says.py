@@ -241,7 +241,7 @@ def _understood(parsed: ParsedMessage) -> str:
 
 
 def _exhausted(quota: QuotaMessage) -> str:
-    kind = "quota" if quota.limit == "runtime" else say("non-preemptible quota")
+    kind = say("quota") if quota.limit == "runtime" else say("non-preemptible quota")
     parts = [
         say("{name} {used} used, {asked} requested, limit {limit}", name=name, used=used, asked=asked, limit=limit)
         for name, used, limit, asked in resources_exceeded(quota)

@@ -21,7 +21,7 @@ from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.explain import volcano
 from kubectl_koord.explain.way import held_before, layer_of, way
 from kubectl_koord.explain.why import why
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.layers import running
 from kubectl_koord.model.jobs import PodState
 from kubectl_koord.model.pods import RunningPod
@@ -382,7 +382,9 @@ def listing_changes(
     if after.message not in {"", before.message}:
         found.append(
             ProgressNote(
-                say("this list"), say("may be incomplete: {message}", message=after.message.rstrip(".")), after.verdict
+                say("this list"),
+                say("may be incomplete: {message}", message=after.message.rstrip(STOP)),
+                after.verdict,
             )
         )
     gone = (_no_longer_listed(snapshot, item) for key, item in old.items() if key not in new)
@@ -523,9 +525,9 @@ def _state(report: WhyReport) -> str:
     if not report.pending_pods:
         return _on_nodes(report) if report.lone_pod or _has_minimum(report) else _too_few(report)
     if report.verdict == "no":
-        return say("pending: {reason}", reason=_reason(report).rstrip("."))
+        return say("pending: {reason}", reason=_reason(report).rstrip(STOP))
     if report.verdict == "unknown":
-        return say("cannot tell whether it would be placed: {reason}", reason=_reason(report).rstrip("."))
+        return say("cannot tell whether it would be placed: {reason}", reason=_reason(report).rstrip(STOP))
     placement = report.placement or {}
     return _would_be_placed(placement.keys(), sorted(set(placement.values())))
 

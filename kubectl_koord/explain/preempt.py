@@ -22,7 +22,7 @@ from kubectl_koord.explain.why import (
     on_memory,
     when,
 )
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.model.pods import Event, PodTrace
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import between
@@ -328,7 +328,7 @@ def _idle(
 def _no_attempt(name: str, why: str, *, certain: bool) -> str:
     """Return why the scheduler preempts nothing for a subject, or why nobody can tell what it would preempt."""
     outcome = say(" would preempt no pods") if certain else say(": cannot tell which pods it would preempt")
-    return say("{name}{outcome}: {why}.", name=name, outcome=outcome, why=why.rstrip("."))
+    return say("{name}{outcome}: {why}.", name=name, outcome=outcome, why=why.rstrip(STOP))
 
 
 def _is_lone(simulation: Simulation) -> bool:

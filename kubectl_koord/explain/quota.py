@@ -12,7 +12,7 @@ from kubectl_koord.engine.gangs import Subject
 from kubectl_koord.engine.quota.state import QuotaState, lending
 from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree
 from kubectl_koord.engine.state import of
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota
 from kubectl_koord.model.snapshot import Snapshot
@@ -59,7 +59,7 @@ def quotas(
         return structs.replace(
             report,
             message=say(
-                "Cannot show quotas: {could_not_be_read}.", could_not_be_read=could_not_be_read(unread).rstrip(".")
+                "Cannot show quotas: {could_not_be_read}.", could_not_be_read=could_not_be_read(unread).rstrip(STOP)
             ),
         )
     wanted = _wanted(tree, snapshot, name, namespace)
@@ -69,7 +69,7 @@ def quotas(
             quotas=tuple(_row(quota, depth, tree) for quota, depth in _in_order(tree, wanted)),
             message=say(
                 "Cannot tell what quotas use and may use: {could_not_be_read}.",
-                could_not_be_read=could_not_be_read(unread).rstrip("."),
+                could_not_be_read=could_not_be_read(unread).rstrip(STOP),
             ),
             findings=quota_diagnosis.of_quotas(tree),
         )

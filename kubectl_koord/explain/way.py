@@ -11,7 +11,7 @@ from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine.gangs import Gang, GangSubject, PodSubject, Subject, all_gangs, group_of
 from kubectl_koord.engine.tree import NoTree
 from kubectl_koord.explain.why import why
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.layers import gates, running
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, Unknown
 from kubectl_koord.model.jobs import Jobs
@@ -23,9 +23,9 @@ from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.subjects import is_owner_kind
 from kubectl_koord.wording.words import count, few
 
-SCHEDULER = say("gang, quota, topology")
+SCHEDULER = "gang, quota, topology"
 """How lists call what the scheduler looks at, where it lets a job through; what holds one has its own name."""
-_LAYERS: Mapping[str, str] = {
+LAYERS: Mapping[str, str] = {
     code: layer
     for layer, codes in {
         gates.NAME: ("other-scheduler", "mixed-schedulers", "no-scheduler", "being-deleted", "scheduling-gated"),
@@ -152,7 +152,7 @@ def _decided(snapshot: Snapshot, job: Job, subject: Subject, *, brief: bool, sha
     if cause is not None and alike:
         cause = structs.replace(
             cause,
-            message=say("{message}; {pods} alike.", message=cause.message.rstrip("."), pods=count(alike, "more pod")),
+            message=say("{message}; {pods} alike.", message=cause.message.rstrip(STOP), pods=count(alike, "more pod")),
         )
     pending = tuple(dict.fromkeys((*report.pending_pods, *(key for _, other in others for key in other.pending_pods))))
     bound = sum(1 for pod in job.pods if pod.node)
@@ -254,7 +254,7 @@ def _code(report: WhyReport) -> str:
 def layer_of(report: WhyReport) -> str:
     """Return the name of the layer that a cause is of; slots of nodes are those of domains where pods must gather."""
     code = _code(report)
-    return "topology" if code in _OF_SLOTS and report.must_gather else _LAYERS.get(code, SCHEDULER)
+    return "topology" if code in _OF_SLOTS and report.must_gather else LAYERS.get(code, SCHEDULER)
 
 
 def _then(snapshot: Snapshot, jobs: Jobs, subject: Subject | None) -> LayerRow:
@@ -283,7 +283,7 @@ def _would(snapshot: Snapshot, report: WhyReport, *, alone: bool) -> str:
     who = say("its first pod ") if alone else ""
     if report.verdict == "yes":
         return say("{who}would be placed{where}", who=who, where=_where(snapshot, report))
-    why_not = report.cause.message.rstrip(".") if report.cause else say("no reason was found")
+    why_not = report.cause.message.rstrip(STOP) if report.cause else say("no reason was found")
     return (
         say("{who}would not start: {why_not}", who=who, why_not=why_not)
         if report.verdict == "no"

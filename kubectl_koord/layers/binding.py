@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
 from kubectl_koord.messages import kubelet
 from kubectl_koord.model.jobs import ContainerState, JobEvent, PodState
@@ -17,7 +17,7 @@ from kubectl_koord.simulation.what_if import NOT_READY
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import age_at, count, name_within, spelled
 
-NAME = say("bound, not running")
+NAME = "bound, not running"
 READS = ("Pod", "Event", "Node")
 
 _PULL = frozenset(("ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"))
@@ -26,9 +26,9 @@ _PLAIN = frozenset(("", "ContainerCreating", "PodInitializing"))
 _OF_VOLUMES = ("FailedAttachVolume", "FailedMount", "FailedMapVolume")
 _OF_SANDBOX = ("FailedCreatePodSandBox", "NetworkNotReady")
 _OF_CLAIMS = ("FailedPrepareDynamicResources",)
-_TIMED_OUT = say("Unable to attach or mount volumes")
+_TIMED_OUT = "Unable to attach or mount volumes"
 ENDED_LATER = frozenset(("Evicted", "DeadlineExceeded", "Terminated", "NodeLost", "Preempting"))
-_REJECTED, _PRESSURE = say("Pod was rejected"), say("The node had condition: ")
+_REJECTED, _PRESSURE = "Pod was rejected", "The node had condition: "
 """How a kubelet begins that refuses a pod, for pressure on its node, too (Kubernetes 1.27 and before)."""
 _NEVER_BEGAN = frozenset(("StartError", "ContainerCannotRun"))
 _FINISHED = ("Succeeded", "Failed")
@@ -228,7 +228,7 @@ def _refused(pod: PodState) -> Fault:
 
 def brief(text: str) -> str:
     """Return what was said as one line of no great length: of a long one its end, too, where the cause stands."""
-    line = " ".join(text.split()).rstrip(".")
+    line = " ".join(text.split()).rstrip(STOP)
     return (
         line
         if len(line) <= _SAID_MOST

@@ -3,7 +3,7 @@
 import re
 
 from kubectl_koord.engine.gangs import GangSubject
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, Unknown
 from kubectl_koord.layers.owner import describe, named
 from kubectl_koord.model.jobs import Controller, JobEvent, Owner
@@ -75,7 +75,7 @@ def _refusal(job: Job, snapshot: Snapshot) -> JobEvent | None:
 
 
 def _refused(event: JobEvent, asked: Owner, of_all: str, missing: int, snapshot: Snapshot) -> Held:
-    said = " ".join(event.message.split()).rstrip(".")
+    said = " ".join(event.message.split()).rstrip(STOP)
     age = age_at(event.last, snapshot.moment)
     who = say(
         "{kind} {name} said {part}: {said}",
@@ -121,7 +121,7 @@ def _silent(asked: Owner, of_all: str, snapshot: Snapshot) -> Answer:
     elif not asked.is_known:
         return Unknown(say("no pod exists, and whether a {kind} makes any is not known", kind=asked.kind), named(asked))
     else:
-        why = could_not_be_read((gap,)).rstrip(".") if gap is not None else say("no event that was read tells why")
+        why = could_not_be_read((gap,)).rstrip(STOP) if gap is not None else say("no event that was read tells why")
         step = WayOut(
             "see-owner",
             say("See whether the controller of {kind} runs, and what it logs", kind=asked.kind),

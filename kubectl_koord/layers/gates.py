@@ -10,7 +10,7 @@ from kubectl_koord.model.vendors import owner_of_gate
 from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording.words import count, listed, verb
 
-NAME = say("may be tried")
+NAME = "may be tried"
 READS = ("Pod",)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed, is_queued, is_true
 from kubectl_koord.model.jobs import ObjectCondition, Owner
 from kubectl_koord.model.snapshot import Snapshot
@@ -140,7 +140,7 @@ def _ends(one: Owner) -> tuple[str, ...]:
 
 def words(condition: ObjectCondition) -> str:
     """Return a condition's own words: its reason, and what it says."""
-    said = " ".join(condition.message.split()).rstrip(".")
+    said = " ".join(condition.message.split()).rstrip(STOP)
     return f"{condition.reason}: {said}" if condition.reason and said else condition.reason or said
 
 

@@ -9,7 +9,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import could_not_be_read, count
 
-NAME = say("queue (koord-queue)")
+NAME = "queue (koord-queue)"
 READS = (UNIT, "Queue.scheduling.x-k8s.io")
 
 _PASSED = ("Dequeued", "Running", "Succeed", "Succeeded", "SchedReady")

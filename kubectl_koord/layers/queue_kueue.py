@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.layers.base import (
     WORKLOAD,
     Answer,
@@ -24,7 +24,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import amount_of, could_not_be_read, count, listed, paste, resource_name
 
-NAME = say("queue (Kueue)")
+NAME = "queue (Kueue)"
 _LOCAL, _CLUSTER = "LocalQueue", "ClusterQueue"
 READS = (WORKLOAD, _LOCAL, _CLUSTER, "Cohort", "AdmissionCheck")
 
@@ -130,7 +130,7 @@ def _unadmitted(work: KueueWorkload, kueue: Kueue, snapshot: Snapshot) -> Held:
     queue = kueue.cluster_queues.get(name)
     reserved = is_true(work.conditions, "QuotaReserved")
     if local is not None and local.stop_policy in _STOPPED and not reserved:
-        return _stopped(say("LocalQueue {key}", key=key), local.stop_policy, f"LocalQueue/{key}", work)
+        return _stopped(f"LocalQueue {key}", local.stop_policy, f"LocalQueue/{key}", work)
     if queue is None:
         return _without_cluster_queue(work, name, snapshot)
     return _checks(work, queue) if reserved else _without_quota(work, queue, kueue, snapshot)
@@ -139,7 +139,7 @@ def _unadmitted(work: KueueWorkload, kueue: Kueue, snapshot: Snapshot) -> Held:
 def _without_quota(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue, snapshot: Snapshot) -> Held:
     name = queue.name
     if queue.stop_policy in _STOPPED:
-        return _stopped(say("ClusterQueue {name}", name=name), queue.stop_policy, f"ClusterQueue/{name}", work)
+        return _stopped(f"ClusterQueue {name}", queue.stop_policy, f"ClusterQueue/{name}", work)
     inactive = next((one for one in queue.conditions if one.type == "Active" and one.status == "False"), None)
     if inactive is not None:
         return _broken(name, inactive)
@@ -194,7 +194,7 @@ def _without_cluster_queue(work: KueueWorkload, name: str, snapshot: Snapshot) -
             f"ClusterQueue/{name}",
             steps=(step,),
         )
-    why = say("LocalQueue {queue}", queue=work.queue) + (f": {said}" if said else "")
+    why = f"LocalQueue {work.queue}" + (f": {said}" if said else "")
     told = say(
         "waits in a queue: {why}; {could_not_be_read}",
         why=why,
@@ -202,7 +202,7 @@ def _without_cluster_queue(work: KueueWorkload, name: str, snapshot: Snapshot) -
     )
     return Held(
         "queue-holds",
-        say("{told}.", told=told.rstrip(".")),
+        say("{told}.", told=told.rstrip(STOP)),
         why,
         f"Workload/{work.key}",
         work.created,

@@ -8,7 +8,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import amount_of, could_not_be_read, resource_name
 
-NAME = say("queue (Volcano)")
+NAME = "queue (Volcano)"
 READS = ("PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh")
 
 _WAITING = ("", "Pending")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.layers import binding
 from kubectl_koord.layers.base import Answer, Held, Job, NotHere, Passed
 from kubectl_koord.layers.binding import Fault, brief, counted, events_of, exit_words, has_run, restarts, see_pod
@@ -12,7 +12,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
 from kubectl_koord.wording.words import age_at, count, listed, name_within
 
-NAME = say("running and ready")
+NAME = "running and ready"
 READS = ("Pod", "Event", "Node")
 
 _OOM = "OOMKilled"
@@ -31,7 +31,7 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
         if len(alive) + job.pending < job.minimum > 1:
             left = say("{number} of {minimum} members are left", number=len(alive), minimum=job.minimum)
             told, message = (
-                say("{told}; {left}.", told=told.rstrip("."), left=left),
+                say("{told}; {left}.", told=told.rstrip(STOP), left=left),
                 say("{message}; {left}", message=message, left=left),
             )
         return Held(

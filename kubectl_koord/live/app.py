@@ -176,25 +176,21 @@ class Live(App[None]):
         (0, "-narrow"),
         (120, "-wide"),
     ]
-    CSS = say(
-        "\n"
-        "    Screen { background: ansi_default; color: ansi_default; layout: vertical; }\n"
-        "    Pane { background: ansi_default; color: ansi_default; scrollbar-size-vertical: 1; "
-        "scrollbar-size-horizontal: 0; }\n"
-        "    #head, #keys, #side-title, #news-title { height: 1; }\n"
-        "    #body { height: 1fr; layout: vertical; }\n"
-        "    #left { height: 2fr; } #right { height: 1fr; }\n"
-        "    .-wide #body { layout: horizontal; }\n"
-        "    .-wide #left { width: 3fr; height: 1fr; } .-wide #right { width: 2fr; height: 1fr; }\n"
-        "    #main, #map { height: 1fr; }\n"
-        "    #news { height: 4; } .-wide #news { height: 8; }\n"
-        "    .page #news, .page #news-title { display: none; }\n"
-        "    .map-only #left { display: none; } .map-only #right { height: 1fr; width: 1fr; }\n"
-        "    Input { display: none; height: 1; border: none; padding: 0; background: ansi_default; "
-        "color: ansi_default; }\n"
-        "    .typing Input { display: block; } .typing #keys { display: none; }\n"
-        "    "
-    )
+    CSS = """
+    Screen { background: ansi_default; color: ansi_default; layout: vertical; }
+    Pane { background: ansi_default; color: ansi_default; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
+    #head, #keys, #side-title, #news-title { height: 1; }
+    #body { height: 1fr; layout: vertical; }
+    #left { height: 2fr; } #right { height: 1fr; }
+    .-wide #body { layout: horizontal; }
+    .-wide #left { width: 3fr; height: 1fr; } .-wide #right { width: 2fr; height: 1fr; }
+    #main, #map { height: 1fr; }
+    #news { height: 4; } .-wide #news { height: 8; }
+    .page #news, .page #news-title { display: none; }
+    .map-only #left { display: none; } .map-only #right { height: 1fr; width: 1fr; }
+    Input { display: none; height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
+    .typing Input { display: block; } .typing #keys { display: none; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,ctrl+c", "quit", show=False, priority=False),
         Binding("escape,backspace", "back", show=False),

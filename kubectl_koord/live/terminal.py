@@ -18,7 +18,6 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from kubectl_koord import leaving
-from kubectl_koord.language import say
 from kubectl_koord.live.app import Live
 from kubectl_koord.live.cells import Look
 from kubectl_koord.live.state import Feed, Holder
@@ -31,7 +30,9 @@ _GIVEN_BACK = (
     b"\x1b[?1049l\x1b[?25h\x1b[0m"
 )
 """No paste in brackets, lines wrap, no sizes, mouse, focus or keys are told; the first screen, with its cursor."""
-_GUARD = say('trap \'\' HUP INT QUIT TERM TSTP TTOU TTIN\nread -r said\n[ "$said" ] || { stty "$1" <&1; printf "$2"; }')
+_GUARD = r"""trap '' HUP INT QUIT TERM TSTP TTOU TTIN
+read -r said
+[ "$said" ] || { stty "$1" <&1; printf "$2"; }"""
 _HUNG_UP = 129
 
 

@@ -398,7 +398,7 @@ class Quotas(Struct, frozen=True):
     @property
     def title(self) -> str:
         """What stands above it."""
-        return say("quota {name}", name=self.name).rstrip()
+        return f"quota {self.name}".rstrip()
 
     @property
     def shell(self) -> str:

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from kubectl_koord.engine import reasons
 from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.language import say
 from kubectl_koord.messages.parser import ParsedMessage, phrase, read
 from kubectl_koord.model.pods import Event, PendingPod
 
@@ -25,7 +24,7 @@ _AFTER_PERMIT = {
     "victims-terminate",
 }
 # What becomes of the pods behind one that did not fit on its planned node.
-_UNPLANNED = phrase(say('running PreFilter plugin "Coscheduling": no planned pods'))
+_UNPLANNED = phrase('running PreFilter plugin "Coscheduling": no planned pods')
 
 
 class Reported(Struct, frozen=True):
@@ -136,88 +135,74 @@ OF_RESERVATION: Refusal = ("of-reservation", "")
 _NAME = r"(?P<about>\S+)"
 # One row for each text: kube-scheduler's plugins, then Reservation, LoadAwareScheduling, NodeNUMAResource, DeviceShare.
 _TEXTS = (
-    (reasons.Cordoned, say("node\\(s\\) were unschedulable")),
+    (reasons.Cordoned, r"node\(s\) were unschedulable"),
     (reasons.Untolerated, r"node\(s\) had untolerated taint(?:\(s\)| \{.*\})"),
-    (reasons.NotSelected, say("node\\(s\\) didn't match Pod's node affinity/selector")),
-    (reasons.NotSelected, say("node\\(s\\) didn't satisfy plugin\\(s\\) \\[NodeAffinity\\]")),
-    (
-        reasons.SidecarsUnknown,
-        say("Pod has a restartable init container and the SidecarContainers feature is disabled"),
-    ),
-    (reasons.PortTaken, say("node\\(s\\) didn't have free ports for the requested pod ports")),
-    (reasons.TooManyPods, say("Too many pods")),
+    (reasons.NotSelected, r"node\(s\) didn't match Pod's node affinity/selector"),
+    (reasons.NotSelected, r"node\(s\) didn't satisfy plugin\(s\) \[NodeAffinity\]"),
+    (reasons.SidecarsUnknown, r"Pod has a restartable init container and the SidecarContainers feature is disabled"),
+    (reasons.PortTaken, r"node\(s\) didn't have free ports for the requested pod ports"),
+    (reasons.TooManyPods, r"Too many pods"),
     (
         reasons.ClaimInUse,
         (
-            say(
-                "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access "
-                "mode|node\\(s\\) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
-                "already in-use by another pod"
-            )
+            r"node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+            r"|node\(s\) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by"
+            r" another pod"
         ),
     ),
     (
         reasons.VolumeElsewhere,
         (
-            say(
-                "node\\(s\\) had volume node affinity conflict|node\\(s\\) didn't match PersistentVolume's node "
-                "affinity|node\\(s\\) had no available volume zone"
-            )
+            r"node\(s\) had volume node affinity conflict|node\(s\) didn't match PersistentVolume's node affinity"
+            r"|node\(s\) had no available volume zone"
         ),
     ),
-    (reasons.NoVolumeToBind, say("node\\(s\\) didn't find available persistent volumes to bind")),
-    (reasons.NotEnoughStorage, say("node\\(s\\) did not have enough free storage")),
-    (reasons.TooManyVolumes, say("node\\(s\\) exceed max volume count")),
-    (reasons.NotEnoughDevices, say("cannot allocate all claims")),
-    (reasons.ClaimElsewhere, say("resourceclaim not available on the node")),
-    (reasons.SpreadTooSkewed, say("node\\(s\\) didn't match pod topology spread constraints")),
-    (
-        reasons.SpreadLabelMissing,
-        say("node\\(s\\) didn't match pod topology spread constraints \\(missing required label\\)"),
-    ),
-    (reasons.PodAffinityUnmet, say("node\\(s\\) didn't match pod affinity rules")),
-    (reasons.AntiAffinityViolated, say("node\\(s\\) didn't match pod anti-affinity rules")),
-    (reasons.ExistingAntiAffinityViolated, say("node\\(s\\) didn't satisfy existing pods anti-affinity rules")),
-    (reasons.NotReserved, say("node\\(s\\) no reservations match reservation affinity")),
-    (reasons.OtherPolicy, say("node\\(s\\) reservation allocate policy conflict")),
+    (reasons.NoVolumeToBind, r"node\(s\) didn't find available persistent volumes to bind"),
+    (reasons.NotEnoughStorage, r"node\(s\) did not have enough free storage"),
+    (reasons.TooManyVolumes, r"node\(s\) exceed max volume count"),
+    (reasons.NotEnoughDevices, r"cannot allocate all claims"),
+    (reasons.ClaimElsewhere, r"resourceclaim not available on the node"),
+    (reasons.SpreadTooSkewed, r"node\(s\) didn't match pod topology spread constraints"),
+    (reasons.SpreadLabelMissing, r"node\(s\) didn't match pod topology spread constraints \(missing required label\)"),
+    (reasons.PodAffinityUnmet, r"node\(s\) didn't match pod affinity rules"),
+    (reasons.AntiAffinityViolated, r"node\(s\) didn't match pod anti-affinity rules"),
+    (reasons.ExistingAntiAffinityViolated, r"node\(s\) didn't satisfy existing pods anti-affinity rules"),
+    (reasons.NotReserved, r"node\(s\) no reservations match reservation affinity"),
+    (reasons.OtherPolicy, r"node\(s\) reservation allocate policy conflict"),
     (
         reasons.BeyondReservation,
-        say(
-            "Insufficient {name} by node|Too many pods by node|node\\(s\\) no reservation\\(s\\) to meet the "
-            "requirements",
-            name=_NAME,
-        ),
+        rf"Insufficient {_NAME} by node|Too many pods by node|node\(s\) no reservation\(s\) to meet the requirements",
     ),
     (reasons.Overloaded, rf"node\(s\) {_NAME} (?:aggregated )?usage exceed threshold"),
-    (reasons.MetricExpired, say("node\\(s\\) nodeMetric expired")),
-    (reasons.NUMAPolicyMismatch, say("node\\(s\\) NUMA Topology policy not match")),
-    (reasons.FractionalCPUs, say("the requested CPUs must be integer")),
-    (reasons.InvalidAmplification, say("node\\(s\\) invalid CPU amplification ratio")),
-    (reasons.InsufficientAmplifiedCPU, say("Insufficient amplified cpu")),
-    (reasons.NoCPUTopology, say("node\\(s\\) invalid CPU Topology|node\\(s\\) Insufficient NUMA Node resources")),
-    (reasons.BindPolicyConflict, say("node\\(s\\) cpu bind policy conflicts with pod's required cpu bind policy")),
-    (reasons.PartialCores, say("node\\(s\\) requested cpus not multiple cpus per core")),
-    (reasons.NotEnoughCPUs, say("not enough cpus available to satisfy request")),
-    (reasons.NoZones, say("node\\(s\\) missing NUMA resources")),
-    (reasons.UnsatisfiedZones, say("Unsatisfied NUMA {name}", name=_NAME)),
-    (reasons.UnalignedZones, say("Unaligned NUMA Hint cause .*")),
-    (reasons.InsufficientInZones, say("Insufficient NUMA {name}", name=_NAME)),
+    (reasons.MetricExpired, r"node\(s\) nodeMetric expired"),
+    (reasons.NUMAPolicyMismatch, r"node\(s\) NUMA Topology policy not match"),
+    (reasons.FractionalCPUs, r"the requested CPUs must be integer"),
+    (reasons.InvalidAmplification, r"node\(s\) invalid CPU amplification ratio"),
+    (reasons.InsufficientAmplifiedCPU, r"Insufficient amplified cpu"),
+    (reasons.NoCPUTopology, r"node\(s\) invalid CPU Topology|node\(s\) Insufficient NUMA Node resources"),
+    (reasons.BindPolicyConflict, r"node\(s\) cpu bind policy conflicts with pod's required cpu bind policy"),
+    (reasons.PartialCores, r"node\(s\) requested cpus not multiple cpus per core"),
+    (reasons.NotEnoughCPUs, r"not enough cpus available to satisfy request"),
+    (reasons.NoZones, r"node\(s\) missing NUMA resources"),
+    (reasons.UnsatisfiedZones, rf"Unsatisfied NUMA {_NAME}"),
+    (reasons.UnalignedZones, r"Unaligned NUMA Hint cause .*"),
+    (reasons.InsufficientInZones, rf"Insufficient NUMA {_NAME}"),
     (reasons.DevicesMissing, r"Insufficient (?P<about>\S+) VirtualFunctions"),
     (reasons.DevicesShort, r"Insufficient (?P<about>\S+) [dD]evices"),
-    (reasons.DevicesShort, say("Insufficient Topology Scoped GPU Devices")),
-    (reasons.NoPartition, say("Insufficient Partitioned GPU Devices|node\\(s\\) missing GPU Partition Table")),
-    (reasons.NoPartition, say("node\\(s\\) Unsupported number of GPU requests")),
+    (reasons.DevicesShort, r"Insufficient Topology Scoped GPU Devices"),
+    (reasons.NoPartition, r"Insufficient Partitioned GPU Devices|node\(s\) missing GPU Partition Table"),
+    (reasons.NoPartition, r"node\(s\) Unsupported number of GPU requests"),
     (
         reasons.ScopeUnsupported,
-        say("node\\(s\\) missing GPU Device Topology Tree|node\\(s\\) Unsupported Multi-Shared GPU"),
+        r"node\(s\) missing GPU Device Topology Tree|node\(s\) Unsupported Multi-Shared GPU",
     ),
     (
         reasons.DevicesApart,
-        say("node\\(s\\) Device Joint-Allocate rules violation|node\\(s\\) Insufficient primary device"),
+        r"node\(s\) Device Joint-Allocate rules violation|node\(s\) Insufficient primary device",
     ),
-    (reasons.SharingUnsupported, say('model ".*" of vendor ".*" does not support GPU Share')),
-    (reasons.DevicesOutsideZones, say("Insufficient NUMA Scoped Devices")),
-    (reasons.Insufficient, say("Insufficient {name}", name=_NAME)),
+    (reasons.SharingUnsupported, r'model ".*" of vendor ".*" does not support GPU Share'),
+    (reasons.DevicesOutsideZones, r"Insufficient NUMA Scoped Devices"),
+    (reasons.Insufficient, rf"Insufficient {_NAME}"),
 )
 _COMPILED = tuple((of.__name__, re.compile(pattern)) for of, pattern in _TEXTS)
 _COUNTS_RESERVATIONS = "Reservation(s) "

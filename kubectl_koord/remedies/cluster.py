@@ -961,7 +961,7 @@ def _releasing(released: Sequence[ReleasedReservation]) -> str:
         say("{reservation} on {node} ({cost})", reservation=one.reservation, node=one.node, cost=_cost(one))
         for one in released
     ]
-    noun = "reservation" if len(named) == 1 else say("{number} reservations:", number=len(named))
+    noun = say("reservation") if len(named) == 1 else say("{number} reservations:", number=len(named))
     owners = sorted({owner for one in released for owner in one.owners})
     drawing = [pod for one in released for pod in one.drawing]
     waiting = sorted({pod for one in released for pod in one.waiting})

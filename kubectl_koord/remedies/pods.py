@@ -168,7 +168,7 @@ def free_any(search: Search) -> Iterator[WayOut]:
 def _freed_lower(search: Search) -> tuple[WayOut, ...]:
     if search.passes_over_room:
         return ()
-    return tuple(_freed(search, partial(lower_priority, search), _MOST_FREED, say("lower-priority pod")))
+    return tuple(_freed(search, partial(lower_priority, search), _MOST_FREED, "lower-priority pod"))
 
 
 class _Plan(Struct, frozen=True):
@@ -331,7 +331,7 @@ def _evict(pods: Sequence[RemovedPod], kind: str, domain: Domain | None) -> str:
             keys=listed(keys),
             node=node,
             has=has,
-            each=" each" if len(keys) > 1 else "",
+            each=say(" each") if len(keys) > 1 else "",
             rank=rank,
         )
         for (node, has, rank), keys in alike.items()

@@ -239,7 +239,7 @@ def raise_quota_text(changes: Iterable[tuple[SetQuota, int]]) -> str:
         named = say(
             "{resource_name} from {amounts}",
             resource_name=resource_name(edit.resource),
-            amounts=" to ".join(amounts_of(edit.resource, before, after)),
+            amounts=say(" to ").join(amounts_of(edit.resource, before, after)),
         )
         by_limit.setdefault((edit.quota, edit.field), []).append(named)
     raised = [
@@ -295,13 +295,13 @@ def free_quota_text(
         say("{key} on {node} (priority {priority})", key=key, node=node, priority=priority)
         for key, node, priority in pods
     ]
-    what = "uses" if is_own else "borrows"
+    verb = "uses" if is_own else "borrows"
     return say(
-        "Evict {pods} to free {amounts} that quota {name} {what}: {named}",
+        "Evict {pods} to free {amounts} that quota {name} {verb}: {named}",
         pods=count(len(named), "pod"),
         amounts=amounts(over),
         name=name,
-        what=what,
+        verb=verb,
         named=listed(named),
     )
 

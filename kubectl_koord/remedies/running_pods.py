@@ -70,12 +70,14 @@ class RemovedPod(Struct, frozen=True):
 
 def _cards(held: Iterable[DeviceAllocation]) -> list[str]:
     """Return cards by their numbers, those together of which it has as much: `GPU 0-3`, `25% of GPU 5`."""
-    numbers: dict[str, list[int]] = {}
+    numbers: dict[tuple[int, str], list[int]] = {}
     for one in held:
         share = next((amount for name, amount in one.resources if objects.is_share(name)), objects.CARD)
-        part = say("{share}% of ", share=share) if share < objects.CARD else ""
-        numbers.setdefault(f"{part}{one.type.upper()}", []).append(one.minor)
-    return [f"{what} {_ranges(sorted(minors))}" for what, minors in numbers.items()]
+        numbers.setdefault((share, one.type.upper()), []).append(one.minor)
+    cards = ((share, f"{kind} {_ranges(sorted(minors))}") for (share, kind), minors in numbers.items())
+    return [
+        say("{share}% of {card}", share=share, card=card) if share < objects.CARD else card for share, card in cards
+    ]
 
 
 def _ranges(numbers: Sequence[int]) -> str:

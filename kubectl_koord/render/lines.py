@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from kubectl_koord.language import say
 from kubectl_koord.render.document import Block, Bullet, Bullets, EmptyLine, Line, Style
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Basis, Notice, Verdict
@@ -44,7 +45,7 @@ def scheduler_line(says: SchedulerSays, moment: str, shown: Shown) -> Line:
     return Line(_last_said(says, moment, None if shown.lines is None else _LONG), "dim")
 
 
-_HOLDS = {True: "still true", False: "no longer true", None: "may be outdated"}
+_HOLDS = {True: say("still true"), False: say("no longer true"), None: say("may be outdated")}
 
 
 def _last_said(says: SchedulerSays, moment: str, longest: int | None) -> str:
@@ -54,28 +55,38 @@ def _last_said(says: SchedulerSays, moment: str, longest: int | None) -> str:
     understood `longest` characters are quoted, None for all.
     """
     age = age_at(says.last_seen or says.since, moment)
-    since = (f"{age} ago" if says.last_seen else f"Within the last {age}") if age else f"Since {says.since}"
-    said = says.reads or f'the scheduler reported ({_HOLDS[says.agrees]}): "{_shortened(says.message, longest)}"'
+    since = (
+        (say("{age} ago", age=age) if says.last_seen else say("Within the last {age}", age=age))
+        if age
+        else say("Since {since}", since=says.since)
+    )
+    said = says.reads or say(
+        'the scheduler reported ({holds}): "{shortened}"',
+        holds=_HOLDS[says.agrees],
+        shortened=_shortened(says.message, longest),
+    )
     told = f"{since} {said}" if age or says.since else sentence(said)
     if not says.reads:
         return told
-    now = f"now {says.now}" if says.now else ""
+    now = say("now {now}", now=says.now) if says.now else ""
     return "; ".join(filter(None, [told, now, says.retry])) + "."
 
 
 def _shortened(message: str, longest: int | None) -> str:
     if longest is None or len(message) <= longest:
         return message
-    return f"{message[:longest].rstrip()}... (--all shows the rest)"
+    return say("{message}... (--all shows the rest)", message=message[:longest].rstrip())
 
 
 def raw_lines(says: SchedulerSays, gang: str) -> list[Block]:
     """Return every text of the scheduler as it is, with the pods that carry it; nothing where none was asked for."""
     if not says.texts:
         return []
-    lines: list[Block] = [EmptyLine(), Line("Scheduler messages", "bold")]
+    lines: list[Block] = [EmptyLine(), Line(say("Scheduler messages"), "bold")]
     for each in says.texts:
         pods = [name_within(gang, pod) for pod in each.pods]
-        lines.append(Line(f"on {count(len(pods), 'pod')} ({', '.join(pods)}):", "dim", indent=2))
+        lines.append(
+            Line(say("on {pods} ({pods2}):", pods=count(len(pods), "pod"), pods2=", ".join(pods)), "dim", indent=2)
+        )
         lines.append(Line(each.message, indent=4, quoted=True))
     return lines

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import assert_never
 
+from kubectl_koord.language import spoken
 from kubectl_koord.render.document import Block, Bullets, Command, EmptyLine, Line, Table, TreeTable
 from kubectl_koord.render.shown import in_lines
 
@@ -25,9 +26,23 @@ def harmless(text: str, *, ascii_only: bool = False) -> str:
         return text if text.isprintable() else "".join(map(_shown, text))
     if ascii_only:
         return "".join(_shown(char) if char.isascii() else _code(char) for char in text)
+    if spoken() == "zh":
+        text = _STOPS.sub(_typeset, text)
     if text.isprintable() and _INVISIBLE.search(text) is None:
         return text
     return "".join(map(_shown, text))
+
+
+_CHINESE = "\u3000-\u303f\u4e00-\u9fff\uff00-\uffef"
+_STOPS = re.compile(
+    rf"(?<=[{_CHINESE}])([,;:.])(?: |$)|(?<!\.)([,;:.]) (?=[{_CHINESE}])|(?<=[{_CHINESE}]) (?=[{_CHINESE}])"
+)
+_FULL_WIDTH = {",": "\uff0c", ";": "\uff1b", ":": "\uff1a", ".": "\u3002"}
+
+
+def _typeset(found: re.Match[str]) -> str:
+    """Return what stands beside Chinese as Chinese is set: a stop in full width, no space between two signs."""
+    return _FULL_WIDTH.get(found[1] or found[2] or "", "")
 
 
 def width(text: str) -> int:

@@ -1,7 +1,6 @@
 """The topology tree as a picture: a column for each layer, each domain as high as what it holds."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from textwrap import wrap
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -11,6 +10,7 @@ from kubectl_koord.render.document import Block, Line
 from kubectl_koord.render.pages import topo
 from kubectl_koord.render.pages.topo import DomainTree
 from kubectl_koord.render.plain import clipped, harmless, short, to_plain
+from kubectl_koord.render.terminal import wrapped
 from kubectl_koord.render.web import Markup, ascii_only, element, empty, lines, style_sheet, together
 from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.wording.words import domain_name
@@ -156,8 +156,9 @@ class _Canvas:
         """Write sentences, broken where the picture ends."""
         for line in said:
             room = (self._width - 2 * _MARGIN) // (_HEAD_CHAR if look else _CHAR)
-            broken = wrap(harmless(line.text), room, max_lines=_MOST_LINES)
-            for part in broken:
+            broken = wrapped(harmless(line.text), room)
+            shown, rest = broken[:_MOST_LINES], broken[_MOST_LINES:]
+            for part in [*shown[:-1], clipped(f"{shown[-1]} {rest[0]}", room, "[...]")] if rest else shown:
                 self._y += _LINE
                 classes = " ".join(filter(None, [line.style, look]))
                 self._parts.append(_text(part, _MARGIN, self._y, classes))

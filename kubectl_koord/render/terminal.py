@@ -104,7 +104,7 @@ def fit(columns: Sequence[Column], header: Sequence[str], rows: Sequence[Sequenc
 
 
 def _longest_word(text: str) -> int:
-    return max(map(width, text.split(" ")))
+    return max(width(word) for _, word in _words(text))
 
 
 def _going(columns: Sequence[Column]) -> list[int]:
@@ -214,14 +214,31 @@ def wrapped(text: str, cells: int) -> list[str]:
         return [text]
     lines: list[str] = []
     line, used = "", 0
-    for piece in (piece for word in text.split(" ") for piece in broken(word, cells)):
-        size = cells_of(piece)
-        if line and used + 1 + size > cells:
-            lines.append(line)
-            line, used = piece, size
-        else:
-            line, used = (f"{line} {piece}", used + 1 + size) if line else (piece, size)
+    for gap, word in _words(text):
+        for number, piece in enumerate(broken(word, cells)):
+            size = cells_of(piece)
+            between = "" if number else gap
+            if line and used + len(between) + size > cells:
+                lines.append(line)
+                line, used = piece, size
+            else:
+                line, used = (f"{line}{between}{piece}", used + len(between) + size) if line else (piece, size)
     return [*lines, line]
+
+
+# Chinese breaks between any two signs, but for those that end or begin a clause.
+_OPENS, _ENDS = "\u201c\uff08\u300c", "\uff0c\u3002\uff1b\uff1a\u3001\uff1f\uff01\uff09\u201d\u300d"
+_WIDE = "\u3000-\u9fff\uff00-\uffef"
+_PARTS = re.compile(f"[{_OPENS}]*(?:[{_WIDE}]|[^{_WIDE}{_OPENS}]+)[{_ENDS},.;:)]*")
+
+
+def _words(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what stays in one line, each with what is before it in a line."""
+    for word in text.split(" "):
+        gap = " "
+        for part in [word] if word.isascii() else _PARTS.findall(word) or [word]:
+            yield gap, part
+            gap = ""
 
 
 def broken(word: str, cells: int) -> list[str]:

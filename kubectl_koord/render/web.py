@@ -10,6 +10,7 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
+from kubectl_koord.language import spoken
 from kubectl_koord.render.document import (
     Block,
     Bullet,
@@ -86,6 +87,7 @@ _Part: TypeAlias = Line | Command | Table | TreeTable | Bullets
 _DEEPEST = 9  # the style sheet indents no further
 _LONG = 40  # a table of more rows can be folded
 _TITLE = 120
+_TAGS = {"en": "en", "zh": "zh-CN"}
 
 
 def to_html(blocks: Sequence[Block]) -> str:
@@ -96,7 +98,7 @@ def to_html(blocks: Sequence[Block]) -> str:
         footer = [_part("footer", parts.pop())]
     main = element("main", together(_headed(head), *(_part("section", part) for part in parts), *footer))
     title = next((block.text for block in head[:1] if isinstance(block, Line)), command())
-    document = element("html", _head(clipped(title, _TITLE)), element("body", main), lang="en")
+    document = element("html", _head(clipped(title, _TITLE)), element("body", main), lang=_TAGS[spoken()])
     return ascii_only(f"<!DOCTYPE html>\n{document.text}\n")
 
 

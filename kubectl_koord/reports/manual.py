@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from kubectl_koord.language import say
 from kubectl_koord.reports import common
 from kubectl_koord.reports.common import Verdict
 
@@ -49,7 +50,7 @@ class VersionReport(Struct, frozen=True, rename="camel"):
     main: str
 
 
-_USES = (
+USES = (
     ("cause", common.CauseCode),
     ("reason of preempt", common.ReasonCode),
     ("warning", common.WarningCode),
@@ -83,13 +84,15 @@ class Manual(Struct, frozen=True):
         page = self.pages.get(code)
         if page is None:
             return None
-        uses = tuple(use for use, known in _USES if code in common.members(known))
-        text, how, remedy = map(_unbroken, (page.text, page.how, page.remedy))
-        return Explanation("yes", code, uses, page.title, text, how, page.see, remedy)
+        uses = tuple(use for use, known in USES if code in common.members(known))
+        title, text, how, remedy = map(_said, (page.title, page.text, page.how, page.remedy))
+        return Explanation("yes", code, uses, title, text, how, page.see, remedy)
 
     def contents(self) -> Explanations:
         """Return every code with its title, under its heading; causes in the order in which the scheduler looks."""
-        rows = (CodeRow(group, code, self.pages[code].title) for group, listed in common.GROUPS for code in listed)
+        rows = (
+            CodeRow(group, code, _said(self.pages[code].title)) for group, listed in common.GROUPS for code in listed
+        )
         return Explanations("yes", tuple(rows))
 
 
@@ -105,5 +108,5 @@ def read(content: str) -> Manual:
     return Manual(pages)
 
 
-def _unbroken(prose: str) -> str:
-    return " ".join(prose.split())
+def _said(prose: str) -> str:
+    return say(" ".join(prose.split()))

@@ -93,7 +93,7 @@ ROOT_NAME = "(root)"
 def node_state(*, unschedulable: bool, ready: bool) -> str:
     """Return what keeps all pods from a node; empty where nothing does."""
     if unschedulable:
-        return "cordoned"
+        return say("cordoned")
     return "" if ready else say("not ready")
 
 
@@ -279,7 +279,11 @@ def volcano_state(gang: VolcanoGang) -> str:
     """Return how far a gang is, without its name: `phase Inqueue: 2 pods pending, none running`."""
     pods = [say("{pods} pending", pods=count(len(gang.pending), "pod"))] if gang.pending else []
     pods.append(say("{running} running", running=gang.running or "none"))
-    pods += [f"{number} {word}" for number, word in ((gang.succeeded, "succeeded"), (gang.failed, "failed")) if number]
+    pods += [
+        f"{number} {word}"
+        for number, word in ((gang.succeeded, say("succeeded")), (gang.failed, say("failed")))
+        if number
+    ]
     return f"{volcano_phase(gang)}: {', '.join(pods)}"
 
 
@@ -317,8 +321,8 @@ def gang_state(item: GangRow) -> str:
     if item.pending:
         return item.cause or {"yes": "would-start", "no": "(no)", "unknown": "(unknown)"}[item.verdict]
     if item.running:
-        return "running"
-    return "finished" if item.finished else say("no pods") if item.verdict == "yes" else say("pods not read")
+        return say("running")
+    return say("finished") if item.finished else say("no pods") if item.verdict == "yes" else say("pods not read")
 
 
 def stale_phase(item: GangRow) -> str:
@@ -409,7 +413,7 @@ def at_pods(owners: Sequence[str] | None) -> str:
 
 def and_recreate(pods: int) -> str:
     """Return that so many pods must be made anew, to follow a sentence."""
-    return say(" and recreate the {pods}", pods="pod" if pods == 1 else "pods")
+    return say(" and recreate the {noun}", noun="pod" if pods == 1 else "pods")
 
 
 def reservation_owner(one: ReservationOwner) -> str:

@@ -37,7 +37,7 @@ from kubectl_koord.engine.reasons import (
     VolumesUnbound,
 )
 from kubectl_koord.engine.tree import DEFAULT_NAME, LayerCycle, MissingLayer, NoTopology, OtherName, TreeFault
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.model import values
 from kubectl_koord.model.installation import TREE_MANAGER
 from kubectl_koord.model.values import Resources
@@ -224,7 +224,7 @@ def device_obstacle(reason: DeviceReason) -> str:
             why = say("several shared GPU cannot be") if shared else say("no topology of its GPU to be")
             return say("{why} within one {scope}", why=why, scope=_SCOPES.get(scope, scope))
         case nodes.DevicesApart(types=types):
-            return say("{types} not on the same PCIe switches", types=" and ".join(map(device_name, types)))
+            return say("{types} not on the same PCIe switches", types=say(" and ").join(map(device_name, types)))
         case nodes.SharingUnsupported(vendor=vendor, model=model):
             return say("GPU model {model} of {vendor} cannot be shared", model=model, vendor=vendor)
         case nodes.IsolationMissing(provider=provider):
@@ -256,7 +256,8 @@ def invalid_devices(refusal: InvalidDevices) -> str:
             return say("{alone} cannot be requested alone, or not in this amount", alone=alone)
         case nodes.InvalidDeviceSet(resources=resources):
             return say(
-                "{resources} cannot be requested together, or not in these amounts", resources=" and ".join(resources)
+                "{resources} cannot be requested together, or not in these amounts",
+                resources=say(" and ").join(resources),
             )
         case nodes.UnreadableDeviceAnnotation(annotation=annotation):
             return say("annotation scheduling.koordinator.sh/{annotation} cannot be read", annotation=annotation)
@@ -434,7 +435,7 @@ def obstacle(reason: Reason, most: Measure | None = None) -> str:
         return device_obstacle(reason)
     match reason:
         case nodes.Cordoned():
-            return "cordoned"
+            return say("cordoned")
         case nodes.Untolerated(taint=taint):
             value = f"={taint.value}" if taint.value else ""
             return say("taint {key}{value}:{effect}", key=taint.key, value=value, effect=taint.effect)
@@ -584,7 +585,7 @@ def unbound_sentence(refusal: VolumesUnbound) -> str:
 
 def lacking(reason: Reason | PreFilterRefusal) -> str:
     """Return in a few words why a planned node does not take a pod."""
-    return refusal_sentence(reason).rstrip(".") if isinstance(reason, PreFilterRefusal) else obstacle(reason)
+    return refusal_sentence(reason).rstrip(STOP) if isinstance(reason, PreFilterRefusal) else obstacle(reason)
 
 
 def refusal_sentence(refusal: PreFilterRefusal) -> str:
@@ -650,7 +651,7 @@ _OF_QUOTA = {
 def _ahead(refusal: QuotaExceeded, amount: str) -> str:
     """Return how much of what is used pods take that wait, too, and who they are."""
     named = list(refusal.ahead[:_MOST_NAMED])
-    others = ["others"] if len(refusal.ahead) > _MOST_NAMED else []
+    others = [say("others")] if len(refusal.ahead) > _MOST_NAMED else []
     goes = "goes" if len(refusal.ahead) == 1 else "go"
     return say(
         " ({amount} of it for {part}, which {goes} first)", amount=amount, part=listed([*named, *others]), goes=goes

@@ -77,10 +77,14 @@ _OURS = re.compile(
 _BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
 
+def several(noun: str) -> str:
+    """Return the plural of a noun."""
+    return f"{noun}{'es' if noun.endswith(('s', 'x', 'z', 'ch', 'sh')) else 's'}"
+
+
 def count(number: int, noun: str) -> str:
     """Return `1 pod`, `4 pods`, `2 switches`."""
-    ending = "es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s"
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
+    return say(f"{{number}} {noun if number == 1 else several(noun)}").replace("{number}", str(number))
 
 
 def sentence(clause: str) -> str:
@@ -128,7 +132,7 @@ def domain_name(name: str) -> str:
 
 def listed(items: Sequence[str], last: str = "and") -> str:
     """Return `a, b and c`. Where that is too long for a screen, the page shortens it."""
-    return f" {last} ".join(filter(None, [", ".join(items[:-1]), items[-1]])) if items else ""
+    return say(f" {last} ").join(filter(None, [say(", ").join(items[:-1]), items[-1]])) if items else ""
 
 
 def few(names: Sequence[str], most: int = 3) -> str:
@@ -137,9 +141,9 @@ def few(names: Sequence[str], most: int = 3) -> str:
     return listed([*names[:most], *([say("{rest} more", rest=rest)] if rest > 0 else [])])
 
 
-def verb(number: int, one: str, several: str) -> str:
+def verb(number: int, one: str, many: str) -> str:
     """Return the form of a verb for so many."""
-    return one if number == 1 else several
+    return one if number == 1 else many
 
 
 @lru_cache(_MOST_NAMES)
@@ -249,7 +253,7 @@ def resource_names(resources: Iterable[str]) -> list[str]:
 
 def requests_of_each(kinds: Sequence[Resources]) -> str:
     """Return what pods of one or several kinds ask for: `8 GPU or 2 CPU`."""
-    return " or ".join(requests(needs) for needs in kinds)
+    return say(" or ").join(requests(needs) for needs in kinds)
 
 
 def ranked(needs: Resources) -> list[tuple[str, int]]:
@@ -483,7 +487,7 @@ def warning(notice: Notice) -> str:
     return say("Warning: {message} ({code})", message=notice.message, code=notice.code)
 
 
-DETAILS = "Details: "
+DETAILS = say("Details: ")
 NEXT_STEPS = say("What to do next")
 CODES = "kubectl koord explain CODE shows what a code means and what to do next."
 _MOST_CASES = 2

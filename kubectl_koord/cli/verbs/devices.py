@@ -53,7 +53,7 @@ def command(
     snapshot = session.snapshot(kinds.DEVICE_KINDS)
     unknown = next((name for name in names if name not in snapshot.nodes), "")
     if unknown:
-        session.unknown_name(snapshot, "nodes", "node", unknown, snapshot.nodes)
+        session.unknown_name(snapshot, "nodes", say("node"), unknown, snapshot.nodes)
     if within and within not in domain_names(snapshot):
-        session.unknown_name(snapshot, "tree", "domain", within, domain_names(snapshot))
+        session.unknown_name(snapshot, "tree", say("domain"), within, domain_names(snapshot))
     session.show(devices(snapshot, names, within))

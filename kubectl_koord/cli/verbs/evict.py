@@ -124,7 +124,7 @@ def _nodes(session: "Session", snapshot: "Snapshot", names: "Sequence[str]") -> 
     every = list(dict.fromkeys(name for some in names for name in some.split(",")))
     for name in every:
         if name not in snapshot.nodes:
-            session.unknown_name(snapshot, "nodes", "node", name, snapshot.nodes)
+            session.unknown_name(snapshot, "nodes", say("node"), name, snapshot.nodes)
     return every
 
 

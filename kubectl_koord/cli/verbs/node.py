@@ -59,8 +59,8 @@ def command(
             return node_report(snapshot, one)
         if isinstance(tree, NoTree) or not found:
             if wants_domain:
-                session.unknown_name(snapshot, "tree", "domain", one, full_names(tree))
-            session.unknown_name(snapshot, "nodes", "node", one, (*snapshot.nodes, *full_names(tree)))
+                session.unknown_name(snapshot, "tree", say("domain"), one, full_names(tree))
+            session.unknown_name(snapshot, "nodes", say("node"), one, (*snapshot.nodes, *full_names(tree)))
         session.require(snapshot, "tree")
         if len(found) > 1:
             choices = ", ".join(full_name(tree, index) for index in found)

@@ -64,11 +64,11 @@ def command(
 
     def ask(snapshot: "Snapshot", one: str) -> "QuotaTreeReport":
         if one and one not in quota.names(snapshot):
-            session.unknown_name(snapshot, "quota-names", "quota", one, quota.names(snapshot))
+            session.unknown_name(snapshot, "quota-names", say("quota"), one, quota.names(snapshot))
         subject = session.subject(snapshot, wanted) if wanted else None
         found = quota.counted_as(snapshot, counted) if counted else ""
         if counted and not found:
-            session.unknown_name(snapshot, "quota-names", "resource", counted, quota.resource_names(snapshot))
+            session.unknown_name(snapshot, "quota-names", say("resource"), counted, quota.resource_names(snapshot))
         return quota.quotas(snapshot, one, namespace=namespace, resource=found, subject=subject)
 
     names = asked or ("",)

@@ -221,7 +221,7 @@ def _snapshot(session: "Session") -> "Snapshot":
 
 def _require_node(session: "Session", snapshot: "Snapshot", name: str) -> None:
     if name not in snapshot.nodes:
-        session.unknown_name(snapshot, "nodes", "node", name, snapshot.nodes)
+        session.unknown_name(snapshot, "nodes", say("node"), name, snapshot.nodes)
 
 
 def _log(session: "Session", part: "LogPart", file: str, pod: str, *, everything: bool) -> None:

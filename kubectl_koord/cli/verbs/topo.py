@@ -118,7 +118,7 @@ def command(
         subject = session.subject(snapshot, gang) if gang else None
         counted = counted_as(snapshot, asked) if asked else ""
         if asked and not counted:
-            session.unknown_name(snapshot, "tree", "resource", asked, resource_names(snapshot))
+            session.unknown_name(snapshot, "tree", say("resource"), asked, resource_names(snapshot))
         report = topo(
             snapshot,
             subject,
@@ -241,5 +241,5 @@ def _shape(session: "Session", snapshot: "Snapshot", text: str, members: int) ->
         return parsed(snapshot, text, members)
     except ShapeError as problem:
         if problem.resource:
-            session.unknown_name(snapshot, "nodes", "resource", problem.resource, resource_names(snapshot))
+            session.unknown_name(snapshot, "nodes", say("resource"), problem.resource, resource_names(snapshot))
         raise KoordError(say("error: --shape: {problem}", problem=problem)) from None

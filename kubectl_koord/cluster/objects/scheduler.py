@@ -19,6 +19,7 @@ from kubectl_koord.cluster.objects.settings import (
     quota_settings,
     unknown_of,
 )
+from kubectl_koord.language import say
 from kubectl_koord.model import objects
 from kubectl_koord.model.hardware import DEVICE_SCORING, NUMASettings, Scoring
 from kubectl_koord.model.installation import COMPARED, GATES, is_newer, is_older, manages_topology, of_main
@@ -105,20 +106,22 @@ def version(chosen: str, image: str, of_crds: str | None, flags: Iterable[str] =
         of_crds: the version of Koordinator's CRDs, None where they do not tell it.
         flags: those of the scheduler: one version alone may know its feature gates.
     """
-    newer = f"; the image may be newer than what answers are compared with, {COMPARED}" if is_newer(image) else ""
+    newer = ""
+    if is_newer(image):
+        newer = say("; the image may be newer than what answers are compared with, {compared}", compared=COMPARED)
     if is_older(image):
-        newer = "; the image is older than 1.7, the first whose rules are known"
+        newer = say("; the image is older than 1.7, the first whose rules are known")
     if chosen:
-        return chosen, f"as requested{newer}"
+        return chosen, say("as requested") + newer
     by_image = from_image(image)
     if by_image:
-        return by_image, f"from the image tag{newer}"
+        return by_image, say("from the image tag") + newer
     by_gates = only_version(_feature_gates(flags))
     if by_gates:
-        return by_gates, "from its feature gates"
+        return by_gates, say("from its feature gates")
     if of_crds:
-        return of_crds, "from the CRDs"
-    return NEWEST_RELEASE, "assumed: newest known release"
+        return of_crds, say("from the CRDs")
+    return NEWEST_RELEASE, say("assumed: newest known release")
 
 
 def is_configuration(name: str, text: str) -> bool:

@@ -93,7 +93,7 @@ def _effect(effect: Effect) -> Iterator[Block]:
     before, after = change_outcome(effect.before), change_outcome(effect.after)
     yield Line(change_effect(before, after), VERDICT_STYLE[effect.after.verdict])
     restarted = effect.after_restart
-    answers = [("before", effect.before), ("after", effect.after)]
+    answers = [(say("before"), effect.before), (say("after"), effect.after)]
     if restarted is not None:
         yield Line(after_restart(change_outcome(restarted)), VERDICT_STYLE[restarted.verdict])
         answers = [*answers[: 1 if effect.after == effect.before else 2], (say("after a restart"), restarted)]

@@ -184,7 +184,7 @@ def holders(card: Card) -> str:
 
 def notes(card: Card, node: NodeCards) -> str:
     """Return what keeps pods from a device."""
-    return ", ".join(filter(None, ["" if card.healthy else "unhealthy", node.state]))
+    return ", ".join(filter(None, ["" if card.healthy else say("unhealthy"), node.state]))
 
 
 _MEMORY = "koordinator.sh/gpu-memory"

@@ -78,8 +78,8 @@ def remarks(gang: FitGang) -> Iterator[str]:
 
 
 def _how_many(gang: FitGang, number: int) -> str:
-    least = say("{number} or more", number=number) if number == gang.counted_to else str(number or "No")
-    noun = "gang" if not gang.alone else "pod" if gang.pods == 1 else "workload"
+    least = say("{number} or more", number=number) if number == gang.counted_to else str(number or say("No"))
+    noun = "gang" if not gang.alone else "pod" if gang.pods == 1 else say("workload")
     fits = say("{noun}s fit", noun=noun) if number > 1 else say("{noun} fits", noun=noun)
     more = say(" or more") if gang.largest == gang.largest_counted_to else ""
     size = say("; the largest has {pods}{more}", pods=count(gang.largest, "pod"), more=more) if gang.largest else ""

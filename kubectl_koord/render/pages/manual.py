@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from itertools import groupby
-from textwrap import wrap
 
 from kubectl_koord.language import say
 from kubectl_koord.render.document import Block, Column, Command, EmptyLine, Line, Row, Table
+from kubectl_koord.render.terminal import wrapped
 from kubectl_koord.reports.manual import CodeRow, Explanation, Explanations
 from kubectl_koord.wording.words import CODES, NEXT_STEPS
 
@@ -21,7 +21,7 @@ def blocks(report: Explanation | Explanations) -> list[Block]:
 def _page(report: Explanation) -> list[Block]:
     return [
         Line(say("{title}.", title=report.title), "bold"),
-        Line(f"{report.code} ({', '.join(report.used_as)})", "dim"),
+        Line(f"{report.code} ({', '.join(map(say, report.used_as))})", "dim"),
         *_prose(report.text),
         *_prose(say("Why: {how}", how=report.how)),
         *_prose(f"{NEXT_STEPS}: {report.remedy}"),
@@ -32,13 +32,13 @@ def _page(report: Explanation) -> list[Block]:
 
 def _prose(text: str) -> Iterator[Line]:
     """Yield the lines of a paragraph: prose is wrapped in a pipe, too."""
-    return (Line(line) for line in wrap(text, _WIDTH, break_on_hyphens=False))
+    return (Line(line) for line in wrapped(text, _WIDTH))
 
 
 def _contents(report: Explanations) -> list[Block]:
     found: list[Block] = [Line(CODES, "bold")]
     for group, rows in groupby(report.items, key=lambda row: row.group):
-        found += [EmptyLine(), Line(group, "bold"), Table(_COLUMNS, tuple(map(_row, rows)))]
+        found += [EmptyLine(), Line(say(group), "bold"), Table(_COLUMNS, tuple(map(_row, rows)))]
     return found
 
 

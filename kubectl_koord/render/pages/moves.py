@@ -49,7 +49,7 @@ def _goes_to(one: Migration) -> str:
 
 
 def _state(one: Migration) -> str:
-    phase = "paused" if one.paused else one.phase
+    phase = say("paused") if one.paused else one.phase
     details = one.reason or one.status
     return f"{phase} ({details})" if details and details != phase else phase
 

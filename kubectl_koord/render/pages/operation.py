@@ -169,7 +169,7 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], rest: int) -> list[Bl
 
 
 _NOUNS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
-_HEADS: Mapping[Severity, str] = {"error": "Error", "warning": "Warning", "info": "Note"}
+_HEADS: Mapping[Severity, str] = {"error": say("Error"), "warning": say("Warning"), "info": say("Note")}
 EXPLAIN = say("More about a code: kubectl koord explain CODE")
 
 

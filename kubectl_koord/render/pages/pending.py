@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.render.document import (
     USUAL,
     Block,
@@ -110,7 +110,7 @@ def _subjects(report: PendingGangsReport) -> str:
 
 def gangs_and_pods(gangs: int, pods: int, noun: str = "gang") -> str:
     """Return how many gangs there are and how many pods without one."""
-    return " and ".join(count(number, each) for number, each in ((gangs, noun), (pods, "pod")) if number)
+    return say(" and ").join(count(number, each) for number, each in ((gangs, noun), (pods, "pod")) if number)
 
 
 def of_so_many(reason: str, number: int, total: int) -> str:
@@ -122,7 +122,7 @@ def of_so_many(reason: str, number: int, total: int) -> str:
 
 def incomplete(why: str) -> str:
     """Return that the list may be incomplete."""
-    return say("This list may be incomplete: {why}.", why=why.rstrip("."))
+    return say("This list may be incomplete: {why}.", why=why.rstrip(STOP))
 
 
 def contention(one: Contention) -> str:

@@ -62,10 +62,10 @@ def by_node(places: Mapping[str, str], gang: str, shown: Shown, header: str = "P
 
 
 NOTHING_RUNS = say("No pods run here.")
-RUNNING = "Running"
+RUNNING = say("Running")
 NOMINATED = say("Nominated, not yet here: no pod of a lower or the same priority gets this room")
 WAITING = say("Pending gangs that could use it")
-RESERVATIONS = "Reservations"
+RESERVATIONS = say("Reservations")
 DRAIN = say("If it were drained")
 SLOTS = say("SLOTS: pods that it takes now, beside what runs here.")
 PLACE_DETAILS = command("why-pending", "GANG")
@@ -276,7 +276,9 @@ def goes(one: DrainedPod) -> str:
     if one.outcome == "fits":
         return say("fits on {to}", to=one.to)
     return say(
-        "{part}: {reason}", part="unknown" if one.outcome == "unknown" else say("no node takes it"), reason=one.reason
+        "{part}: {reason}",
+        part=say("unknown") if one.outcome == "unknown" else say("no node takes it"),
+        reason=one.reason,
     )
 
 

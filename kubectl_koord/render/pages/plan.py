@@ -89,7 +89,9 @@ def blocks(report: PlanReport, _shown: Shown) -> list[Block]:
 
 def _points(curve: tuple[PlanPoint, ...]) -> Iterator[Row]:
     for one in curve:
-        yield Row((str(one.pods), str(one.gangs), f"{one.gpu_hours:g}", "proven" if one.fewest else say("not proven")))
+        yield Row(
+            (str(one.pods), str(one.gangs), f"{one.gpu_hours:g}", say("proven") if one.fewest else say("not proven"))
+        )
 
 
 def _table(steps: tuple[PlanStep, ...]) -> Table:

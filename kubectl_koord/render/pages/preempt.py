@@ -106,7 +106,10 @@ def eviction(pods: Sequence[str], answer: str) -> str:
 
 def budget(hit: BudgetHit | None, pod: str) -> str:
     """Return the budget that covers a pod, and whether preempting it violates that; empty without one."""
-    return "" if hit is None else f"{name_within(pod, hit.name)} ({'violated' if hit.violated else 'kept'})"
+    if hit is None:
+        return ""
+    name = name_within(pod, hit.name)
+    return say("{name} (violated)", name=name) if hit.violated else say("{name} (kept)", name=name)
 
 
 def preempt_outcomes(report: PreemptReport) -> list[str]:
@@ -341,7 +344,7 @@ def _victim(victim: Victim, depth: int) -> Row:
         victim.gang or victim.owner or "",
         "" if victim.age_seconds is None else spelled(timedelta(seconds=victim.age_seconds)),
         budget(victim.pod_disruption_budget, victim.pod),
-        "wasted" if victim.wasted else "",
+        say("wasted") if victim.wasted else "",
     )
     violated = victim.pod_disruption_budget is not None and victim.pod_disruption_budget.violated
     return Row(cells, "bad" if victim.wasted or violated else "", depth)

@@ -11,7 +11,7 @@ from kubectl_koord.reports.capacity import Eviction, Headroom, QuotaFinding, Quo
 from kubectl_koord.wording.facts import amounts_as_counted, held_back, more_quotas
 from kubectl_koord.wording.words import amount_of, and_more, count, listed, more, resource_name, unit
 
-FINDINGS = "Findings"
+FINDINGS = say("Findings")
 HEADROOM = say("Room for more pods like its first, from its quota upwards")
 NOT_CHECKED = say("not checked, but limits those below")
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.model import values
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, EmptyLine, Line, Row, Style, TreeTable, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
@@ -56,7 +56,7 @@ def unknown(gang: str | None, why: str, *, counted: bool) -> str:
         else say("count the slots for {gang}", gang=gang)
     )
     what = slots if gang else say("build the topology tree")
-    return say("Cannot {what}: {why}.", what=what, why=why.rstrip("."))
+    return say("Cannot {what}: {why}.", what=what, why=why.rstrip(STOP))
 
 
 def size(layers: Mapping[str, int], nodes: int, resources: Mapping[str, Amount]) -> str:
@@ -142,7 +142,7 @@ def deeper(depth: int) -> str:
 
 def not_counted(resource: str, withheld: int, *, cordoned: int, not_ready: int) -> str:
     """Return how much is free on nodes that are cordoned or not ready, and does not count as free."""
-    parts = [_are(count(cordoned, "node"), cordoned, "cordoned")] if cordoned else []
+    parts = [_are(count(cordoned, "node"), cordoned, say("cordoned"))] if cordoned else []
     if not_ready:
         parts.append(_are(str(not_ready) if parts else count(not_ready, "node"), not_ready, say("not ready")))
     what = say("{amount} free {unit}", amount=amount_of(resource, withheld, "rounded"), unit=unit(resource))

@@ -6,7 +6,7 @@ from itertools import compress
 
 from msgspec import structs
 
-from kubectl_koord.language import say
+from kubectl_koord.language import STOP, say
 from kubectl_koord.model.values import between
 from kubectl_koord.render.document import (
     Block,
@@ -81,7 +81,11 @@ def volcano_facts(gang: VolcanoGang) -> Iterator[str]:
         say("{number} pending", number=len(gang.pending)),
         say("{running} running", running=gang.running),
     ]
-    parts += [f"{number} {word}" for number, word in ((gang.succeeded, "succeeded"), (gang.failed, "failed")) if number]
+    parts += [
+        f"{number} {word}"
+        for number, word in ((gang.succeeded, say("succeeded")), (gang.failed, say("failed")))
+        if number
+    ]
     yield say("Pods: {parts}.", parts=", ".join(parts))
     yield say("Queue: {queue}.", queue=queue(gang))
     if gang.priority_class:
@@ -155,7 +159,7 @@ def way(rows: Sequence[LayerRow], moment: str) -> Iterator[Block]:
     seen = [row for row in rows if row.state != "not-here"]
     if len(seen) <= 1:
         return
-    cells = ((_STATES[row.state], row.layer, sentence_of(row, moment)) for row in seen)
+    cells = ((_STATES[row.state], say(row.layer), sentence_of(row, moment)) for row in seen)
     styled = (Row(cell, _STYLES.get(row.state, "")) for cell, row in zip(cells, seen, strict=True))
     yield EmptyLine()
     yield slim(Table((Column("STATE"), Column("LAYER"), Column("WHY", flow="wrap")), tuple(styled)))
@@ -200,7 +204,7 @@ def _of_scheduler(report: WhyReport) -> str:
         return say("{name} may or may not start: {reason}", name=name, reason=reason(report))
     if report.verdict == "unknown":
         return say(
-            "Cannot tell whether {name} would be placed: {reason}.", name=name, reason=reason(report).rstrip(".")
+            "Cannot tell whether {name} would be placed: {reason}.", name=name, reason=reason(report).rstrip(STOP)
         )
     if report.verdict == "no":
         return say("{name} is pending: {reason}", name=name, reason=reason(report))
@@ -232,7 +236,7 @@ def place(report: WhyReport) -> str:
 
 def left_to_scoring(pods: int) -> str:
     """Return that it is open on which nodes so many pods go."""
-    return say("on which {nodes} is left to scoring", nodes="node" if pods == 1 else "nodes")
+    return say("on which {noun} is left to scoring", noun="node" if pods == 1 else "nodes")
 
 
 def reason(report: WhyReport) -> str:
@@ -352,7 +356,7 @@ def more_domains(number: int, most_slots: int) -> str:
 
 _WHAT_IFS = (
     say("without terminating pods"),
-    "uncordoned",
+    say("uncordoned"),
     say("without pods of lower priority"),
     say("with nothing running"),
 )
@@ -360,7 +364,7 @@ _WHAT_IFS = (
 
 def what_if(noun: str, is_told: Sequence[bool]) -> str:
     """Return the title of the slots of domains if one thing were different, of those what-ifs that are told."""
-    return say("Slots per {noun}: {part}", noun=noun, part=" | ".join(["now", *compress(_WHAT_IFS, is_told)]))
+    return say("Slots per {noun}: {part}", noun=noun, part=" | ".join([say("now"), *compress(_WHAT_IFS, is_told)]))
 
 
 def what_is_in_the_way(domain: SlotRow, *, everything: bool) -> str:
