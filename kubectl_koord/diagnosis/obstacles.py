@@ -977,16 +977,16 @@ def unoffered(simulation: Simulation, first: Attempt) -> Unoffered | None:
     kinds = {pod.requirements: pod for pod in (*reversed(simulation.subject.pending), first.trigger)}
     lacking = (pod for pod in kinds.values() if any(name not in offered for name, _ in pod.requirements.requests))
     every = dict.fromkeys((*islice(lacking, _MOST_KINDS), first.trigger))
-    return next(filter(None, (_of_pod(simulation, pod) for pod in every)), None)
+    return next(filter(None, (_of_pod(simulation, pod, first) for pod in every)), None)
 
 
-def _of_pod(simulation: Simulation, pod: PendingPod) -> Unoffered | None:
+def _of_pod(simulation: Simulation, pod: PendingPod, first: Attempt) -> Unoffered | None:
     view, offered = simulation.view, _offered(simulation.view)
     asked = [resource for resource, _ in ranked(pod.requirements.requests)]
     for resource in asked:
         if resource not in offered and _is_missed(simulation, pod, resource):
             return _unoffered(view, resource)
-    reasons = [one.reason for one in evidence.asked(simulation, pod).reasons]
+    reasons = [one.reason for one in evidence.asked(simulation, pod, first).reasons]
     missing = {reason.type for reason in reasons if isinstance(reason, DevicesMissing)}
     missing = {kind for kind in missing if not any(_lists(view.node(name), kind) for name in view.names())}
     return _unlisted(view, asked, missing) if missing and all(map(_is_no_room, reasons)) else None

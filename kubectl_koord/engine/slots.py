@@ -208,18 +208,14 @@ class RefusingNodes:
 
     def but(self, nodes: Mapping[str, Reason | None], counts: "Counts") -> "RefusingNodes":
         """Return the parts with other reasons of some nodes, or none, where so many pods are taken now."""
-
-        @cache
-        def every() -> Sequence[_Part]:
-            others = ~named(self._view, nodes)
-            anew = [(reason, named(self._view, (name,))) for name, reason in nodes.items() if reason is not None]
-            return *((reason, held & others) for reason, held in self._every()), *anew
-
-        def among(chosen: NodeSet) -> Iterator[_Part]:
-            return ((reason, left) for reason, held in every() if (left := held & chosen))
-
-        taking = partial(taking_any, self._view, counts)
-        return RefusingNodes(self._view, lambda: among(~taking()), lambda: among(taking()))
+        others = ~named(self._view, nodes)
+        anew = [(reason, named(self._view, (name,))) for name, reason in nodes.items() if reason is not None]
+        taking = cache(partial(taking_any, self._view, counts))
+        return RefusingNodes(
+            self._view,
+            lambda: _among([*_among(self._none(), others), *anew], ~taking()),
+            lambda: _among([*_among(self._some(), others), *anew], taking()),
+        )
 
     def of_none(self) -> Iterator[Refused]:
         """Return the reasons of nodes that take no pod, and how many nodes have each."""
@@ -231,6 +227,10 @@ class RefusingNodes:
 
     def _every(self) -> Iterator[_Part]:
         return chain(self._none(), self._some())
+
+
+def _among(parts: Iterable[_Part], nodes: NodeSet) -> Iterator[_Part]:
+    return ((reason, left) for reason, held in parts if (left := held & nodes))
 
 
 def _counted(parts: Iterable[_Part]) -> Iterator[Refused]:

@@ -149,8 +149,7 @@ def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prep
             break
     names = LazyNames(lambda: (*(name for name in offer if name not in offer.counts), *numbers))
     counts = Counts((name, number) for name, number in numbers.items() if number)
-    unasked = dict.fromkeys(name for name in offer.counts if name not in numbers)
-    rejections = {name: node.rejection for name, node in fewer.items()} | unasked
+    rejections = {name: node.rejection for name, node in fewer.items()}
     refusing = offer.refusing_nodes and offer.refusing_nodes.but(rejections, counts)
     return Offer(names, counts, lambda name: fewer.get(name) or offer[name], refusing)
 

@@ -92,7 +92,8 @@ def _with_jobs(snapshot: Snapshot, namespace: str, decided: tuple[WhyReport, ...
     """Return the answers with those about jobs that are held before the scheduler, in place of those of their pods."""
     if snapshot.jobs is None:
         return decided
-    jobs = structs.replace(snapshot.jobs, pods=tuple(_pods(snapshot)))
+    homes = {owner.namespace for owner in snapshot.jobs.owners}
+    jobs = structs.replace(snapshot.jobs, pods=tuple(_pods(snapshot, homes)))
     by_pod = {pod: item for item in decided for pod in item.pending_pods}
     found: list[WhyReport] = []
     replaced: set[str] = set()
@@ -108,17 +109,17 @@ def _with_jobs(snapshot: Snapshot, namespace: str, decided: tuple[WhyReport, ...
     return tuple(sorted((*left, *found), key=lambda item: item.gang))
 
 
-def _pods(snapshot: Snapshot) -> Iterator[PodState]:
-    """Yield the pods as what owns them is asked about: where they are, and by whom."""
-    for waiting in snapshot.pending:
+def _pods(snapshot: Snapshot, homes: Collection[str]) -> Iterator[PodState]:
+    """Yield the pods of these namespaces as what owns them is asked about: where they are, and by whom."""
+    for waiting in (pod for pod in snapshot.pending if pod.namespace in homes):
         yield PodState(
             waiting.key, owner=waiting.owner, phase="Pending", created=waiting.created, deleting=waiting.terminating,
             gates=waiting.gates, labels=dict(waiting.labels),
         )  # fmt: skip
-    for on_node in chain.from_iterable(snapshot.running.values()):
+    for on_node in (pod for pod in chain.from_iterable(snapshot.running.values()) if pod.namespace in homes):
         labels = dict(on_node.labels)
         yield PodState(on_node.key, owner=on_node.owner, phase="Running", node=on_node.node, labels=labels)
-    for done in snapshot.finished:
+    for done in (pod for pod in snapshot.finished if pod.namespace in homes):
         yield PodState(done.key, owner=done.owner, phase="Succeeded")
 
 

@@ -31,7 +31,6 @@ from kubectl_koord.engine.table import (
     members,
     numbers_of,
     occupants_of,
-    packed,
     position_of,
     singles,
     split,
@@ -76,7 +75,7 @@ class NodeResources(Filter, Struct, frozen=True):
         """Return the nodes by what is short for the first pod, and by whether they are too small for it when empty."""
         requests, apart = pods[0].requirements.requests, among & self.counted_singly(view)
         asked = requests if self.rules.oversized_is_unresolvable else ()
-        large = [packed(bytes(map(amount.__le__, allocatable_of(view, resource)))) for resource, amount in asked]
+        large = [at_least(view, among & ~apart, amount, ALLOCATABLE, resource) for resource, amount in asked]
         for part in short_of(view, ((1, among & ~apart),), requests):
             yield from split(part, *large)
         yield from singles(apart)
@@ -210,6 +209,11 @@ def _places_everywhere(view: View) -> Sequence[int]:
     return places
 
 
+def _allocatable_on(state: NodeState, resource: str) -> int:
+    return dict(state.node.allocatable).get(resource, 0)
+
+
+ALLOCATABLE = Number(_allocatable_on, allocatable_of, _SOME)
 FREE = Number(_free_on, _free_everywhere, _SOME)
 PLACES = Number(_places_on, _places_everywhere, _SOME)
 
