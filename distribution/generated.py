@@ -68,8 +68,8 @@ def main() -> None:
 def kept() -> set[str]:
     """Return the paths of all files in the folders where every file is generated, but for their README."""
     folders = ("man", pages.FOLDER, "docs/images", "docs/schema")
-    found = (path for folder in folders for path in (ROOT / folder).glob("*") if path.name != "README.md")
-    return {path.relative_to(ROOT).as_posix() for path in found}
+    found = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
+    return {path.relative_to(ROOT).as_posix() for path in found if path.name != "README.md"}
 
 
 if __name__ == "__main__":

@@ -117,18 +117,19 @@ def screens(size: tuple[int, int]) -> dict[str, list[str]]:
     return found
 
 
-PICTURES: Mapping[str, str] = {"docs/images/live.svg": "overview", "docs/images/live-preempt.svg": "preemption"}
 GOLDEN: Mapping[str, tuple[int, int]] = {"tests/live/screens.80.txt": (80, 24), "tests/live/screens.160.txt": (160, 48)}
 _CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def files() -> dict[str, str]:
-    """Return the golden screens and the pictures by their paths."""
-    made = {path: screens(size) for path, size in GOLDEN.items()}
-    found = {path: _golden(every) for path, every in made.items()}
-    first = made[next(iter(GOLDEN))]
-    for path, name in PICTURES.items():
-        found[path] = picture.screen("kubectl koord live --demo", "\n".join(first[name]), most=len(first[name]))
+    """Return the golden screens by their paths: all of a size as text, and each as a picture."""
+    found: dict[str, str] = {}
+    for path, size in GOLDEN.items():
+        made = screens(size)
+        found[path] = _golden(made)
+        for name, lines in made.items():
+            drawn = picture.screen("kubectl koord live --demo", "\n".join(lines), most=len(lines))
+            found[f"docs/images/live/{name}-{size[0]}x{size[1]}.svg"] = drawn
     return found
 
 

@@ -60,7 +60,8 @@ def _page(verb: str) -> Iterator[str]:
     for name in (verb, *(name for name in VERBS if name.startswith(f"{verb} "))):
         yield from (f"## kubectl koord {name} --help", "", "```text", *_lines(f"{name} --help"), "```", "")
     if verb == "live":
-        yield from ("![Who waits, and where the room is](../images/live.svg)", "", "[How to use it](../live.md)", "")
+        picture = "../images/live/overview-80x24.svg"
+        yield from (f"![Who waits, and where the room is]({picture})", "", "[How to use it](../live.md)", "")
     if verb == "serve":
         yield from ("[How to use it](../serve.md), [its metrics](../metrics.md)", "")
     if verb == "topo":
