@@ -23,7 +23,7 @@ from kubectl_koord.explain.topo import topo, with_shape
 from kubectl_koord.language import say
 from kubectl_koord.live import metrics
 from kubectl_koord.live.state import Feed, Holder
-from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import between
 from kubectl_koord.render.structured import API_VERSION, Report
 from kubectl_koord.reports.capacity import QuotaTreeReport, TopologyReport
@@ -76,13 +76,13 @@ class Questions(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """The answers to one reading, and its metrics as they are told."""
+    """The answers to one reading, its metrics as they are told, and what was `written` of it for those who asked."""
 
     pending: PendingGangsReport
     topology: TopologyReport
     quotas: QuotaTreeReport
     metrics: bytes
-    gaps: tuple[Gap, ...] = ()
+    written: dict[str, Reply] = {}
 
 
 class Failed(Struct, frozen=True):
@@ -102,7 +102,7 @@ def state_of(snapshot: Snapshot, questions: Questions) -> State:
     metrics.of_topology(found, topology, whole, {one: _shaped(whole, snapshot, one) for one in questions.shapes})
     metrics.of_quotas(found, quotas)
     found.add("koord_build_info", 1, __version__, pending.basis.koordinator_version)
-    return State(pending, topology, quotas, metrics.text(found), snapshot.gaps)
+    return State(pending, topology, quotas, metrics.text(found))
 
 
 def _shaped(report: TopologyReport, snapshot: Snapshot, shape: str) -> TopologyReport | None:
@@ -144,7 +144,6 @@ class Faces:
         self._told = threading.Condition()
         self._asking = threading.BoundedSemaphore(AT_ONCE)
         self._asked = 0
-        self._written: dict[str, Reply] = {}
         self._writing = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._counting = threading.Lock()
@@ -161,8 +160,7 @@ class Faces:
         found = _guarded(lambda: state_of(snapshot, self._questions))
         if isinstance(found, Failed):
             raise KoordError(found.message)
-        with self._writing:
-            self._state, self._written, self._asked = found, {}, 0
+        self._state, self._asked = found, 0
         if self._questions.examined:  # which is known of a state alone
             self.holder.ask(_PREEMPTION, self._examine)
         return True
@@ -239,13 +237,10 @@ class Faces:
     def _once(self, state: State, name: str, write: Callable[[], tuple[str, str]]) -> Reply:
         """Return what is written once for each state, by whoever is first to ask."""
         with self._writing:
-            written = self._written.get(name) if self._state is state else None
-            if written is None:
+            if name not in state.written:
                 kind, text = write()
-                written = Reply(200, kind, text.encode())
-                if self._state is state:
-                    self._written[name] = written
-            return written
+                state.written[name] = Reply(200, kind, text.encode())
+            return state.written[name]
 
     def _now(self, ask: Callable[[Snapshot], Report], write: Callable[[Report], tuple[str, str]]) -> Reply:
         """Return what is computed out of the newest reading, beside what is answered anyway."""

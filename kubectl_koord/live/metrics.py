@@ -191,8 +191,7 @@ def of_topology(
     for shape, counted in shapes.items():
         found.add("koord_shape_known", counted is not None, shape)
         for row in counted.domains if counted is not None else ():
-            if row.shape_pods is not None:
-                found.add("koord_domain_slots", row.shape_pods, *labels(row), shape)
+            found.add("koord_domain_slots", row.shape_pods or 0, *labels(row), shape)
     found.add("koord_answer_complete", report.verdict != "unknown", "topology")
 
 

@@ -64,8 +64,7 @@ def run(
     finally:
         faces.holder.close()
         server.server_close()
-    if faces.holder.failure is not None:
-        raise faces.holder.failure
+    raise faces.holder.failure or SystemExit  # nothing else ends it
 
 
 class Server(ThreadingMixIn, TCPServer):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.engine.budget import Budget
 from kubectl_koord.errors import KoordError
 from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.live import faces
@@ -118,6 +119,29 @@ def test_a_name_that_makes_trouble_ends_nothing(shown: Callable[..., Shown], fee
     assert error_of(made.reply("/api/v1/why-pending/x")) == (422, "x means two things")
     assert error_of(made.reply("/api/v1/why-pending/y")) == (500, "internal error: ZeroDivisionError: oh")
     assert made.value("koord_up") == 1
+
+
+def test_what_nobody_waits_for_any_more_is_broken_off(
+    shown: Callable[..., Shown], feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faces, "PATIENCE", 0.5)
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(*_: object) -> WhyReport:
+        begun.set()
+        try:
+            while True:
+                Budget().take()
+        finally:
+            ended.set()
+
+    made = ready(shown(gang=endless), feed)
+    asking = threading.Thread(target=made.reply, args=("/why-pending/big",))
+    asking.start()
+    assert begun.wait(PATIENCE)
+    made.holder.close()
+    assert ended.wait(PATIENCE)
+    asking.join(PATIENCE)
 
 
 class Held:
