@@ -51,7 +51,9 @@ MOST_ROUNDS = 64
 """Each round with effect preempts a pod; a job that needs more attempts than this is not followed further."""
 MOST_BRANCHES = 64
 """How many continuations of one first attempt are followed, in one order of victims."""
-_MOST_KEPT = 16
+_MOST_KEPT = 64
+"""How many attempts of a view are kept: every kind of trigger may come, in five orders, and all are asked for again."""
+_MOST_JOBS = 8
 _Gone: TypeAlias = frozenset[Identity[RunningPod]]
 """The pods that are gone, of those of one view."""
 _Continued: TypeAlias = tuple[tuple[Preemption, ...], Preemption | None, Attempt | None, tuple[Preemption, ...]]
@@ -231,7 +233,7 @@ def _firsts(
     Where some of the nodes cannot be booked, one of them may be taken, or one of the others. Where seats of a plan
     fail, enough members may have theirs before. The likeliest is there whatever the budget.
     """
-    usual, steps = _member_orders(job, view), _steps(job)
+    usual, steps = _member_orders(view, Identity(job)), _steps(job)
     likeliest: Attempt | None = None
     for trigger in triggers:
         split = fails_at_seat = False
@@ -253,8 +255,10 @@ def _steps(job: Job) -> int:
     return steps_of_attempt(len(job.triggers), len(job.tried) if job.topology is None else 0)
 
 
-def _member_orders(job: Job, view: View) -> tuple[MemberOrder, ...]:
+@recently(_MOST_JOBS)
+def _member_orders(view: View, asked: Identity[Job]) -> tuple[MemberOrder, ...]:
     """Return the orders that may differ: one where no member can take the last place of another."""
+    job = asked.value
     alike = {shape(pod, job.claims, job.promised): pod for pod in reversed(job.tried)}
     if job.topology is not None or len(alike) == 1:
         return (USUAL,)

@@ -51,6 +51,7 @@ from kubectl_koord.simulation.simulation import (
     next_attempt,
     open_outcomes,
     seats,
+    surely_fails,
 )
 from kubectl_koord.simulation.what_if import changed
 
@@ -242,9 +243,14 @@ def _next_places(simulation: Simulation, budget: SearchBudget) -> bool | None:
 
     What preemption does is computed, which takes long, only where some triggers place it and others do not. More
     attempts than one for each kind of pods, as where their order is open, count when it is known how many there were.
+    Where the likeliest has an effect and does not place it, no other is tried.
     """
     steps = Budget(simulation.steps)
-    placed = {outcome.placed_at_once for outcome in every_outcome(simulation, preemption=False, budget=steps)}
+    every = every_outcome(simulation, preemption=False, budget=steps)
+    likeliest = next(every)
+    if surely_fails(simulation, likeliest):
+        return False
+    placed = {likeliest.placed_at_once, *(outcome.placed_at_once for outcome in every)}
     budget.take_up_to(max(0, _KIND * (simulation.steps - steps.left) - run_of(simulation)))
     if steps.is_cut:
         return None

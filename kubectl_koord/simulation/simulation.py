@@ -12,11 +12,21 @@ from kubectl_koord.engine.budget import MOST_STEPS, Budget, most_steps
 from kubectl_koord.engine.filters import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.gangs import GangSubject, Subject
 from kubectl_koord.engine.placement import TopologyRequirements
-from kubectl_koord.engine.preemption import Preemption
+from kubectl_koord.engine.preemption import Preemption, by_name
 from kubectl_koord.engine.queue import After, priority
 from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.quota.usage import waiting
-from kubectl_koord.engine.rounds import MOST_ROUNDS, Landing, Outcome, effect, effects, landings, not_told, outcomes
+from kubectl_koord.engine.rounds import (
+    MOST_ROUNDS,
+    Landing,
+    Outcome,
+    effect,
+    effects,
+    landings,
+    not_told,
+    outcomes,
+    post_filter,
+)
 from kubectl_koord.engine.rounds import outcomes_of_each as outcomes_of_job
 from kubectl_koord.engine.rules import rules, rules_of
 from kubectl_koord.engine.state import View, of
@@ -171,7 +181,7 @@ def open_outcomes(
         simulation, view, preemption=preemption, most_rounds=most_rounds, alone=alone, budget=budget
     ):
         landed.setdefault(outcome.landing, []).append(outcome)
-    if not rules(simulation.snapshot.config.version).retries_failed_plans or _is_bound_one_by_one(simulation.subject):
+    if not _tries_on(simulation):
         kept = [outcome for every in landed.values() for outcome in every]
     else:
         kept = [outcome for every in landed.values() for outcome in _with_effect(every, idle_too=idle_too)]
@@ -182,10 +192,33 @@ def likeliest_outcome(simulation: Simulation) -> Outcome:
     """Return the first of the outcomes that are left open without preemption; those behind it are not computed."""
     every = every_outcome(simulation, preemption=False)
     first = next(every)
-    goes_on = rules(simulation.snapshot.config.version).retries_failed_plans
-    if not goes_on or _is_bound_one_by_one(simulation.subject) or _has_effect(first):
+    if not _tries_on(simulation) or _has_effect(first):
         return first
     return next((one for one in every if one.landing == first.landing and _has_effect(one)), first)
+
+
+def surely_fails(simulation: Simulation, outcome: Outcome) -> bool:
+    """Tell whether the next attempt may leave the subject unplaced, as in this outcome, whatever others there are.
+
+    In versions that try again at once that is so only where the attempt has an effect. No is no proof of the contrary.
+    """
+    first, every = outcome.first, _jobs_of(simulation)
+    if outcome.placed_at_once:
+        return False
+    if not _tries_on(simulation) or _has_effect(outcome):
+        return True
+    if _are_alike(every):
+        return False
+    job = next(job for job in every if first.trigger in job.pods)
+    views = {landing.nodes: landing.view for landing in _landings(simulation, simulation.view)}
+    view = views.get(outcome.landing, simulation.view)
+    return any(one.reason is None and one.gone for one in post_filter(view, Identity(job), Identity(first), by_name))
+
+
+def _tries_on(simulation: Simulation) -> bool:
+    """Tell whether other triggers are tried until an attempt has an effect."""
+    tries_again = rules(simulation.snapshot.config.version).retries_failed_plans
+    return tries_again and not _is_bound_one_by_one(simulation.subject)
 
 
 def _told(every: Sequence[Outcome], budget: Budget, followed: int) -> Sequence[Outcome]:
@@ -346,10 +379,13 @@ def next_attempt(simulation: Simulation, view: View | None = None) -> tuple[Outc
     Where all pods are alike, what preemption would do cannot change that, and is not computed; nor is ever what comes
     after its first round.
     """
-    are_alike = all(
-        len({shape(pod, job.claims, job.promised) for pod in job.pods}) == 1 for job in _jobs_of(simulation)
-    )
+    are_alike = _are_alike(_jobs_of(simulation))
     return open_outcomes(simulation, view, preemption=not are_alike, idle_too=True, most_rounds=0)
+
+
+def _are_alike(every: Iterable[Job]) -> bool:
+    """Tell whether all pods of each job ask for the same."""
+    return all(len({shape(pod, job.claims, job.promised) for pod in job.pods}) == 1 for job in every)
 
 
 def _distinct(every: Sequence[Outcome]) -> tuple[Outcome, ...]:

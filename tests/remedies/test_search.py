@@ -15,7 +15,14 @@ from kubectl_koord.remedies import gang, pods, ways_out
 from kubectl_koord.remedies import search as proof
 from kubectl_koord.remedies.search import MOST_STEPS, Search, SearchBudget, is_placed
 from kubectl_koord.reports.common import AddNode, DeletePod, Tolerate, Uncordon, WayOut
-from kubectl_koord.simulation.simulation import Simulation, next_attempt, simulate
+from kubectl_koord.simulation.simulation import (
+    Simulation,
+    all_place,
+    every_outcome,
+    next_attempt,
+    simulate,
+    surely_fails,
+)
 from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
 from tests.properties.strategies import random_cluster
 
@@ -366,3 +373,57 @@ def test_attempts_in_several_orders_count_as_many_steps() -> None:
         searched.works((Uncordon("n2"),))
         taken[nodes] = MOST_STEPS - searched.budget.left
     assert taken["n1 n2"] > taken["n1 n2 n3 n4"]
+
+
+UNEQUAL = cluster("s0: b0[n1:8]").with_gang("job", 1, cpu=9, priority=5).with_pod("job-1", "job", cpu=1, priority=5)
+RACING = cluster("s0: b0[n1:8 n2:8]").with_gang("job", 0, minimum=3, must_gather=SPINE)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "expected"),
+    [
+        (cluster("s0: b0[n1:8]").with_gang("job", 2, cpu=1), {False}),
+        (UNEQUAL.version("1.7"), {True, False}),
+        (UNEQUAL, {False}),
+        (UNEQUAL.change("n1", allocatable=node("n1", 12).allocatable).with_running("low", "n1", cpu=12), {True}),
+        (cluster("s0: b0[n1:8]").with_running("low", "n1", cpu=8).with_gang("job", 2, cpu=4, priority=5), {False}),
+        (RACING.with_members(("a", "b"), "job", cpu=2).with_pod("c", "job", cpu=6), {True, False}),
+    ],
+)
+def test_an_attempt_that_fails_is_the_last_where_it_has_an_effect_or_none_is_made_after_it(
+    drawing: Drawing, expected: set[bool]
+) -> None:
+    simulation = simulate(drawing, drawing.subject("job"))
+    assert {surely_fails(simulation, one) for one in every_outcome(simulation, preemption=False)} == expected
+
+
+@pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
+def test_after_such_an_attempt_a_change_is_told_to_help_if_all_say_so(version: str) -> None:
+    for seed in range(40):
+        rng = Random(seed)  # noqa: S311
+        plan = rules(f"MustGather {SPINE}") if rng.random() < 0.5 else None
+        drawing = cluster("s0: b0[n1:8 n2:6]; s1: b1[n3:8]").with_group("job", 3, topology=plan).version(version)
+        for number in range(3):
+            drawing = drawing.with_pod(f"job-{number}", "job", cpu=rng.choice((1, 2, 6)), priority=rng.choice((0, 5)))
+            drawing = drawing.with_running(f"low-{number}", f"n{number + 1}", cpu=rng.choice((1, 4, 6)))
+        simulation = simulate(drawing, drawing.subject("job"))
+        assert is_placed(simulation, SearchBudget(simulation)) == all_place(next_attempt(simulation))
+
+
+def test_once_an_attempt_preempts_no_other_is_made_to_tell_that_a_change_does_not_help(attempts: list[object]) -> None:
+    drawing = cluster("s0: b0[n1:8]").cordon("n1").with_running("low", "n1", cpu=8).with_group("job", 3)
+    for number, cpu in enumerate((6, 5, 2)):
+        drawing = drawing.with_pod(f"job-{number}", gang="job", cpu=cpu, priority=5)
+    searched = search(drawing, MOST_STEPS)
+    attempts.clear()
+    assert not searched.works((Uncordon("n1"),))
+    assert len(attempts) == 1
+
+
+def test_attempts_are_made_once_however_many_orders_there_are(attempts: list[object]) -> None:
+    drawing = cluster("s0: b0[n1:16 n2:12]").with_group("job", 5)
+    for number in range(5):
+        drawing = drawing.with_pod(f"job-{number}", gang="job", cpu=number + 1)
+    simulation = simulate(drawing, drawing.subject("job"))
+    for _ in range(2):
+        assert len([*every_outcome(simulation, preemption=False)]) == len(attempts) == 25
