@@ -23,7 +23,8 @@ import yaml
 
 from distribution import krew
 from distribution.bundle import PROGRAM, archive_name, pack
-from distribution.generated import ROOT, files
+from distribution.generated import ROOT
+from distribution.manpages import pages
 from distribution.release import manifest
 from kubectl_koord.cli import completion
 from kubectl_koord.cli.command_line import Globals, flags_of
@@ -610,7 +611,7 @@ def test_32_the_readme_and_the_man_pages_name_what_there_is() -> None:
     for readme in ("README.md", "README.zh-CN.md"):
         linked = re.findall(r"docs/commands/([a-z-]+)\.md", (ROOT / readme).read_text("utf-8"))
         assert set(linked) == {name for name, row in VERBS.items() if row.module}
-    assert [name for name, text in files().items() if (ROOT / name).read_text("utf-8") != text] == []
+    assert [name for name, text in pages().items() if (ROOT / "man" / name).read_text("utf-8") != text] == []
 
 
 def test_the_checks_are_in_the_order_of_the_list() -> None:
