@@ -240,18 +240,11 @@ def no_right(
     )
     read = verb(len(readers), "reads", "read")
     blind = [say("{readers} {read} {it}", readers=listed(readers), read=read, it=_it(resources))] if readers else []
-    blind += (
-        [
-            say(
-                "{followers} with -w {follow} {it}",
-                followers=listed(followers),
-                follow=verb(len(followers), "follows", "follow"),
-                it=_it(resources),
-            )
-        ]
-        if followers
-        else []
-    )
+    if followers:
+        follow = verb(len(followers), "follows", "follow")
+        blind.append(
+            say("{followers} {follow} changes to {it}", followers=listed(followers), follow=follow, it=_it(resources))
+        )
     need = say("; {blind}", blind=listed(blind)) if blind else ""
     return say(
         "{missing} for {resources}: {why}{need}.",

@@ -67,6 +67,7 @@ AmountForm: TypeAlias = Literal["exact", "rounded"]
 V = TypeVar("V")
 _DEVICES = {"gpu": "GPU", "rdma": "RDMA", "fpga": "FPGA"}
 _KOORD = "koordinator.sh/"
+_RDMA = f"{_KOORD}rdma"  # in hundredths of a card
 _SHORT = 6  # signs of an amount that is easily read
 _DECIMALS = (3, 6)
 _MOST_NAMES = 1 << 10
@@ -183,11 +184,11 @@ def amounts_of(resource: str, *numbers: int) -> list[str]:
 
 
 def amount_of(resource: str, number: int, form: AmountForm = "exact") -> str:
-    """Return an amount as people count it: 150 of `koordinator.sh/gpu-core` are 1.5 (GPU).
+    """Return an amount as people count it: 150 of `koordinator.sh/gpu-core` or of `koordinator.sh/rdma` are 1.5 cards.
 
     `exact` is the quantity (`1500m`, `1536Mi`), for sentences and commands; `rounded` is for tables (`1.5`, `1.5Gi`).
     """
-    if objects.is_share(resource) and resource_name(resource) == "GPU":
+    if resource == _RDMA or (objects.is_share(resource) and resource_name(resource) == "GPU"):
         return f"{number / objects.CARD:g}"
     return _exact(resource, number) if form == "exact" else _rounded(resource, number)
 

@@ -174,17 +174,17 @@ def test_rights_that_other_commands_lack_are_named_with_the_commands_that_are_bl
             [*volumes],
             (
                 f"the verbs list and watch are missing for {volumes[0]} and {volumes[1]}: not yours; why-pending,"
-                " preempt, fit, plan, evict, annotate, topo, gangs, quota, node, doctor, live, snapshot, diff, domain"
-                " and scheduler read them and why-pending, preempt, plan, evict, topo, gangs, quota and live with -w"
-                " follow them."
+                " preempt, fit, plan, evict, annotate, topo, gangs, quota, node, doctor, live, serve, snapshot,"
+                " diff, domain and scheduler read them and why-pending, preempt, plan, evict, topo, gangs, quota,"
+                " live and serve follow changes to them."
             ),
             role,
         ),
         "events.events.k8s.io": (
             [],
             (
-                "the verb list is missing for events.events.k8s.io: not yours; why-pending, why-preempted, live and"
-                " snapshot read it."
+                "the verb list is missing for events.events.k8s.io: not yours; why-pending, why-preempted, live,"
+                " serve and snapshot read it."
             ),
             role,
         ),
@@ -192,15 +192,15 @@ def test_rights_that_other_commands_lack_are_named_with_the_commands_that_are_bl
             [],
             (
                 "the verb get is missing for namespaces: not yours; why-pending, preempt, why-preempted, fit, plan,"
-                " annotate, topo, gangs, quota, live and scheduler read it."
+                " annotate, topo, gangs, quota, live, serve and scheduler read it."
             ),
             role,
         ),
         "nodes": (
             [],
             (
-                "the verb watch is missing for nodes: not yours; why-pending, preempt, plan, evict, topo, gangs, quota"
-                " and live with -w follow it."
+                "the verb watch is missing for nodes: not yours; why-pending, preempt, plan, evict, topo, gangs, quota,"
+                " live and serve follow changes to it."
             ),
             role,
         ),

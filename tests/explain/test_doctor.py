@@ -819,7 +819,7 @@ def test_what_is_missing_for_several_resources_alike_is_one_finding_also_where_n
     )
     assert [(one.object, one.objects, one.message) for one in report.findings] == [
         ("a and 1 more", ("a", "b"), "the verb list is missing for a and b: no."),
-        ("c", (), "the verb watch is missing for c: no; topo with -w follows it."),
+        ("c", (), "the verb watch is missing for c: no; topo follows changes to it."),
     ]
     assert report.verdict == "yes"
 

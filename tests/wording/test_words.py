@@ -74,6 +74,8 @@ def test_no_amount_is_shown_as_0_that_is_not() -> None:
         ("cpu", 10_000_000, "10000 CPU", "10000"),
         ("nvidia.com/gpu", 3, "3 GPU", "3"),
         ("koordinator.sh/gpu-core", 150, "1.5 GPU", "1.5"),
+        ("koordinator.sh/rdma", 150, "1.5 RDMA", "1.5"),
+        ("example.com/rdma", 2, "2 RDMA", "2"),
         ("memory", 3 << 30, "3Gi memory", "3Gi"),
         ("memory", 0, "0 memory", "0"),
         ("memory", 3_435_973_837, "3.2Gi memory", "3.2Gi"),
