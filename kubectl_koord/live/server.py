@@ -7,6 +7,7 @@ elsewhere whose name is made to mean us (DNS rebinding) asks by its own name. Ea
 import contextlib
 import ipaddress
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -26,6 +27,8 @@ from kubectl_koord.render.web import allowance, style_sheet
 MOST_AT_ONCE = 32
 LONGEST_HEAD = 16 << 10
 SECONDS_TO_ASK, SECONDS_TO_TAKE = 10.0, 60.0
+_TURN = 0.001
+"""Seconds for which the thread that computes keeps a request waiting, each of the several times that it has to."""
 REFRESHED = 30
 """Seconds after which a browser asks for a page anew."""
 _POLICY = "default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -58,6 +61,7 @@ def run(
     faces = Faces(feed, questions, server.shutdown, interval=interval)
     server.reply = faces.reply
     said(server.url)
+    sys.setswitchinterval(_TURN)
     faces.holder.start()
     try:
         server.serve_forever()
