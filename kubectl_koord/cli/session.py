@@ -381,11 +381,11 @@ class Session:
 
         return structured.to_json(shown.report(self._named(report), self.aim()))
 
-    def page(self, reports: "Sequence[Report]", links: Mapping[str, str]) -> str:
+    def page(self, reports: "Sequence[Report]", links: Mapping[str, str], warning: str) -> str:
         """Return reports below each other as one HTML page, whose rows lead on; of one alone as `-o html` prints it."""
         from kubectl_koord.render import show as show_module
 
-        return show_module.to_web([self._named(report) for report in reports], links, aim=self.aim())
+        return show_module.to_web([self._named(report) for report in reports], links, warning, aim=self.aim())
 
     def _named(self, report: "R") -> "R":
         """Return a report with the names that the kubeconfig has for the cluster that was read."""

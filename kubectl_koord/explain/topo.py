@@ -169,6 +169,13 @@ def with_outside(snapshot: Snapshot) -> TopologyReport:
     return structs.replace(report, nodes=(*report.nodes, *nodes), resource=report.resource if inside else rows.resource)
 
 
+def everywhere(snapshot: Snapshot, report: TopologyReport) -> TopologyReport:
+    """Return all nodes as one domain, in the tree or not: the topology's report where the tree has them all."""
+    if report.domains and not report.outside:
+        return report
+    return topo(structs.replace(snapshot, topologies=_FLAT), tree=build(_FLAT, snapshot.nodes))
+
+
 def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
     return None if subject is None or coverage.unread_members(subject, snapshot) else len(subject.pending)
 

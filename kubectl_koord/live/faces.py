@@ -16,10 +16,14 @@ from urllib.parse import quote, unquote
 from msgspec import Struct, structs
 
 from kubectl_koord import __version__
+from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine.budget import Unwanted
+from kubectl_koord.engine.gangs import PodSubject
+from kubectl_koord.engine.placement import sums
+from kubectl_koord.engine.tree import NODE_LAYER, Tree
 from kubectl_koord.errors import KoordError, NotFoundError
 from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.topo import topo, with_shape
+from kubectl_koord.explain.topo import everywhere, topo
 from kubectl_koord.language import say
 from kubectl_koord.live import metrics
 from kubectl_koord.live.state import Feed, Holder
@@ -31,7 +35,7 @@ from kubectl_koord.reports.common import OF_LAYERS
 from kubectl_koord.reports.jobs import GangsReport, PendingGangsReport, PreemptReport, WhyReport
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.simulation.subjects import pending_subjects
-from kubectl_koord.simulation.submitted import ShapeError, parsed
+from kubectl_koord.simulation.submitted import ShapeError, parsed, room
 from kubectl_koord.wording.words import asked_for
 
 T = TypeVar("T")
@@ -61,15 +65,16 @@ class Reply(Struct, frozen=True):
 class Questions(Struct, frozen=True):
     """What only the command line knows how to ask and to write.
 
-    `page` writes reports below each other as one HTML page, with paths to which rows lead; `document` writes one as
-    JSON. `shapes` are those of which slots are counted, `examined` is of how many gangs preemption is computed at most.
+    `page` writes reports below each other as one HTML page, with paths to which rows lead, and a warning above them
+    unless it is empty; `document` writes one as JSON. `shapes` are those of which slots are counted, `examined` is of
+    how many gangs preemption is computed at most.
     """
 
     pending: Callable[[Snapshot], PendingGangsReport]
     gang: Callable[[Snapshot, str], WhyReport]
     gangs: Callable[[Snapshot], GangsReport]
     quotas: Callable[[Snapshot], QuotaTreeReport]
-    page: Callable[[Sequence[Report], Mapping[str, str]], str]
+    page: Callable[[Sequence[Report], Mapping[str, str], str], str]
     document: Callable[[Report], str]
     shapes: Sequence[str] = ()
     examined: int = 0
@@ -95,23 +100,33 @@ class Failed(Struct, frozen=True):
 def state_of(snapshot: Snapshot, questions: Questions) -> State:
     """Return all that is told of a reading."""
     pending, topology, quotas = questions.pending(snapshot), topo(snapshot), questions.quotas(snapshot)
-    whole = topo(snapshot, with_nodes=False, whole=True)
     found = metrics.Values()
     metrics.of_gaps(found, snapshot.gaps)
-    metrics.of_pending(found, pending)
-    metrics.of_topology(found, topology, whole, {one: _shaped(whole, snapshot, one) for one in questions.shapes})
+    metrics.of_pending(found, pending, snapshot.gaps)
+    rooms = {shape: _room(snapshot, shape) for shape in questions.shapes}
+    metrics.of_topology(found, topology, everywhere(snapshot, topology), rooms)
     metrics.of_quotas(found, quotas)
     found.add("koord_build_info", 1, __version__, pending.basis.koordinator_version)
     return State(pending, topology, quotas, metrics.text(found))
 
 
-def _shaped(report: TopologyReport, snapshot: Snapshot, shape: str) -> TopologyReport | None:
-    """Return how many pods of a shape fit, None where no node has such a resource or something could not be read."""
+def _room(snapshot: Snapshot, text: str) -> metrics.Room | None:
+    """Return how many pods of a shape fit, as `topo --shape` counts them, and on nodes outside the tree as well.
+
+    None where no node has such a resource, or something could not be read.
+    """
     try:
-        found = with_shape(report, snapshot, parsed(snapshot, shape))
+        shape = parsed(snapshot, text)
     except ShapeError:
         return None
-    return found if found.verdict == "yes" and not found.shape_refusal else None
+    if coverage.unread_for_room(PodSubject(shape.pod), snapshot):
+        return None
+    cluster = cluster_of(snapshot)
+    counts, tree = room(cluster, shape).counts, cluster.tree
+    domains = tree.domains if isinstance(tree, Tree) else ()
+    summed = zip(domains, sums(tree, counts) if isinstance(tree, Tree) else (), strict=True)
+    inner = {(domain.layer, domain.name): pods for domain, pods in summed if domain.layer != NODE_LAYER}
+    return metrics.Room(sum(counts.values()), inner)
 
 
 def preemption_of(snapshot: Snapshot, pending: PendingGangsReport | None, most: int) -> bytes:
@@ -134,11 +149,19 @@ def preemption_of(snapshot: Snapshot, pending: PendingGangsReport | None, most: 
 
 
 class Faces:
-    """Answers requests out of what is known; `failed` is called once nothing will be read any more."""
+    """Answers requests out of what is known.
 
-    def __init__(self, feed: Feed, questions: Questions, failed: Callable[[], None], *, interval: float) -> None:
+    `failed` is called once nothing will be read any more; `warn` with the reason where what is told begins to grow
+    old, and where that is over.
+    """
+
+    def __init__(
+        self, feed: Feed, questions: Questions, failed: Callable[[], None], warn: Callable[[str], None], interval: float
+    ) -> None:
         self._questions = questions
         self._failed = failed
+        self._warn = warn
+        self._known = ""
         self._state: State | None = None
         self._preemption = b""
         self._told = threading.Condition()
@@ -151,10 +174,21 @@ class Faces:
         self.holder.ask(_STATE, self._answer)
 
     def _tell(self) -> None:
+        trouble = self.trouble()
         with self._told:
+            has_changed, self._known = trouble != self._known, trouble
             self._told.notify_all()
+        if has_changed:
+            self._warn(trouble or say("the cluster is read and answered again"))
         if self.holder.failure is not None:
             self._failed()
+
+    def trouble(self) -> str:
+        """Return why what is told only grows old: the cluster is lost, or there is no answer; empty if not."""
+        link = self.holder.link()
+        if link.status == "lost":
+            return say("the cluster is lost: {why}", why=link.message.removeprefix("error: "))
+        return next(filter(None, map(self._failure_of, (_STATE, _PREEMPTION))), "")
 
     def _answer(self, snapshot: Snapshot) -> bool:
         found = _guarded(lambda: state_of(snapshot, self._questions))
@@ -177,10 +211,15 @@ class Faces:
         """Return what is answered to a request for a path, its query left out of account."""
         path = target.partition("?")[0]
         words = [unquote(word) for word in path.split("/")[1:]]
-        face, reply = self._of(words)
-        with self._counting:
-            self._counts[face, str(reply.code)] += 1
+        found = _guarded(lambda: self._of(words))
+        face, reply = ("failed", error(found.code, found.message)) if isinstance(found, Failed) else found
+        self.count(face, reply.code)
         return reply
+
+    def count(self, face: str, code: int) -> None:
+        """Count a request that was answered, or refused."""
+        with self._counting:
+            self._counts[face, str(code)] += 1
 
     def _of(self, words: Sequence[str]) -> tuple[str, Reply]:
         """Return the answer, and which face of a few it is."""
@@ -209,13 +248,14 @@ class Faces:
 
     def _overview(self, state: State) -> Reply:
         reports = (state.pending, _folded(state.topology), state.quotas)
-        return self._once(state, "", lambda: (HTML, self._questions.page(reports, _links(state.pending))))
+        trouble, links = self.trouble(), _links(state.pending)
+        return self._once(state, f"/{trouble}", lambda: (HTML, self._questions.page(reports, links, trouble)))
 
     def _as_json(self, report: Report) -> tuple[str, str]:
         return JSON, self._questions.document(report)
 
     def _as_page(self, report: Report) -> tuple[str, str]:
-        return HTML, self._questions.page((_folded(report),), {})
+        return HTML, self._questions.page((_folded(report),), {}, self.trouble())
 
     def _named(self, state: State, words: Sequence[str], write: Callable[[Report], tuple[str, str]]) -> Reply:
         """Return what a path names: what is known of the reading, or what is computed out of it now."""
@@ -226,7 +266,7 @@ class Faces:
         }
         match words:
             case [verb] if verb in known:
-                return self._once(state, f"{write.__name__} {verb}", lambda: write(known[verb]))
+                return self._once(state, f"{write.__name__} {verb}{self.trouble()}", lambda: write(known[verb]))
             case ["gangs"]:
                 return self._now(self._questions.gangs, write)
             case ["why-pending", *names] if all(names):
@@ -285,7 +325,7 @@ class Faces:
             if (answer := self.holder.answer(part)) is not None:
                 found.add("koord_computing_seconds", answer.seconds, part)
         age = between(state.pending.basis.moment, datetime.now(UTC).isoformat()) if state is not None else None
-        if age is not None:
+        if age is not None and link.status != "recorded":
             found.add("koord_state_age_seconds", max(0.0, age.total_seconds()))
         with self._counting:
             counts = dict(self._counts)

@@ -4,7 +4,7 @@ The number of series is bounded: beyond `MOST` names of a kind, the others are s
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 from prometheus_client import ProcessCollector, generate_latest
@@ -13,14 +13,14 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from kubectl_koord.model import objects, values
-from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.model.snapshot import Gap, GapCode
 from kubectl_koord.render.plain import harmless
 from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, QuotaTreeReport, TopologyReport
 from kubectl_koord.reports.common import WOULD_START, DomainName
 from kubectl_koord.reports.jobs import PendingGangsReport, PreemptReport, WhyReport
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-OTHER = "other"
+OTHER = "_other"
 MOST: Mapping[str, int] = {"namespace": 100, "domain": 500, "quota": 200, "resource": 8}
 """So many names of a kind have series of their own, the first in the order of the answer; domains from the top."""
 Kind: TypeAlias = Literal["gauge", "counter"]
@@ -38,7 +38,7 @@ _WAITING, _DOMAIN, _QUOTA = ("namespace", "cause"), ("layer", "domain"), ("quota
 METRICS: Mapping[str, Metric] = {
     "koord_up": Metric((), "1 where the newest reading was answered and the cluster is reached, else 0."),
     "koord_build_info": Metric(("version", "koordinator"), "1; the version of this program, and of Koordinator."),
-    "koord_state_age_seconds": Metric((), "How long ago the cluster was as is told here."),
+    "koord_state_age_seconds": Metric((), "How long ago the cluster was as is told here; not of a file or the demo."),
     "koord_reading_seconds": Metric((), "How long the last reading took."),
     "koord_computing_seconds": Metric(("part",), "How long the last answer took: state, or preemption."),
     "koord_readings_total": Metric((), "Readings in which something had changed.", "counter"),
@@ -46,20 +46,26 @@ METRICS: Mapping[str, Metric] = {
     "koord_cluster_lost": Metric((), "1 where the cluster is not reached any more: the state only grows old."),
     "koord_watch_interrupted": Metric(("kind",), "1 for each kind whose watch is broken for the moment."),
     "koord_kind_unread": Metric(("kind", "reason"), "1 for each kind that was not read: what rests on it is unknown."),
-    "koord_answer_complete": Metric(("answer",), "0 where something could not be read on which the answer rests."),
+    "koord_answer_complete": Metric(
+        ("answer",), "0 where something could not be read on which the answer, or a row of it, rests."
+    ),
     "koord_names_joined": Metric(("label",), f"How many names are summed as `{OTHER}`; of resources, are left out."),
     "koord_pending_gangs": Metric(_WAITING, "Gangs and jobs with pods that wait, by cause (`kubectl koord explain`)."),
     "koord_pending_pods": Metric(_WAITING, "Pods that wait, also those without a gang."),
     "koord_pending_oldest_seconds": Metric(_WAITING, "How long the one has waited that has waited longest."),
     "koord_volcano_pending_gangs": Metric(("namespace",), "Gangs that wait for Volcano's scheduler."),
-    "koord_domain_slots": Metric((*_DOMAIN, "shape"), "Pods of a shape that fit beside what runs, quotas left out."),
     "koord_shape_known": Metric(("shape",), "0 where no node has what the shape asks for, or nobody can tell."),
+    "koord_slots": Metric(("shape",), "Pods of a shape that fit beside what runs, quotas left out, on all nodes."),
+    "koord_cards": Metric(("resource",), "Cards of all nodes, in the topology tree or outside it."),
+    "koord_free_cards": Metric(("resource",), "Those that no pod has, on nodes that can be used."),
+    "koord_fragmented_cards": Metric(
+        ("resource",), "Free, on nodes of which other cards are taken: no pod that takes a whole node can have them."
+    ),
+    "koord_outside_nodes": Metric((), "Nodes outside the topology tree: no gang with a topology spec is placed there."),
+    "koord_domain_slots": Metric((*_DOMAIN, "shape"), "Slots of a shape in a domain of the topology tree."),
     "koord_domain_cards": Metric((*_DOMAIN, "resource"), "Cards of the nodes of a domain."),
     "koord_domain_free_cards": Metric((*_DOMAIN, "resource"), "Those that no pod has, on nodes that can be used."),
-    "koord_domain_fragmented_cards": Metric(
-        (*_DOMAIN, "resource"), "Free, on nodes of which other cards are taken: no pod that takes a whole node fits."
-    ),
-    "koord_domain_whole_cards": Metric(_DOMAIN, "Cards that are whole and free as Device objects say."),
+    "koord_domain_fragmented_cards": Metric((*_DOMAIN, "resource"), "Free, on nodes of which other cards are taken."),
     "koord_quota_min": Metric(_QUOTA, "The quota's minimum, as for all below in the resource's own unit."),
     "koord_quota_max": Metric(_QUOTA, "Its maximum."),
     "koord_quota_runtime": Metric(_QUOTA, "What it may use now."),
@@ -120,6 +126,9 @@ def text(found: Values, *, process: bool = False) -> bytes:
     return generate_latest(_Families([*found.families(), *(_PROCESS.collect() if process else ())]))
 
 
+_BLIND: frozenset[GapCode] = frozenset(("forbidden", "one-namespace", "unavailable"))
+
+
 def _own(found: Values, label: str, names: Iterable[str]) -> frozenset[str]:
     """Return the names that have series of their own, and take note of how many have not."""
     unique = tuple(dict.fromkeys(names))
@@ -127,7 +136,7 @@ def _own(found: Values, label: str, names: Iterable[str]) -> frozenset[str]:
     return frozenset(unique[: MOST[label]])
 
 
-def of_pending(found: Values, report: PendingGangsReport) -> None:
+def of_pending(found: Values, report: PendingGangsReport, gaps: Iterable[Gap]) -> None:
     """Take who waits, by cause and namespace."""
     own = _own(
         found,
@@ -150,7 +159,8 @@ def of_pending(found: Values, report: PendingGangsReport) -> None:
             found.most("koord_pending_oldest_seconds", max(0.0, waited.total_seconds()), *labels)
     for gang in report.volcano:
         found.add("koord_volcano_pending_gangs", 1, home(gang.gang))
-    found.add("koord_answer_complete", report.verdict != "unknown", "pending")
+    is_blind = any(gap.code in _BLIND for gap in gaps) and any(item.verdict == "unknown" for item in report.items)
+    found.add("koord_answer_complete", report.verdict != "unknown" and not is_blind, "pending")
 
 
 def _home(key: str) -> str:
@@ -167,44 +177,63 @@ def cause_of(item: WhyReport) -> str:
 _Key: TypeAlias = tuple[str, str]
 
 
+class Room(NamedTuple):
+    """How many pods of a shape fit: on all nodes, and in each domain of the tree, a layer and a name."""
+
+    total: int
+    domains: Mapping[_Key, int]
+
+
 def of_topology(
-    found: Values, report: TopologyReport, whole: TopologyReport, shapes: Mapping[str, TopologyReport | None]
+    found: Values, report: TopologyReport, everywhere: TopologyReport, shapes: Mapping[str, Room | None]
 ) -> None:
-    """Take the room in each domain: cards, those that are whole, and slots of shapes (None where there are none)."""
+    """Take the room: on all nodes, and in each domain. Of a shape None where nobody can tell."""
     depths = {layer: depth for depth, layer in enumerate(report.layers)}
     from_top = sorted(report.domains, key=lambda row: depths.get(row.layer, -1))
     own = _own(found, "domain", (f"{row.layer}/{row.name}" for row in from_top))
 
-    def labels(row: DomainRow) -> _Key:
-        return row.layer, row.name if f"{row.layer}/{row.name}" in own else OTHER
+    def labels(key: _Key) -> _Key:
+        return key[0], key[1] if "/".join(key) in own else OTHER
 
-    kept = _own(found, "resource", filter(objects.family, report.resources))
-    fragmented = _fragmented(report)
+    kept = _own(found, "resource", filter(objects.family, everywhere.resources))
+    scattered = _fragmented(everywhere)
+    for row in everywhere.domains[:1]:
+        _cards(found, "koord", (everywhere.resource, row, scattered[row.layer, row.name]), kept, ())
+        found.add("koord_outside_nodes", row.nodes - sum(one.nodes for one in report.domains if one.parent is None))
+    scattered = scattered if everywhere is report else _fragmented(report)
     for row in report.domains:
-        scattered = fragmented[row.layer, row.name]
-        for resource, amount in _amounts(report.resource, row).items():
-            if resource in kept:
-                _cards(found, amount, scattered.get(resource, 0), (*labels(row), resource))
-    for row in whole.domains:
-        if row.whole is not None:
-            found.add("koord_domain_whole_cards", row.whole, *labels(row))
-    for shape, counted in shapes.items():
-        found.add("koord_shape_known", counted is not None, shape)
-        for row in counted.domains if counted is not None else ():
-            found.add("koord_domain_slots", row.shape_pods or 0, *labels(row), shape)
-    found.add("koord_answer_complete", report.verdict != "unknown", "topology")
+        key = row.layer, row.name
+        _cards(found, "koord_domain", (report.resource, row, scattered[key]), kept, labels(key))
+    for shape, room in shapes.items():
+        found.add("koord_shape_known", room is not None, shape)
+        if room is not None:
+            found.add("koord_slots", room.total, shape)
+            for key, pods in room.domains.items():
+                found.add("koord_domain_slots", pods, *labels(key), shape)
+    is_seen = all(row.free is not None for row in everywhere.domains)
+    found.add("koord_answer_complete", report.verdict != "unknown" and is_seen, "topology")
 
 
 def _amounts(resource: str, row: DomainRow | NodeRow) -> Mapping[str, Amount]:
     return {resource: Amount(row.free, row.total), **row.others}
 
 
-def _cards(found: Values, amount: Amount, scattered: int, labels: tuple[str, str, str]) -> None:
-    unit = objects.CARD if objects.is_share(labels[-1]) else 1
-    found.add("koord_domain_cards", amount.total / unit, *labels)
-    if amount.free is not None:
-        found.add("koord_domain_free_cards", amount.free / unit, *labels)
-        found.add("koord_domain_fragmented_cards", scattered / unit, *labels)
+def _cards(
+    found: Values,
+    prefix: str,
+    domain: tuple[str, DomainRow, Mapping[str, int]],
+    kept: Collection[str],
+    labels: tuple[str, ...],
+) -> None:
+    """Take the cards of a domain: what its row counts, the row, and what of it is scattered, of each resource."""
+    counted, row, scattered = domain
+    for resource, amount in _amounts(counted, row).items():
+        if resource in kept:
+            unit = objects.CARD if objects.is_share(resource) else 1
+            found.add(f"{prefix}_cards", amount.total / unit, *labels, resource)
+            if amount.free is not None:
+                found.add(f"{prefix}_free_cards", amount.free / unit, *labels, resource)
+                found.add(f"{prefix}_fragmented_cards", scattered.get(resource, 0) / unit, *labels, resource)
 
 
 def _fragmented(report: TopologyReport) -> Mapping[_Key, Mapping[str, int]]:
@@ -237,6 +266,10 @@ def of_quotas(found: Values, report: QuotaTreeReport) -> None:
             written |= {"min": row.min, "max": row.max}
         amounts = {metric: _parsed(spelled, resources) for metric, spelled in written.items() if spelled is not None}
         limits = _parsed(row.limit or {}, resources)
+        for metric in ("used", "requested"):
+            if metric in amounts:  # what is not there is 0
+                named = dict.fromkeys((*limits, *(name for some in amounts.values() for name in some)), 0)
+                amounts[metric] = {**named, **amounts[metric]}
         used = amounts.get("used")
         if used is not None:
             amounts["headroom"] = {resource: limit - used.get(resource, 0) for resource, limit in limits.items()}

@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 from socketserver import TCPServer, ThreadingMixIn
@@ -24,6 +24,8 @@ from kubectl_koord.live.faces import HTML, Faces, Questions, Reply, error
 from kubectl_koord.live.state import Feed
 from kubectl_koord.render.web import allowance, style_sheet
 
+REFUSED = "refused"
+"""What is counted in place of a face where a request is not looked at."""
 MOST_AT_ONCE = 32
 LONGEST_HEAD = 16 << 10
 SECONDS_TO_ASK, SECONDS_TO_TAKE = 10.0, 60.0
@@ -51,15 +53,20 @@ class Listening(Struct, frozen=True):
 
 
 def run(
-    feed: Feed, questions: Questions, listening: Listening, said: Callable[[str], None], *, interval: float
+    feed: Feed,
+    questions: Questions,
+    listening: Listening,
+    said: Callable[[str], None],
+    warn: Callable[[str], None],
+    interval: float,
 ) -> None:
-    """Serve until a signal ends the process; `said` is told where it listens.
+    """Serve until a signal ends the process; `said` is told where it listens, `warn` what goes wrong.
 
     Raises what ends it otherwise: that the cluster cannot be read at all.
     """
     server = Server(listening)
-    faces = Faces(feed, questions, server.shutdown, interval=interval)
-    server.reply = faces.reply
+    faces = Faces(feed, questions, server.shutdown, warn, interval)
+    server.reply, server.count = faces.reply, faces.count
     said(server.url)
     sys.setswitchinterval(_TURN)
     faces.holder.start()
@@ -72,9 +79,13 @@ def run(
 
 
 class Server(ThreadingMixIn, TCPServer):
-    """Listens on an address and port. `reply` is there before it serves. Raises KoordError where it cannot listen."""
+    """Listens on an address and port; `reply` and `count` are set before it serves.
+
+    Raises KoordError where it cannot listen.
+    """
 
     reply: Callable[[str], Reply]
+    count: Callable[[str, int], None]
 
     allow_reuse_address = True
     daemon_threads = True
@@ -112,6 +123,7 @@ class Server(ThreadingMixIn, TCPServer):
         if self._free.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
+            self.count(REFUSED, 503)
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
@@ -137,7 +149,7 @@ class _Request(BaseHTTPRequestHandler):
         """Read the head of a request, answer, and end."""
         head = self._head()
         if head is None:
-            self._send(error(431, say("the head of the request is too long, or does not come")))
+            self._send(self._refused(431, say("the head of the request is too long, or does not come")))
             return
         self.raw_requestline, _, rest = head.partition(b"\n")
         self.raw_requestline += b"\n"
@@ -164,15 +176,19 @@ class _Request(BaseHTTPRequestHandler):
 
     def _reply(self) -> Reply:
         if self.command not in {"GET", "HEAD"}:
-            return error(
+            return self._refused(
                 405, say("{method} is not answered: this only shows", method=self.command), {"Allow": "GET, HEAD"}
             )
         hosts = self.headers.get_all("Host") or []
         if len(hosts) != 1 or not self.path.startswith("/"):
-            return error(400, say("a request needs one Host and a path"))
+            return self._refused(400, say("a request needs one Host and a path"))
         if not self._is_known(hosts[0]):
-            return error(421, say("this host name was not told; serve --host NAME answers to it"))
+            return self._refused(421, say("this host name was not told; serve --host NAME answers to it"))
         return self.server.reply(self.path)
+
+    def _refused(self, code: int, message: str, headers: Mapping[str, str] | None = None) -> Reply:
+        self.server.count(REFUSED, code)
+        return error(code, message, headers)
 
     def _is_known(self, host: str) -> bool:
         """Tell whether a request may be for this host: a name that was told, or an address, which means no other."""
@@ -197,7 +213,7 @@ class _Request(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
         """Tell as a document what is wrong with a request that cannot be read."""
-        self._send(error(code, message or say("this request cannot be read")))
+        self._send(self._refused(code, message or say("this request cannot be read")))
 
     def version_string(self) -> str:
         """Return what is said of the program: nothing of Python."""

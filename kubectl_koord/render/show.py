@@ -125,12 +125,12 @@ def to_hand_on(
     return to_html(page)
 
 
-def to_web(reports: Sequence[Report], links: Mapping[str, str] = {}, *, aim: Aim = HERE) -> str:
+def to_web(reports: Sequence[Report], links: Mapping[str, str] = {}, warning: str = "", *, aim: Aim = HERE) -> str:
     """Return reports below each other as one HTML page; of one alone it is that of `to_hand_on`.
 
-    `links`: to which path a row leads, by its first cell.
+    `links`: to which path a row leads, by its first cell. `warning`: what stands above all of it.
     """
-    page: list[Block] = []
+    page: list[Block] = [Line(warning, "bad")] if warning else []
     for report in reports:
         blocks = printed(_page(report, TopoOptions(), EVERYTHING, USUAL), USUAL)
         if page and isinstance(blocks[0], Line):

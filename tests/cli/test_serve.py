@@ -36,8 +36,8 @@ def served(koord: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Have the command line build what is served, and do steps with it in place of listening."""
 
     def ran(steps: Steps, *words: str) -> None:
-        def run(feed: Feed, asked: Questions, *_: object, interval: float) -> None:
-            assert interval == 15
+        def run(feed: Feed, asked: Questions, *rest: object) -> None:
+            assert rest[-1] == 15
             made = Shown(feed, asked)
             made.holder.start()
             try:

@@ -73,8 +73,8 @@ class _Reader:
         elif text in _AGGREGATES | _FUNCTIONS:
             self.take()
             if text in _AGGREGATES and self.peek() in {"by", "without"}:
-                self.take()
-                self.grouped += self.labels()
+                kept = self.take() == "by"
+                self.grouped += [label for label in self.labels() if kept]
             self.take("(")
             self.expression()
             self.take(")")

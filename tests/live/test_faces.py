@@ -30,7 +30,8 @@ class Shown(Faces):
 
     def __init__(self, feed: AnyFeed, asked: Questions) -> None:
         self.ended = threading.Event()
-        super().__init__(feed, asked, self.ended.set, interval=0.0)
+        self.warned: list[str] = []
+        super().__init__(feed, asked, self.ended.set, self.warned.append, 0.0)
 
     def until(self, holds: Callable[[], bool]) -> None:
         with self._told:
@@ -84,6 +85,8 @@ def test_before_the_first_answer_it_lives_is_not_ready_and_says_so_in_metrics(
     ready(made, feed)
     assert made.value("koord_up") == 1
     assert made.value("koord_requests_total", "503", "page") == 1
+    made.count("refused", 421)
+    assert made.value("koord_requests_total", "421", "refused") == 1
 
 
 def test_documents_and_pages_are_those_of_the_commands(shown: Callable[..., Shown], feed: Feed) -> None:
@@ -253,10 +256,27 @@ def test_broken_watches_and_a_lost_cluster_are_told(shown: Callable[..., Shown],
     feed.link = lambda: Link("interrupted", ("Pod",))  # type: ignore[method-assign]
     assert made.value("koord_watch_interrupted", "Pod") == 1
     assert made.value("koord_up") == 1
-    feed.give(KoordError("error: lost"))
+    feed.give(KoordError("error: no way there"))
     made.until(lambda: made.holder.link().status == "lost")
     assert (made.value("koord_cluster_lost"), made.value("koord_up")) == (1, 0)
     assert made.reply("/readyz").code == 200
+    for path in ("/", "/topo", "/why-pending/big"):
+        assert "the cluster is lost: no way there" in made.reply(path).body.decode()
+    feed.link = lambda: Link("live")  # type: ignore[method-assign]
+    feed.give(DRAWING.with_gang("more", 1))
+    made.until(lambda: made.value("koord_up") == 1)
+    assert "the cluster is lost" not in made.reply("/").body.decode()
+    made.until(lambda: len(made.warned) == 2)
+    assert made.warned == ["the cluster is lost: no way there", "the cluster is read and answered again"]
+
+
+def test_a_page_that_cannot_be_written_is_told_and_counted(shown: Callable[..., Shown], feed: Feed) -> None:
+    def failing(*_: object) -> str:
+        raise ZeroDivisionError("oh")
+
+    made = ready(shown(page=failing), feed)
+    assert error_of(made.reply("/")) == (500, "internal error: ZeroDivisionError: oh")
+    assert made.value("koord_requests_total", "500", "failed") == 1
 
 
 def test_the_age_of_the_state_is_that_of_the_reading(shown: Callable[..., Shown], feed: Feed) -> None:
@@ -264,6 +284,11 @@ def test_the_age_of_the_state_is_that_of_the_reading(shown: Callable[..., Shown]
     assert made.value("koord_state_age_seconds") == 0
     feed.give(DRAWING.with_gang("more", 1).but(moment="a moment"))
     made.until(lambda: "koord_state_age_seconds" not in series(made.reply("/metrics").body))
+
+
+def test_a_record_has_no_age(shown: Callable[..., Shown], feed: Feed) -> None:
+    feed.link = lambda: Link("recorded")  # type: ignore[method-assign]
+    assert ready(shown(), feed).value("koord_state_age_seconds") == -1
 
 
 def test_a_cluster_that_cannot_be_read_at_all_ends_it(shown: Callable[..., Shown], feed: Feed) -> None:

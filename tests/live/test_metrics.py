@@ -10,11 +10,13 @@ from msgspec import structs
 from kubectl_koord import __version__
 from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.explain.quota import quotas
+from kubectl_koord.explain.topo import topo, with_shape
 from kubectl_koord.live import metrics
 from kubectl_koord.live.faces import preemption_of, state_of
 from kubectl_koord.live.metrics import METRICS, Values
 from kubectl_koord.reports.jobs import VolcanoGang
-from tests.build import BLOCK, ROOT, SPINE, Drawing, card, cluster, cpus, devices, rules
+from kubectl_koord.simulation.submitted import parsed
+from tests.build import BLOCK, ROOT, SPINE, Drawing, cluster, cpus, rules
 from tests.live.served import questions, series
 
 GPU, SHARE = "nvidia.com/gpu", "koordinator.sh/gpu-core"
@@ -69,9 +71,17 @@ def test_what_could_not_be_read_is_no_zero(drawing: Drawing) -> None:
     assert found["koord_answer_complete"] == {("pending",): 0, ("topology",): 0, ("quota",): 0}
     assert found["koord_shape_known"] == {("1cpu",): 0}
     assert "koord_domain_slots" not in found
+    assert "koord_slots" not in found
     unseen = told(cards(drawing).with_gap("Pod"))
+    assert unseen["koord_answer_complete"]["topology",] == 0
     assert unseen["koord_domain_cards"][("", ROOT, GPU)] == 32
     assert "koord_domain_free_cards" not in unseen
+
+
+def test_a_row_that_rests_on_what_could_not_be_read_makes_the_answer_incomplete(drawing: Drawing) -> None:
+    blind = told(drawing.with_gap("ElasticQuota"))
+    assert blind["koord_pending_gangs"].keys() == {("insufficient-slots", "default"), ("not-evaluated", "other")}
+    assert blind["koord_answer_complete"]["pending",] == 0
 
 
 def test_a_pod_of_which_nobody_can_tell_counts_as_unknown(drawing: Drawing) -> None:
@@ -82,7 +92,7 @@ def test_a_pod_of_which_nobody_can_tell_counts_as_unknown(drawing: Drawing) -> N
 def test_gangs_of_volcano_are_counted_for_themselves(drawing: Drawing) -> None:
     theirs = VolcanoGang("team/bert", "Pending", "", None, None, 1, (), 0, 0, 0, "", None, (), ())
     found = Values()
-    metrics.of_pending(found, structs.replace(every_pending(drawing), items=(), volcano=(theirs,)))
+    metrics.of_pending(found, structs.replace(every_pending(drawing), items=(), volcano=(theirs,)), ())
     assert series(metrics.text(found))["koord_volcano_pending_gangs"] == {("team",): 1}
 
 
@@ -98,6 +108,28 @@ def test_the_room_in_each_domain_is_told_in_slots_and_cards(drawing: Drawing) ->
     assert found["koord_domain_slots"][("b1", BLOCK, "1gpu")] == 12
     assert found["koord_domain_slots"][("b1", BLOCK, "8gpu")] == 1
     assert found["koord_shape_known"] == {("1gpu",): 1, ("8gpu",): 1, ("1npu",): 0}
+    assert found["koord_slots"] == {("1gpu",): 28, ("8gpu",): 3}
+    assert found["koord_cards"] == {(GPU,): 32}
+    assert (found["koord_free_cards"], found["koord_fragmented_cards"]) == ({(GPU,): 28}, {(GPU,): 4})
+    assert found["koord_outside_nodes"] == {(): 0}
+
+
+def test_slots_are_those_of_topo(drawing: Drawing) -> None:
+    found = told(cards(drawing), shapes=("1gpu",))["koord_domain_slots"]
+    report = with_shape(topo(drawing), cards(drawing), parsed(cards(drawing), "1gpu"))
+    assert found == {(row.name, row.layer, "1gpu"): row.shape_pods for row in report.domains}
+
+
+@pytest.mark.parametrize("outside", [("n3",), ("n0", "n1", "n2", "n3")])
+def test_nodes_outside_the_tree_count_beside_it(drawing: Drawing, outside: tuple[str, ...]) -> None:
+    crowded = cards(drawing)
+    gone = crowded.but(topologies={}) if len(outside) == 4 else crowded.change(*outside, labels=())
+    found = told(gone, shapes=("8gpu",))
+    assert found["koord_outside_nodes"] == {(): len(outside)}
+    assert found["koord_slots"] == {("8gpu",): 3}
+    assert found["koord_cards"] == {(GPU,): 32}
+    assert found["koord_fragmented_cards"] == {(GPU,): 4}
+    assert found.get("koord_domain_slots", {}).get(("", ROOT, "8gpu"), 0) == 3 - min(len(outside), 3)
 
 
 def test_shares_of_cards_are_told_in_cards(drawing: Drawing) -> None:
@@ -107,12 +139,6 @@ def test_shares_of_cards_are_told_in_cards(drawing: Drawing) -> None:
     assert found["koord_domain_fragmented_cards"][("b1", BLOCK, SHARE)] == 1
 
 
-def test_whole_cards_are_those_of_device_objects(drawing: Drawing) -> None:
-    found = told(cards(drawing).change("n0", devices=devices(card(0), card(1))))
-    assert found["koord_domain_whole_cards"][("b0", BLOCK)] == 2
-    assert "koord_domain_whole_cards" not in told(cards(drawing).with_gap("Device"))
-
-
 def test_quotas_are_told_in_units_of_their_resources(drawing: Drawing) -> None:
     minimum: Any = {"min": cpus(4)}
     found = told(drawing.with_quota("team", "default", cpu=12, **minimum))
@@ -120,6 +146,8 @@ def test_quotas_are_told_in_units_of_their_resources(drawing: Drawing) -> None:
     assert found["koord_quota_max"] == {("team", "cpu"): 12}
     assert found["koord_quota_used"]["team", "cpu"] == 12
     assert found["koord_quota_headroom"]["team", "cpu"] == 0
+    empty = told(drawing.with_quota("idle", "nowhere", cpu=12))
+    assert (empty["koord_quota_used"]["idle", "cpu"], empty["koord_quota_requested"]["idle", "cpu"]) == (0, 0)
     unseen = told(drawing.with_quota("team", "default").with_gap("Pod"))
     assert unseen["koord_quota_max"] == {("team", "cpu"): 1000}
     assert "koord_quota_used" not in unseen
@@ -130,12 +158,12 @@ def test_names_beyond_the_bound_share_a_series(drawing: Drawing, monkeypatch: py
     low: Any = {"priority": -1}
     crowded = cards(drawing).with_quota("team", "default", cpu=90).with_quota("more", "other", cpu=30)
     found = told(crowded.with_gang("third/one", 1, cpu=1, **low), shapes=("1gpu",))
-    assert found["koord_pending_gangs"] == {("contended", "default"): 1, ("would-start", "other"): 2}
+    assert found["koord_pending_gangs"] == {("contended", "default"): 1, ("would-start", "_other"): 2}
     assert found["koord_domain_cards"] == {
-        ("", ROOT, GPU): 32, ("s0", SPINE, GPU): 32, ("b0", BLOCK, GPU): 16, ("other", BLOCK, GPU): 16,
+        ("", ROOT, GPU): 32, ("s0", SPINE, GPU): 32, ("b0", BLOCK, GPU): 16, ("_other", BLOCK, GPU): 16,
     }  # fmt: skip
-    assert found["koord_domain_slots"]["other", BLOCK, "1gpu"] == 12
-    assert found["koord_quota_max"].keys() == {("other", "cpu")}
+    assert found["koord_domain_slots"]["_other", BLOCK, "1gpu"] == 12
+    assert found["koord_quota_max"].keys() == {("_other", "cpu")}
     assert found["koord_names_joined"]["namespace",] == 2
     assert found["koord_names_joined"]["domain",] == 1
 

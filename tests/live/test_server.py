@@ -25,6 +25,10 @@ class Echo:
         self.open = threading.Event()
         self.open.set()
         self.came = threading.Semaphore(0)
+        self.counted: list[tuple[str, int]] = []
+
+    def count(self, face: str, code: int) -> None:
+        self.counted.append((face, code))
 
     def __call__(self, path: str) -> Reply:
         self.came.release()
@@ -40,7 +44,7 @@ def echo() -> Echo:
 @pytest.fixture(scope="module")
 def port(echo: Echo) -> Iterator[int]:
     with Server(Listening(hosts=("Told.example.com",))) as server:
-        server.reply = echo
+        server.reply, server.count = echo, echo.count
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server.server_address[1]
@@ -110,11 +114,14 @@ def test_head_is_answered_without_the_content(port: int) -> None:
         ("GET /" + "x" * LONGEST_HEAD + " HTTP/1.1\r\nHost: localhost", "431 Request Header Fields Too Large"),
     ],
 )
-def test_other_requests_are_refused_with_a_document(port: int, request_head: str, expected: str) -> None:
+def test_other_requests_are_refused_with_a_document_and_counted(
+    port: int, echo: Echo, request_head: str, expected: str
+) -> None:
     first, headers, body = answered(port, f"{request_head}\r\n\r\n".encode())
     assert first == f"HTTP/1.1 {expected}"
     assert headers["Content-Type"] == "application/json"
     assert b'"kind": "Error"' in body
+    assert echo.counted[-1] == ("refused", int(expected[:3]))
 
 
 @pytest.mark.parametrize(
@@ -156,6 +163,7 @@ def test_more_than_are_answered_at_once_are_sent_away(port: int, echo: Echo) -> 
         pass
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as one_more:
         assert one_more.recv(1) == b""
+    assert echo.counted[-1] == ("refused", 503)
     echo.open.set()
     assert [read(one)[2] for one in waiting] == [f"/{number}".encode() for number in range(MOST_AT_ONCE)]
     for one in waiting:
@@ -185,5 +193,5 @@ def test_it_ends_where_the_cluster_cannot_be_read() -> None:
 
     said: list[str] = []
     with pytest.raises(KoordError, match="no such file"):
-        run(Recorded(fails), questions(), Listening(), said.append, interval=0.0)
-    assert said[0].startswith("http://127.0.0.1:")
+        run(Recorded(fails), questions(), Listening(), said.append, said.append, 0.0)
+    assert [one[:17] for one in said] == ["http://127.0.0.1:"]

@@ -1,5 +1,6 @@
 """`kubectl koord serve`: metrics, JSON documents and a page over HTTP, as the cluster changes."""
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,7 +89,14 @@ def command(
         examined=examined,
     )
     where = listening(address, port, tuple(hosts or ()))
-    run(feed(session), asked, where, lambda url: write(say("Serving on {url}\n", url=url)), interval=interval)
+    run(feed(session), asked, where, lambda url: write(say("Serving on {url}\n", url=url)), _warn, interval)
+
+
+def _warn(what: str) -> None:
+    """Tell whoever keeps the log what goes wrong, or that it is over."""
+    from kubectl_koord.render.plain import harmless
+
+    sys.stderr.write(f"{harmless(what)}\n")
 
 
 def server() -> "tuple[Callable[..., None], type[Listening]]":
