@@ -16,6 +16,7 @@ from kubectl_koord.engine.gangs import Gang, GangSubject, Subject, never_tried
 from kubectl_koord.engine.quota.state import quota_state
 from kubectl_koord.engine.quota.tree import quota_tree, quotas_of
 from kubectl_koord.engine.reasons import PreFilterRefusal, Reason, Refused
+from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import gather_rules, rules
 from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.state import Occupant, View
@@ -239,11 +240,20 @@ def _size(requirements: PodRequirements) -> tuple[int, int]:
 def _fits(simulation: Simulation, pods: int, view: View) -> bool:
     subject = simulation.subject
     more = sized(subject, pods) if isinstance(subject, GangSubject) else subject
-    return _after(simulation, more, view, more.pending) is not None
+    _, outcome = _tried(simulation, more, view, more.pending)
+    return outcome.placed_at_once
 
 
 def _after(simulation: Simulation, subject: Subject, view: View, waiting: tuple[PendingPod, ...]) -> View | None:
-    """Return the view once a subject is placed, None where it finds no place.
+    """Return the view once a subject is placed, None where it finds no place."""
+    found, outcome = _tried(simulation, subject, view, waiting)
+    return view.with_pods(seats(found, outcome)) if outcome.placed_at_once else None
+
+
+def _tried(
+    simulation: Simulation, subject: Subject, view: View, waiting: tuple[PendingPod, ...]
+) -> tuple[Simulation, Outcome]:
+    """Return what most likely comes of a subject in a view.
 
     `waiting` are the pods that request of their quotas in place of the subject's own, placed ones included.
     """
@@ -253,8 +263,7 @@ def _after(simulation: Simulation, subject: Subject, view: View, waiting: tuple[
         others = (pod for pod in snapshot.pending if pod.key not in own)
         snapshot = structs.replace(snapshot, pending=(*others, *waiting))
     found = Scenario(snapshot, view, simulation.tree).simulation(subject)
-    outcome = likeliest_outcome(found)
-    return view.with_pods(seats(found, outcome)) if outcome.placed_at_once else None
+    return found, likeliest_outcome(found)
 
 
 GOING = ("ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler", "karpenter.sh/disrupt")

@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 from collections.abc import Iterator
+from cProfile import Profile
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,21 @@ def test_the_objects_of_all_pages_count_together() -> None:
         read_page(io.BytesIO(page), Pod, lambda _: None, 1000, meter)
     with pytest.raises(TooLargeError, match=r"^more than 100 objects$"):
         read_page(io.BytesIO(page), Pod, lambda _: None, 1000, meter)
+
+
+@pytest.mark.parametrize(("kind", "told_as"), [("Pod", "Pod"), ("Widget", "other object")])
+def test_as_many_documents_again_are_as_much_work_again_and_each_is_told_as_it_comes(kind: str, told_as: str) -> None:
+    def calls(number: int) -> int:
+        documents = (f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: a{at}}}" for at in range(number))
+        seen: dict[str, int] = {}
+        profile = Profile(builtins=False)
+        profile.runcall(stored.take, "many.yaml", "\n---\n".join(documents).encode(), Collector(seen=seen))
+        assert seen == {told_as: number}
+        return sum(entry.callcount for entry in profile.getstats())
+
+    calls(1)  # modules are imported at first
+    few, more, most = calls(50), calls(100), calls(200)
+    assert most - more == pytest.approx(2 * (more - few), rel=0.02)
 
 
 def test_an_object_may_be_as_large_as_is_borne() -> None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from cProfile import Profile
+from functools import partial
 from random import Random
 from time import process_time
+from typing import TypeAlias
 
 import pytest
 
@@ -18,13 +20,16 @@ from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.quota import quotas
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why
+from kubectl_koord.model.objects import Claim, Storage, StorageClass
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import Submitted
+from tests.build import Drawing, cluster
 from tests.conformance.cases import snapshot_of
 from tests.properties.mixed import VERSIONS, mixed_cluster
 
 MOST_CALLS = 3_000_000
+Ask: TypeAlias = Callable[[Snapshot, Subject], object]
 
 
 def prepared(seed: int, nodes: int, most_pods: int = 64) -> tuple[Snapshot, Subject]:
@@ -57,6 +62,26 @@ def test_no_answer_about_a_small_cluster_takes_more_than_so_many_calls(seed: int
     snapshot, subject = prepared(seed, 6, 6)
     for verb, ask in answers(snapshot, subject):
         assert (verb, _calls(ask) <= MOST_CALLS) == (verb, True)
+
+
+def with_own_claims(pods: int) -> Drawing:
+    """Return ten nodes held by pods that may be preempted, and a gang of so many pods, each with a claim that waits."""
+    names = [f"n{number}" for number in range(10)]
+    drawing = cluster(f"s0: b0[{' '.join(names)}]").with_group("job", pods)
+    for number, name in enumerate(names):
+        drawing = drawing.with_running(f"low-{number}", name, cpu=4, priority=number % 3)
+    for number in range(pods):
+        drawing = drawing.with_pod(f"job-{number}", "job", cpu=6, priority=9, claims=(f"data-{number}",))
+    keys = [f"default/data-{number}" for number in range(pods)]
+    storage = Storage(classes={"late": StorageClass("late", "csi.example.com", waits=True)})
+    return drawing.but(claims={key: Claim(key, class_name="late", uid=key) for key in keys}, storage=storage)
+
+
+@pytest.mark.parametrize("ask", [why, preempt])
+def test_pods_with_a_claim_of_their_own_each_take_steps_in_proportion(ask: Ask) -> None:
+    drawings = [with_own_claims(pods) for pods in (3, 6, 12)]
+    three, six, twelve = (_calls(partial(ask, drawing, drawing.subject("job"))) for drawing in drawings)
+    assert twelve - six <= 2.5 * (six - three)
 
 
 @pytest.mark.soak

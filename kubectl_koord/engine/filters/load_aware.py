@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import compress, repeat
 from operator import attrgetter
 from typing import ClassVar, Literal, TypeAlias
@@ -239,8 +239,14 @@ def _add_above(used: _Sums, pod: RunningPod, known: PodUsage | None, settings: L
 
 def of_placed(state: NodeState, settings: LoadSettings) -> Mapping[str, Mapping[str, int]]:
     """Return what is expected of the members that were placed on a node: `whole`, and of prod pods alone."""
-    found: dict[str, _Sums] = {"whole": {}, "prod": {}}
-    for pod in state.occupants:
+    placed = partial(_placed, settings)
+    return state.summed((_placed, settings), partial(placed, {}, state.occupants), placed)
+
+
+def _placed(settings: LoadSettings, others: Mapping[str, _Sums], pods: Iterable[Occupant]) -> Mapping[str, _Sums]:
+    """Return what is expected of members beside others."""
+    found = {measure: dict(others.get(measure, {})) for measure in ("whole", "prod")}
+    for pod in pods:
         if isinstance(pod, PendingPod) and pod.allocations is not None:
             expected = estimate(pod.requirements.expected, settings)
             _add(found["whole"], expected)

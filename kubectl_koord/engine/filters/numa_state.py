@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache, reduce
+from functools import cache, lru_cache, partial, reduce
 from itertools import combinations, islice
 from operator import or_
 from typing import Protocol, TypeAlias
@@ -91,7 +91,12 @@ def books(state: NodeState) -> Booked:
 
 
 def _books_booked(state: NodeState) -> Booked:
-    return booked_of(state.node.numa, state.occupants, state.occupants if state.before is None else state.before)
+    cpus_there = state.node.numa.cpus if state.node.numa is not None else None
+    if cpus_there is None:
+        return _NOTHING
+    held_by = partial(_held_by, cpus_there)
+    found = state.summed(_held_by, partial(held_by, _NOTHING, state.occupants), held_by)
+    return found if state.before is None else _remembering(found, held_by(_NOTHING, state.before))
 
 
 def booked_of(node: NodeNUMA | None, occupants: Collection[Occupant], before: Collection[Occupant]) -> Booked:
@@ -99,10 +104,12 @@ def booked_of(node: NodeNUMA | None, occupants: Collection[Occupant], before: Co
     cpus_there = node.cpus if node is not None else None
     if cpus_there is None:
         return _NOTHING
-    found = _held_by(occupants, cpus_there)
-    if before is occupants:
-        return found
-    was = _held_by(before, cpus_there)
+    found = _held_by(cpus_there, _NOTHING, occupants)
+    return found if before is occupants else _remembering(found, _held_by(cpus_there, _NOTHING, before))
+
+
+def _remembering(found: Booked, was: Booked) -> Booked:
+    """Return the books with what the plugin's cache still knows of those who were taken away on trial."""
     return structs.replace(
         found,
         cached=found.cached | was.cached,
@@ -112,10 +119,11 @@ def booked_of(node: NodeNUMA | None, occupants: Collection[Occupant], before: Co
     )
 
 
-def _held_by(occupants: Iterable[Occupant], cpus_there: CPUTopology) -> Booked:
-    """Mirrors `addPodAllocation` in plugins/nodenumaresource/node_allocation.go."""
-    held = spanning = single = own_cores = own_zones = 0
-    amounts: dict[int, dict[str, int]] = {}
+def _held_by(cpus_there: CPUTopology, others: Booked, occupants: Iterable[Occupant]) -> Booked:
+    """Return what occupants hold beside others (`addPodAllocation` in plugins/nodenumaresource/node_allocation.go)."""
+    held, spanning, single = others.held, others.spanning, others.single
+    own_cores, own_zones = others.own_cores, others.own_zones
+    amounts = {zone: dict(sums) for zone, sums in others.amounts}
     for occupant in occupants:
         booked = occupant.allocations.cpus if occupant.allocations is not None else None
         if booked is None:

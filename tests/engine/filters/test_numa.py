@@ -11,7 +11,17 @@ from msgspec import structs
 
 from kubectl_koord.engine.filters import placed, prepare, rejection, unscored
 from kubectl_koord.engine.filters.numa import Placing
-from kubectl_koord.engine.filters.numa_state import Booked, Hint, Hints, ZoneAffinity, ZonesWith, chosen, wants_of
+from kubectl_koord.engine.filters.numa_state import (
+    Booked,
+    Hint,
+    Hints,
+    ZoneAffinity,
+    ZonesWith,
+    booked_of,
+    books,
+    chosen,
+    wants_of,
+)
 from kubectl_koord.engine.reasons import (
     BindPolicyConflict,
     FractionalBinding,
@@ -830,3 +840,13 @@ def test_best_effort_keeps_a_preferred_zone_over_one_that_pods_spanning_zones_ar
     hints = {"cpu": (Hint(0b01, preferred=True), Hint(0b10, preferred=True, score=5))}
     assert chosen("BestEffort", (0, 1), (hints,), Booked(spanning=0b10), exclusive=True) == ZoneAffinity(0b01)
     assert chosen("BestEffort", (0, 1), (hints,), Booked(spanning=0b01), exclusive=True) == ZoneAffinity(0b10)
+
+
+def test_books_that_are_added_up_as_members_come_are_those_of_all_of_them() -> None:
+    state = of(drawn(SIXTEEN)).state("n1").copy()
+    for number, (wish, cpus, zone) in enumerate(
+        (("", (0, 1), 0), ("PCPULevel", (8, 9), 1), ("NUMANodeLevel", (2,), 1))
+    ):
+        booked = Allocations(cpus=CPUAllocation(cpus, ((zone, (("cpu", 1000),)),)))
+        state.add(structs.replace(asks(1, PodNUMA(exclusive=wish), str(number)), allocations=booked))
+        assert books(state) == booked_of(SIXTEEN, state.occupants, state.occupants)
