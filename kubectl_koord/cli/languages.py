@@ -1,4 +1,4 @@
-"""Which language the user asks for, and its texts: nothing of this package is imported before it was chosen."""
+"""Which language the user asks for, and its texts: what prints is imported after it was chosen."""
 
 import os
 import sys
