@@ -1,6 +1,7 @@
 """Which page and which writer a report gets."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
@@ -8,22 +9,7 @@ from msgspec import Struct, structs
 from kubectl_koord.render import shown as shown_module
 from kubectl_koord.render.document import USUAL, Block, Columns, EmptyLine, Line, printed
 from kubectl_koord.render.lines import VERDICT_STYLE
-from kubectl_koord.render.pages import (
-    change,
-    devices,
-    fit,
-    gangs,
-    manual,
-    operation,
-    pending,
-    place,
-    plan,
-    preempt,
-    quota,
-    scheduler,
-    topo,
-    why,
-)
+from kubectl_koord.render.pages import manual
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
@@ -220,32 +206,51 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
     return isatty and environ.get("TERM") != "dumb"
 
 
-_PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
-    DevicesReport: devices.blocks,
-    GangsReport: gangs.blocks,
-    DiffReport: operation.diff_blocks,
-    FitReport: lambda report, shown, _: fit.blocks(report, shown),
-    DoctorReport: lambda report, _, __: operation.doctor_blocks(report),
-    NodeReport: lambda report, shown, _: place.node_blocks(report, shown),
-    DomainReport: lambda report, shown, _: place.domain_blocks(report, shown),
-    QuotaTreeReport: lambda report, shown, _: quota.blocks(report, shown),
-    WhyReport: lambda report, shown, _: why.blocks(report, shown),
-    PendingGangsReport: pending.blocks,
-    PlanReport: lambda report, shown, _: plan.blocks(report, shown),
-    PreemptReport: lambda report, shown, _: preempt.blocks(report, shown),
-    WhyPreemptedReport: lambda report, shown, _: preempt.why_preempted_blocks(report, shown),
-    ChangePlan: lambda report, shown, _: change.blocks(report, shown),
-    SchedulerReport: lambda report, shown, _: scheduler.blocks(report, shown),
-    SchedulerLogReport: lambda report, shown, _: scheduler.log_blocks(report, shown),
-    VersionReport: lambda report, _, __: [
-        Line(line) for line in version_lines(report.version, report.evaluates, report.main)
-    ],
-    Explanation: lambda report, _, __: manual.blocks(report),
-    Explanations: lambda report, _, __: manual.blocks(report),
-}
+@cache
+def _pages() -> Mapping[type[Report], Callable[[Any, Shown, Columns, TopoOptions], list[Block]]]:
+    """Return the page of each report of a cluster; with what words them they take long to import."""
+    from kubectl_koord.render.pages import (  # noqa: PLC0415
+        change,
+        devices,
+        fit,
+        gangs,
+        operation,
+        pending,
+        place,
+        plan,
+        preempt,
+        quota,
+        scheduler,
+        topo,
+        why,
+    )
+
+    return {
+        TopologyReport: lambda report, shown, _, options: topo.blocks(
+            report, shown, depth=options.depth, nodes=options.nodes
+        ),
+        DevicesReport: lambda report, shown, columns, _: devices.blocks(report, shown, columns),
+        GangsReport: lambda report, shown, columns, _: gangs.blocks(report, shown, columns),
+        DiffReport: lambda report, shown, columns, _: operation.diff_blocks(report, shown, columns),
+        FitReport: lambda report, shown, *_: fit.blocks(report, shown),
+        DoctorReport: lambda report, *_: operation.doctor_blocks(report),
+        NodeReport: lambda report, shown, *_: place.node_blocks(report, shown),
+        DomainReport: lambda report, shown, *_: place.domain_blocks(report, shown),
+        QuotaTreeReport: lambda report, shown, *_: quota.blocks(report, shown),
+        WhyReport: lambda report, shown, *_: why.blocks(report, shown),
+        PendingGangsReport: lambda report, shown, columns, _: pending.blocks(report, shown, columns),
+        PlanReport: lambda report, shown, *_: plan.blocks(report, shown),
+        PreemptReport: lambda report, shown, *_: preempt.blocks(report, shown),
+        WhyPreemptedReport: lambda report, shown, *_: preempt.why_preempted_blocks(report, shown),
+        ChangePlan: lambda report, shown, *_: change.blocks(report, shown),
+        SchedulerReport: lambda report, shown, *_: scheduler.blocks(report, shown),
+        SchedulerLogReport: lambda report, shown, *_: scheduler.log_blocks(report, shown),
+    }
 
 
 def _page(report: Report, options: TopoOptions, shown: Shown, columns: Columns) -> list[Block]:
-    if isinstance(report, TopologyReport):
-        return topo.blocks(report, shown, depth=options.depth, nodes=options.nodes)
-    return _PAGES[type(report)](report, shown, columns)
+    if isinstance(report, Explanation | Explanations):
+        return manual.blocks(report)
+    if isinstance(report, VersionReport):
+        return [Line(line) for line in version_lines(report.version, report.evaluates, report.main)]
+    return _pages()[type(report)](report, shown, columns, options)

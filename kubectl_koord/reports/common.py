@@ -1,12 +1,11 @@
 """What several answers carry: codes, warnings, ways out and their edits, disruption, migrations."""
 
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from kubectl_koord.engine.preemption import Refusal
-from kubectl_koord.engine.tree import TreeFaultCode
-from kubectl_koord.model.snapshot import GapCode
+if TYPE_CHECKING:
+    from kubectl_koord.model.snapshot import GapCode
 
 CauseCode: TypeAlias = Literal[
     "owner-suspended",
@@ -141,10 +140,19 @@ _Odd: TypeAlias = Literal[
     "policy-never",
     "not-admitted",
 ]
-WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
+_TreeFault: TypeAlias = Literal["no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"]
+WarningCode: TypeAlias = _Odd | _TreeFault | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""
 
-ReasonCode: TypeAlias = Literal["not-needed"] | Refusal
+ReasonCode: TypeAlias = Literal[
+    "not-needed",
+    "preemption-disabled",
+    "no-pending-pods",
+    "policy-never",
+    "terminating-victim",
+    "no-victims",
+    "not-helpful",
+]
 """Why `preempt` names no victims; the causes that keep a gang from being tried are reasons, too."""
 
 ActionCode: TypeAlias = Literal[
@@ -295,7 +303,7 @@ DoctorCode: TypeAlias = (
         "rbac-missing",
         "not-checked",
     ]
-    | TreeFaultCode
+    | _TreeFault
     | _OfTopology
     | GangFault
 )
@@ -318,7 +326,7 @@ DifferenceCode: TypeAlias = Literal[
 ]
 """Why the scheduler remembers something else than the objects say."""
 
-OF_GAP: dict[GapCode, ReadingCode] = {
+OF_GAP: "dict[GapCode, ReadingCode]" = {
     "forbidden": "forbidden-list",
     "missing": "missing-list",
     "one-namespace": "one-namespace-list",

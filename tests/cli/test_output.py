@@ -285,11 +285,17 @@ def test_a_piped_command_imports_nothing_heavy(cluster: str) -> None:
     assert [(line, odd) for line, after in zip(lines, imported(*lines), strict=True) if (odd := HEAVY & after)] == []
 
 
-def test_version_and_json_import_no_yaml(cluster: str) -> None:
-    (version,), (verbs,), (names,) = (
+def test_what_needs_no_cluster_imports_neither_yaml_nor_what_decides(cluster: str) -> None:
+    (version,), (page,), (verbs,), (names,) = (
         imported(words)
-        for words in (("version",), ("__complete", ""), ("__complete", "topo", "--snapshot", cluster, "--for", ""))
+        for words in (
+            ("version",),
+            ("explain", "not-admitted"),
+            ("__complete", ""),
+            ("__complete", "topo", "--snapshot", cluster, "--for", ""),
+        )
     )
+    assert not [name for name in page if name.startswith("kubectl_koord.engine.")]
     assert "yaml" not in version
     assert "kubectl_koord.engine.rounds" not in verbs
     assert "typer" not in names
