@@ -50,7 +50,7 @@ def served(item: dict[str, Any]) -> dict[str, Any]:
     return item | {"apiVersion": version} if group == "kueue.x-k8s.io" else item
 
 
-@pytest.mark.parametrize("stem", FILES)
+@pytest.mark.parametrize("stem", [*FILES[::2], *(pytest.param(stem, marks=pytest.mark.soak) for stem in FILES[1::2])])
 def test_a_snapshot_gives_the_layers_that_the_cluster_gives(
     stem: str, koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None
 ) -> None:

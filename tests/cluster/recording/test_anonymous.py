@@ -65,7 +65,7 @@ def _agrees(case: Case, recorded: str) -> None:
 @pytest.mark.parametrize("family", SAMPLE)
 def test_with_other_names_recorded_clusters_get_the_same_answers(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "KNOWN", KNOWN - USED)
-    for case in list(read_cases(CASES, (family,)))[::4]:
+    for case in list(read_cases(CASES, (family,)))[::8]:
         _agrees(case, next(iter(case.records)))
 
 
@@ -80,7 +80,7 @@ def test_with_other_names_every_recorded_cluster_gets_the_same_answers(monkeypat
 NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,12}[a-z0-9])?(\.[a-z]{1,3})?", fullmatch=True)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(NAMES, min_size=2, max_size=30), st.integers())
 def test_names_keep_their_order_and_their_numbers(names: list[str], salt: int) -> None:
     joined = sorted({*names, *(f"{one}/{other}" for one, other in pairwise(names))})
