@@ -2,9 +2,10 @@
 
 import pytest
 
-from kubectl_koord.engine.reasons import DevicesShort, Refused, TooManyPods
+from kubectl_koord.engine.filters import Prepared
+from kubectl_koord.engine.reasons import DevicesShort, Insufficient, Refused, TooManyPods
 from kubectl_koord.engine.slots import LazyNames, NodeSlots, Offer
-from tests.build import attempt_of, card
+from tests.build import attempt_of, card, pending
 from tests.engine.filters.device_share.world import node_with
 
 
@@ -20,6 +21,13 @@ def test_reasons_that_are_known_of_each_node_are_told_one_by_one() -> None:
     offer = Offer.of({"n1": NodeSlots(2, reason), "n2": NodeSlots(0, reason), "n3": NodeSlots(2, None)})
     assert offer.reasons == (Refused(reason, 1), Refused(reason, 1))
     assert offer.refused == (Refused(reason, 1),)
+
+
+def test_what_is_left_where_it_is_too_little_is_that_of_each_node_that_says_so() -> None:
+    short = (("cpu", 5000, 2000), ("memory", 8, -1))
+    offer = Offer.of({"n1": NodeSlots(1, Insufficient(short)), "n2": NodeSlots(0, TooManyPods(3))})
+    found = [offer.left_where_short(resource, Prepared(pending("p", 5), ())) for resource in ("cpu", "memory", "pods")]
+    assert found == [[2000], [0], []]
 
 
 def test_of_a_nominated_node_it_is_told_by_itself_why_it_takes_no_more_pods_with_cards() -> None:
