@@ -1,6 +1,7 @@
 """The full screen over a cluster that changes: how late it shows that, and what it takes.
 
     python -m benchmarks.live NODES PODS [--changes NUMBER] [--heartbeats] [--seconds SECONDS] [--page WORDS]
+        [--at KUBECONFIG]
 
 draws the screen in memory, of 160 by 48 cells, and prints a line each ten seconds: how late pods that are new were on
 the screen, the share of a core that was spent, and the memory in use. Of other processes, such as the server, nothing
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from benchmarks.generate import Size
@@ -107,13 +109,14 @@ def main() -> None:
     parser.add_argument("--heartbeats", action="store_true")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--page", default="", help="a command to go to, as behind ':'")
+    parser.add_argument("--at", default="", help="the kubeconfig of a server that runs already")
     options = parser.parse_args()
     size = Size(options.nodes, options.pods)
     more = (f"--changes={options.changes}", *(["--heartbeats"] if options.heartbeats else []))
     keys = ["colon", *(_KEYS.get(sign, sign) for sign in options.page), "enter"] if options.page else []
     with tempfile.TemporaryDirectory(prefix="kubectl-koord-live-") as folder:
         place = Path(folder)
-        with serving(size, place, "--diverse", *more) as kubeconfig:
+        with nullcontext(options.at) if options.at else serving(size, place, "--diverse", *more) as kubeconfig:
             os.environ["KUBECONFIG"] = kubeconfig
             connection, words = take_connection(["live", "-A"])
             session = Session(take_globals(words)[0], connection, connect(connection, writes=False))

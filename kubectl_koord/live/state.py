@@ -24,6 +24,8 @@ LEAST = 0.5
 """Seconds from one reading to the next: what changes within them is read together."""
 RENEWED = 60.0
 """Seconds after which what was answered is answered anew though nothing but heartbeats has come."""
+_REST = 3
+"""So many times as long as it took, what comes first is not answered anew: others come to their turn."""
 _SHARE = 8
 """Of so many seconds one may go into answers that nothing but heartbeats asks for."""
 
@@ -152,12 +154,16 @@ class Answer(Struct, frozen=True):
 
 
 class _Asked(Struct):
-    """A question: the how many-th it is, whether it comes before others, and whether its answer is renewed."""
+    """A question: the how many-th it is, whether it comes before others, and whether its answer is renewed.
+
+    One that comes first is not answered before `due` again, on the clock that only goes on.
+    """
 
     question: Question
     place: int
     first: bool = False
     renewed: bool = True
+    due: float = 0.0
 
 
 class _Due(NamedTuple):
@@ -366,6 +372,7 @@ class Holder:
         seconds = time.monotonic() - began
         with self._changed:
             self._spent += seconds
+            asked.due = time.monotonic() + _REST * seconds if asked.first else 0.0
             if self._questions.get(key) is asked:
                 self._answers[key] = Answer(number, value, error, seconds, snapshot.moment)
         self._told()
@@ -384,11 +391,14 @@ class Holder:
     def _wait_for_due(self) -> _Due | None:
         """Wait for a question whose answer is not of the newest reading; None at the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or self._due() is not None)
+            while not self._ended and self._due() is None:
+                stale = (asked for key, asked in self._questions.items() if asked.renewed and self.is_stale(key))
+                until = min((asked.due for asked in stale), default=None)
+                self._changed.wait(None if until is None else max(0.0, until - time.monotonic()))
             return None if self._ended else self._due()
 
     def _due(self, within: int | None = None) -> _Due | None:
-        """Return what is to be answered next: a question that comes first, or else the one with the oldest answer.
+        """Return what is to be answered next: of those that come first the first, or else that with the oldest answer.
 
         `within` a listing that is being answered, one that comes first, or came after so many and has no answer.
         """
@@ -396,15 +406,15 @@ class Holder:
             if self._snapshot is None or self.failure is not None:
                 return None
             ages = {
-                key: (not asked.first, self._answers[key].number if key in self._answers else 0)
+                key: self._answers[key].number if key in self._answers else 0
                 for key, asked in self._questions.items()
-                if asked.renewed and key not in self._running
+                if asked.renewed and key not in self._running and asked.due <= time.monotonic()
             }
-            due = [key for key, (_, age) in ages.items() if age < self.number]
+            due = [key for key, age in ages.items() if age < self.number]
+            first = [key for key in due if self._questions[key].first]
             if within is not None:
-                new = (key for key in due if self._questions[key].place > within and key not in self._answers)
-                due = [*(key for key in due if self._questions[key].first), *new]
-            if not due:
+                due = [key for key in due if self._questions[key].place > within and key not in self._answers]
+            if not (first or due):
                 return None
-            key = min(due, key=ages.__getitem__)
+            key = first[0] if first else min(due, key=ages.__getitem__)
             return _Due(key, self._questions[key], self._snapshot, self.number)

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
@@ -244,6 +245,23 @@ def test_what_comes_first_or_is_new_is_answered_within_a_listing(holder: Holder,
     gate.set()
     told.until(lambda: len(order) == 5 and not holder.is_stale("listing"))
     assert order == ["first 1", "first 2", "new 2", "listing 1", "listing 2"]
+
+
+def test_what_comes_first_rests_after_an_answer_and_is_answered_then(holder: Holder, feed: Feed, told: Told) -> None:
+    order: list[str] = []
+
+    def slow(snapshot: Snapshot) -> None:
+        time.sleep(0.02)
+        order.append(f"slow {snapshot.moment}")
+
+    holder.ask("slow", slow, first=True)
+    holder.ask("other", partial(_noted, order, "other"))
+    holder.start()
+    feed.give(reading("1"))
+    told.until(lambda: "other" in holder.answers())
+    feed.give(reading("2"))
+    told.until(lambda: len(order) == 4)
+    assert order == ["slow 1", "other 1", "other 2", "slow 2"]
 
 
 def test_what_only_ages_is_answered_anew_after_a_while(feed: Feed, told: Told) -> None:
