@@ -4,12 +4,13 @@
         [--at KUBECONFIG]
 
 draws the screen in memory, of 160 by 48 cells, and prints a line each ten seconds: how late pods that are new were on
-the screen, the share of a core that was spent, and the memory in use. Of other processes, such as the server, nothing
-counts.
+the screen, and how much processor time was spent meanwhile, which is how late they are on a core of its own; the share
+of a core that was spent, and the memory in use. Of other processes, such as the server, nothing counts.
 """
 
 import argparse
 import asyncio
+import math
 import os
 import re
 import resource
@@ -17,6 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -45,27 +47,34 @@ class Measured:
     def __init__(self, app: Live) -> None:
         self._app = app
         self._seen: set[str] = set()
+        self._spent: list[tuple[float, float]] = []
         self.late: list[float] = []
+        self.cost: list[float] = []
 
     def look(self) -> None:
         """Note which new pods are on the screen that were not."""
-        now = time.time()
+        now, spent = time.time(), time.process_time()
+        self._spent.append((now, spent))
         for line in self._app.query_one("#news", Pane).lines[:_MOST_LINES]:
             for when in _PROBE.findall(said(line)):
                 if when not in self._seen:
                     self._seen.add(when)
-                    self.late.append(now - int(when) / 1000)
+                    sent = int(when) / 1000
+                    before = bisect_right(self._spent, (sent, math.inf)) - 1
+                    if before >= 0:
+                        self.late.append(now - sent)
+                        self.cost.append(spent - self._spent[before][1])
 
-    def told(self, late: Sequence[float]) -> str:
+    def told(self, since: int = 0) -> str:
         """Return how late changes were, and how long the newest answers took."""
+        late, cost = self.late[since:], self.cost[since:]
         keys = (WAITING, NEWS, MAP, self._app.view.title)
         answers = {key: self._app.holder.answer(key) for key in keys}
         took = " ".join(f"{key}={one.seconds:.2f}s#{one.number}" for key, one in answers.items() if one is not None)
         held = f"reading {self._app.holder.number}  {took}"
         if len(late) <= 1:
             return held
-        most = statistics.quantiles(late, n=20)[-1]
-        return f"{len(late)} new, late {statistics.median(late):.2f} s, p95 {most:.2f} s  {held}"
+        return f"{len(late)} new, late {_spread(late)}, in processor time {_spread(cost)}  {held}"
 
 
 async def run(app: Live, seconds: float, keys: Sequence[str]) -> None:
@@ -84,11 +93,15 @@ async def run(app: Live, seconds: float, keys: Sequence[str]) -> None:
             measured.look()
             if time.monotonic() - since >= _INTERVAL:
                 share = (time.process_time() - spent) / (time.monotonic() - since)
-                print(f"{share:.2f} of a core  {_mib():.0f} MiB  {measured.told(measured.late[at:])}", flush=True)
+                print(f"{share:.2f} of a core  {_mib():.0f} MiB  {measured.told(at)}", flush=True)
                 since, spent, at = time.monotonic(), time.process_time(), len(measured.late)
-        print(f"all: {measured.told(measured.late)}; at most {_most():.0f} MiB", flush=True)
+        print(f"all: {measured.told()}; at most {_most():.0f} MiB", flush=True)
         if app.holder.failure is not None:
             raise app.holder.failure
+
+
+def _spread(seconds: Sequence[float]) -> str:
+    return f"{statistics.median(seconds):.2f} s, p95 {statistics.quantiles(seconds, n=20)[-1]:.2f} s"
 
 
 def _mib() -> float:

@@ -39,7 +39,8 @@ _EVENTS_PER_POOL = 100_000
 class State:
     """The current state of the cluster, written by the followers and read for snapshots.
 
-    `changed` is a descriptor that is readable after a change of what is kept of any kind, but of those that are `calm`.
+    `changed` is a descriptor that is readable after a change; where kinds are `calm`, only after one of what is kept of
+    another.
     """
 
     def __init__(self, calm: Collection[str] = ()) -> None:
@@ -100,7 +101,8 @@ class State:
             self._events += 1
             if self._events % _EVENTS_PER_POOL == 0:
                 self.collector.renew_pool()
-            if self.collector.renew(kind, written) and kind not in self._calm:
+            is_other = self.collector.renew(kind, written)
+            if not self._calm or (is_other and kind not in self._calm):
                 self._notify()
 
     def remove(self, kind: str, meta: Meta) -> None:
@@ -412,7 +414,7 @@ BACKOFF = Backoff()
 class ClusterWatch(Closing):
     """The cluster behind a transport, followed from the first `snapshot()` to `close()`.
 
-    Changes of `calm` kinds are kept, and not told by `fileno`.
+    Where kinds are `calm`, `fileno` tells only of changes of what is kept of others.
     """
 
     def __init__(

@@ -26,6 +26,8 @@ RENEWED = 60.0
 """Seconds after which what was answered is answered anew though nothing but heartbeats has come."""
 _REST = 3
 """So many times as long as it took, what comes first is not answered anew: others come to their turn."""
+_PATIENCE = 1.0
+"""Seconds that a listing waits for a reading."""
 _SHARE = 8
 """Of so many seconds one may go into answers that nothing but heartbeats asks for."""
 
@@ -212,6 +214,7 @@ class Holder:
         self._answers: dict[Hashable, Answer] = {}
         self._running: list[Hashable] = []
         self._places = 0
+        self._is_reading = False
         self._snapshot: Snapshot | None = None
         self._lost = ""
         self._ended = False
@@ -294,7 +297,7 @@ class Holder:
         while not self._ended:
             began = time.monotonic()
             try:
-                snapshot = self._feed.snapshot()
+                snapshot = self._next_reading()
             except KoordError as problem:
                 if self._snapshot is None:
                     self._fail(problem)
@@ -312,6 +315,15 @@ class Holder:
             self._take(snapshot)
             if not (self._feed.wait(max(0.0, self._counted + self._due_again() - time.monotonic())) and self._rest()):
                 return
+
+    def _next_reading(self) -> Snapshot:
+        self._is_reading = True
+        try:
+            return self._feed.snapshot()
+        finally:
+            with self._changed:
+                self._is_reading = False
+                self._changed.notify_all()
 
     def _due_again(self) -> float:
         """Return after how many seconds what was answered is answered anew, whatever has come."""
@@ -378,7 +390,12 @@ class Holder:
         self._told()
 
     def _answer_urgent(self, last: int) -> None:
-        """Answer what is more urgent than a listing that is half done, when this was the last question."""
+        """Answer what is more urgent than a listing that is half done, when this was the last question.
+
+        A reading is more urgent, too: it is waited for, that both do not take turns.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_reading, _PATIENCE)
         while (due := self._due(last)) is not None:
             self._compute(due)
 
