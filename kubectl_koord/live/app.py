@@ -40,7 +40,7 @@ _STYLES = {
     "code": Drawn(color="cyan"),
 }
 _MARKED, _CHOSEN = Drawn(underline=True), Drawn(reverse=True)
-_MOST_HAPPENED = 500
+_MOST_HAPPENED, _PANES = 500, 7
 MAP, NEWS, WAITING = "map", "happened", "waiting"
 """The questions that are asked whatever is on the screen."""
 
@@ -300,7 +300,7 @@ class Live(App[None]):
     def draw(self) -> None:
         """Draw what is known now; nothing any more while it ends."""
         self._is_due = False
-        if not self.query(Pane):
+        if len(self.query(Pane)) < _PANES:  # it begins, or ends
             return
         failure = self.holder.failure
         if failure is not None:
@@ -364,7 +364,7 @@ class Live(App[None]):
         return found
 
     def _head(self) -> None:
-        if not self.query(Pane):
+        if len(self.query(Pane)) < _PANES:  # it begins, or ends
             return
         look = Look(max(20, self.size.width), self.look.unicode)
         link, style = self._link_told(self.holder.link())
