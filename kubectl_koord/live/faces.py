@@ -152,13 +152,20 @@ class Faces:
     """Answers requests out of what is known.
 
     `failed` is called once nothing will be read any more; `warn` with the reason where what is told begins to grow
-    old, and where that is over.
+    old, and where that is over; `after` each state, before the next question.
     """
 
     def __init__(
-        self, feed: Feed, questions: Questions, failed: Callable[[], None], warn: Callable[[str], None], interval: float
+        self,
+        feed: Feed,
+        questions: Questions,
+        failed: Callable[[], None],
+        warn: Callable[[str], None],
+        interval: float,
+        after: Callable[[], object] = lambda: None,
     ) -> None:
         self._questions = questions
+        self._after = after
         self._failed = failed
         self._warn = warn
         self._known = ""
@@ -195,6 +202,7 @@ class Faces:
         if isinstance(found, Failed):
             raise KoordError(found.message)
         self._state, self._asked = found, 0
+        self._after()
         if self._questions.examined:  # which is known of a state alone
             self.holder.ask(_PREEMPTION, self._examine)
         return True

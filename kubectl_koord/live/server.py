@@ -5,6 +5,7 @@ elsewhere whose name is made to mean us (DNS rebinding) asks by its own name. Ea
 """
 
 import contextlib
+import gc
 import ipaddress
 import socket
 import sys
@@ -31,6 +32,8 @@ LONGEST_HEAD = 16 << 10
 SECONDS_TO_ASK, SECONDS_TO_TAKE = 10.0, 60.0
 _TURN = 0.001
 """Seconds for which the thread that computes keeps a request waiting, each of the several times that it has to."""
+_COLLECTED = (50_000, 20, 1_000_000)
+"""Sizes from which on garbage is collected: all of it, which nobody is answered during, once for each state alone."""
 REFRESHED = 30
 """Seconds after which a browser asks for a page anew."""
 _POLICY = "default-src 'none'; style-src {}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -65,10 +68,11 @@ def run(
     Raises what ends it otherwise: that the cluster cannot be read at all.
     """
     server = Server(listening)
-    faces = Faces(feed, questions, server.shutdown, warn, interval)
+    faces = Faces(feed, questions, server.shutdown, warn, interval, after=gc.collect)
     server.reply, server.count = faces.reply, faces.count
     said(server.url)
     sys.setswitchinterval(_TURN)
+    gc.set_threshold(*_COLLECTED)
     faces.holder.start()
     try:
         server.serve_forever()

@@ -31,7 +31,8 @@ class Shown(Faces):
     def __init__(self, feed: AnyFeed, asked: Questions) -> None:
         self.ended = threading.Event()
         self.warned: list[str] = []
-        super().__init__(feed, asked, self.ended.set, self.warned.append, 0.0)
+        self.settled = threading.Semaphore(0)
+        super().__init__(feed, asked, self.ended.set, self.warned.append, 0.0, after=self.settled.release)
 
     def until(self, holds: Callable[[], bool]) -> None:
         with self._told:
@@ -176,6 +177,7 @@ def test_a_scrape_answers_out_of_the_last_state_while_the_next_is_computed(
     assert made.reply("/").code == 200
     pending.may_go_on.release()
     made.until(lambda: made.value("koord_pending_gangs", "would-start", "default") == 2)
+    assert all(made.settled.acquire(timeout=PATIENCE) for _ in range(2))
 
 
 def test_who_asks_for_more_waits_no_longer_than_told(

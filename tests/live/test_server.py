@@ -1,5 +1,6 @@
 """What listens: few requests at once, of few bytes, by GET and HEAD, for hosts that were told."""
 
+import gc
 import http.client
 import ipaddress
 import socket
@@ -187,11 +188,12 @@ def test_it_listens_on_ipv6_as_well() -> None:
         assert server.url.startswith("http://[::1]:")
 
 
-def test_it_ends_where_the_cluster_cannot_be_read() -> None:
+def test_it_ends_where_the_cluster_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails() -> Snapshot:
         raise KoordError("error: no such file")
 
     said: list[str] = []
+    monkeypatch.setattr(served, "_COLLECTED", gc.get_threshold())
     with pytest.raises(KoordError, match="no such file"):
         run(Recorded(fails), questions(), Listening(), said.append, said.append, 0.0)
     assert [one[:17] for one in said] == ["http://127.0.0.1:"]
