@@ -88,7 +88,7 @@ MOST_STEPS = 1400
 _QUOTAS_IN_ALL = 80_000
 _TIGHT = 40
 """A search is tight in which the proof of a change takes more than one step in so many."""
-_KIND, _NODES_A_STEP, _ONE_BY_ONE_A_STEP = 2, 500, 8
+_KIND, _KIND_OF_SEVERAL, _NODES_A_STEP, _ONE_BY_ONE_A_STEP = 2, 3, 500, 8
 _PODS_A_STEP: Mapping[Change, int] = {
     "fewer-pods": 6,
     "other-quota": 6,
@@ -158,7 +158,12 @@ def run_of(simulation: Simulation, changes: Collection[Change] = ()) -> int:
     kinds = len({pod.requirements for pod in simulation.subject.pending})
     more = max((pods // _PODS_A_STEP[change] for change in changes if change in _PODS_A_STEP), default=0)
     grown = max((nodes // _MORE_NODES_A_STEP[change] for change in changes if change in _MORE_NODES_A_STEP), default=0)
-    return _KIND * max(1, kinds) + nodes // _NODES_A_STEP + more + grown
+    return _attempts(kinds, max(1, kinds)) + nodes // _NODES_A_STEP + more + grown
+
+
+def _attempts(kinds: int, number: int) -> int:
+    """Return how many steps attempts take: more where pods of several kinds are put on each node in turn."""
+    return number * (_KIND if kinds <= 1 else _KIND_OF_SEVERAL)
 
 
 def attempt_of(simulation: Simulation) -> int:
@@ -251,7 +256,8 @@ def _next_places(simulation: Simulation, budget: SearchBudget) -> bool | None:
     if surely_fails(simulation, likeliest):
         return False
     placed = {likeliest.placed_at_once, *(outcome.placed_at_once for outcome in every)}
-    budget.take_up_to(max(0, _KIND * (simulation.steps - steps.left) - run_of(simulation)))
+    kinds = len({pod.requirements for pod in simulation.subject.pending})
+    budget.take_up_to(max(0, _attempts(kinds, simulation.steps - steps.left) - run_of(simulation)))
     if steps.is_cut:
         return None
     if placed != {True, False}:
