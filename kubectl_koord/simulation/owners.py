@@ -2,14 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
+from operator import itemgetter
+from typing import TypeAlias, TypeVar
 
 from msgspec import structs
 
-from kubectl_koord.model.jobs import JobEvent, Jobs, Owner, PodState
+from kubectl_koord.model.jobs import JobEvent, Jobs, Owner, PodState, QueueUnit
 from kubectl_koord.model.reservations import OwnerReference
 
+T = TypeVar("T")
 _PODS = {"pod", "pods", "po"}
 _MOST = 20
 """Bound of the owners above an object, or makers below it, that are followed: more are a circle."""
@@ -96,13 +100,7 @@ def _highest(found: list[Owner]) -> Owner:
 
 def of_owner(jobs: Jobs, asked: Owner) -> Jobs:
     """Return what belongs to one owner, which is asked about."""
-    made = _made(jobs, asked)
-    makers = {(one.kind, one.namespace, one.name) for one in (asked, *made)}
-    chosen = [_selected(one) for one in (asked, *made) if one.selector]
-    pods = tuple(pod for pod in jobs.pods if _of_makers(pod, makers) or any(is_of(pod) for is_of in chosen))
-    return _narrowed(
-        jobs, f"{asked.kind}/{asked.key}", (asked, *_above(jobs, asked.namespace, asked.owner)), made, pods
-    )
+    return _Around(jobs).of_owner(asked)
 
 
 def with_few_pods(jobs: Jobs, namespace: str = "") -> Iterator[Jobs]:
@@ -120,12 +118,13 @@ def with_few_pods(jobs: Jobs, namespace: str = "") -> Iterator[Jobs]:
         part = structs.replace(
             jobs, owners=tuple(owned), pods=pods, events=tuple(one for one in jobs.events if one.namespace == home)
         )
+        around = _Around(part)
         names = {(one.kind, one.name) for one in owned if one.kind != "CronJob"}  # whose Jobs are jobs of their own
         for one in owned:
             is_root = one.owner is None or (one.owner.kind, one.owner.name) not in names
             over = one.finished or one.deleting or one.wanted == 0
             if is_root and not over and (one.wanted is None or made[f"{one.kind}/{one.name}"] < one.wanted):
-                job = of_owner(part, one)
+                job = around.of_owner(one)
                 if one.kind not in _OF_MANY or any(is_not_made(event) for event in job.events):
                     yield job
 
@@ -142,40 +141,116 @@ def of_pods(jobs: Jobs, asked: str, pods: Collection[str]) -> Jobs:
 
     `jobs`: all that was read. `asked`: what is asked about, as `Kind/namespace/name`.
     """
+    around = _Around(jobs)
     found = tuple(pod for pod in jobs.pods if pod.key in pods)
     above: tuple[Owner, ...] = ()
     for pod in found:
         kind, _, name = pod.owner.partition("/")
-        above = above or (_above(jobs, pod.key.partition("/")[0], OwnerReference(kind, name)) if kind else ())
+        above = above or (around.above(pod.key.partition("/")[0], OwnerReference(kind, name)) if kind else ())
     highest = max((at for at, one in enumerate(above) if one.wanted is not None), default=0)
     above = above[highest:]
-    return _narrowed(jobs, asked, above, _made(jobs, above[0]) if above else (), found)
+    return around.narrowed(asked, above, around.made(above[0]) if above else (), found)
 
 
-def _narrowed(
-    jobs: Jobs, asked: str, owners: tuple[Owner, ...], made: tuple[Owner, ...], pods: tuple[PodState, ...]
-) -> Jobs:
-    about = {(one.kind, one.namespace, one.name) for one in (*owners, *made)}
-    about |= {("Pod", *_split(pod.key)) for pod in pods}
-    about |= {("PersistentVolumeClaim", _split(pod.key)[0], claim) for pod in pods for claim in pod.volumes}
-    home, _, name = asked.partition("/")[2].partition("/")
-    about.add((asked.partition("/")[0], home, name))
-    about |= {
-        ("QueueUnit", unit.namespace, unit.name)
-        for unit in jobs.koord.units.values()
-        if unit.consumer is not None and (unit.consumer.kind, unit.consumer_namespace, unit.consumer.name) in about
-    }
-    events = (one for one in jobs.events if (one.kind, one.namespace, one.name) in about)
-    groups = {one.group for one in (*owners, *made)}
-    return structs.replace(
-        jobs,
-        asked=asked,
-        owners=owners,
-        made=made,
-        pods=pods,
-        events=_latest_first(events),
-        controllers=tuple(one for one in jobs.controllers if groups & {*one.groups}),
-    )
+_Name: TypeAlias = tuple[str, str, str]
+"""Kind, namespace and name."""
+
+
+class _Around:
+    """All that was read, by the names under which jobs refer to it: a list asks of thousands of jobs."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self.jobs = jobs
+
+    @cached_property
+    def _owners(self) -> Mapping[_Name, Sequence[Owner]]:
+        return _grouped(self.jobs.owners, lambda one: (one.kind, one.namespace, one.name))
+
+    @cached_property
+    def _below(self) -> Mapping[_Name, Sequence[Owner]]:
+        return _grouped(self.jobs.owners, lambda one: _named(one.owner, one.namespace))
+
+    @cached_property
+    def _pods(self) -> Mapping[_Name, Sequence[tuple[int, PodState]]]:
+        return _grouped(enumerate(self.jobs.pods), lambda numbered: _maker(numbered[1]))
+
+    @cached_property
+    def _events(self) -> Mapping[_Name, Sequence[tuple[int, JobEvent]]]:
+        events = enumerate(self.jobs.events)
+        return _grouped(events, lambda numbered: (numbered[1].kind, numbered[1].namespace, numbered[1].name))
+
+    @cached_property
+    def _units(self) -> Mapping[_Name, Sequence[QueueUnit]]:
+        return _grouped(self.jobs.koord.units.values(), lambda unit: _named(unit.consumer, unit.consumer_namespace))
+
+    def of_owner(self, asked: Owner) -> Jobs:
+        """Return what belongs to one owner, which is asked about."""
+        made = self.made(asked)
+        makers = dict.fromkeys((one.kind, one.namespace, one.name) for one in (asked, *made))
+        chosen = [_selected(one) for one in (asked, *made) if one.selector]
+        numbered = dict(chain.from_iterable(self._pods.get(maker, ()) for maker in makers))
+        if chosen:
+            every = enumerate(self.jobs.pods)
+            numbered.update((place, pod) for place, pod in every if any(is_of(pod) for is_of in chosen))
+        pods = tuple(pod for _, pod in sorted(numbered.items(), key=itemgetter(0)))
+        above = self.above(asked.namespace, asked.owner)
+        return self.narrowed(f"{asked.kind}/{asked.key}", (asked, *above), made, pods)
+
+    def narrowed(
+        self, asked: str, owners: tuple[Owner, ...], made: tuple[Owner, ...], pods: tuple[PodState, ...]
+    ) -> Jobs:
+        """Return these owners, what they made and these pods, with the events about them and who controls them."""
+        about = {(one.kind, one.namespace, one.name) for one in (*owners, *made)}
+        about |= {("Pod", *_split(pod.key)) for pod in pods}
+        about |= {("PersistentVolumeClaim", _split(pod.key)[0], claim) for pod in pods for claim in pod.volumes}
+        home, _, name = asked.partition("/")[2].partition("/")
+        about.add((asked.partition("/")[0], home, name))
+        units = chain.from_iterable(self._units.get(one, ()) for one in about)
+        about |= {("QueueUnit", unit.namespace, unit.name) for unit in units}
+        events = sorted(chain.from_iterable(self._events.get(one, ()) for one in about), key=itemgetter(0))
+        groups = {one.group for one in (*owners, *made)}
+        return structs.replace(
+            self.jobs,
+            asked=asked,
+            owners=owners,
+            made=made,
+            pods=pods,
+            events=_latest_first(event for _, event in events),
+            controllers=tuple(one for one in self.jobs.controllers if groups & {*one.groups}),
+        )
+
+    def above(self, namespace: str, reference: OwnerReference | None) -> tuple[Owner, ...]:
+        """Return whom a reference names, and that one's owner, and so on, as far as they were read."""
+        found: list[Owner] = []
+        while reference is not None and len(found) < _MOST:
+            named = self._owners.get((reference.kind, namespace, reference.name), ())
+            same = [one for one in named if one.uid and one.uid == reference.uid] or named
+            if not same:
+                break
+            found.append(same[0])
+            reference = same[0].owner
+        return tuple(found)
+
+    def made(self, asked: Owner) -> tuple[Owner, ...]:
+        """Return what an owner made, and what that made, in the order of kinds and names."""
+        found: list[Owner] = []
+        level = [asked]
+        for _ in range(_MOST):
+            level = [each for one in level for each in self._below.get((one.kind, one.namespace, one.name), ())]
+            found += level
+        unique = {(one.kind, one.key): one for one in found if one is not asked}
+        return tuple(one for _, one in sorted(unique.items()))
+
+
+def _named(reference: OwnerReference | None, namespace: str) -> _Name:
+    return (reference.kind, namespace, reference.name) if reference is not None else ("", "", "")
+
+
+def _grouped(items: Iterable[T], name: Callable[[T], _Name]) -> dict[_Name, list[T]]:
+    found: dict[_Name, list[T]] = {}
+    for one in items:
+        found.setdefault(name(one), []).append(one)
+    return found
 
 
 def _latest_first(events: Iterable[JobEvent]) -> tuple[JobEvent, ...]:
@@ -187,39 +262,9 @@ def _split(key: str) -> tuple[str, str]:
     return home, name
 
 
-def _above(jobs: Jobs, namespace: str, reference: OwnerReference | None) -> tuple[Owner, ...]:
-    """Return whom a reference names, and that one's owner, and so on, as far as they were read."""
-    by_name: dict[tuple[str, str, str], list[Owner]] = {}
-    for one in jobs.owners:
-        by_name.setdefault((one.kind, one.namespace, one.name), []).append(one)
-    found: list[Owner] = []
-    while reference is not None and len(found) < _MOST:
-        named = by_name.get((reference.kind, namespace, reference.name), [])
-        same = [one for one in named if one.uid and one.uid == reference.uid] or named
-        if not same:
-            break
-        found.append(same[0])
-        reference = same[0].owner
-    return tuple(found)
-
-
-def _made(jobs: Jobs, asked: Owner) -> tuple[Owner, ...]:
-    below: dict[tuple[str, str, str], list[Owner]] = {}
-    for one in jobs.owners:
-        if one.owner is not None:
-            below.setdefault((one.owner.kind, one.namespace, one.owner.name), []).append(one)
-    found: list[Owner] = []
-    level = [asked]
-    for _ in range(_MOST):
-        level = list(chain.from_iterable(below.get((one.kind, one.namespace, one.name), ()) for one in level))
-        found += level
-    unique = {(one.kind, one.key): one for one in found if one is not asked}
-    return tuple(one for _, one in sorted(unique.items()))
-
-
-def _of_makers(pod: PodState, makers: set[tuple[str, str, str]]) -> bool:
+def _maker(pod: PodState) -> _Name:
     kind, _, name = pod.owner.partition("/")
-    return (kind, _split(pod.key)[0], name) in makers
+    return kind, _split(pod.key)[0], name
 
 
 def _selected(owner: Owner) -> Callable[[PodState], bool]:

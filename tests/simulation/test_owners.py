@@ -5,6 +5,7 @@ from msgspec import structs
 
 from kubectl_koord.model.jobs import Controller, JobEvent, Jobs, Owner, PodState
 from kubectl_koord.model.reservations import OwnerReference
+from kubectl_koord.simulation import owners
 from kubectl_koord.simulation.owners import (
     find,
     find_anywhere,
@@ -13,6 +14,7 @@ from kubectl_koord.simulation.owners import (
     is_meant,
     of_owner,
     of_pods,
+    with_few_pods,
 )
 
 
@@ -138,3 +140,23 @@ def test_of_two_owners_of_a_name_that_with_the_uid_counts() -> None:
     assert of_owner(Jobs(owners=(ALONE, again, child)), child).owners == (child, again)
     lost = structs.replace(JOB, owner=OwnerReference("Job", "gone"))
     assert of_owner(Jobs(owners=(lost,)), lost).owners == (lost,)
+
+
+def test_the_work_for_a_list_grows_with_the_jobs_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(number: int) -> int:
+        names: list[str] = []
+        split = vars(owners)["_split"]
+
+        def counted(key: str) -> tuple[str, str]:
+            names.append(key)
+            names_of: tuple[str, str] = split(key)
+            return names_of
+
+        with monkeypatch.context() as patched:
+            patched.setattr(owners, "_split", counted)
+            pods = tuple(pod(f"j{at}-0", f"Job/j{at}") for at in range(number))
+            waiting = tuple(owner("Job", "batch", f"j{at}", wanted=2) for at in range(number))
+            assert len(list(with_few_pods(Jobs(owners=waiting, pods=pods)))) == number
+        return len(names)
+
+    assert work(40) == 2 * work(20)
