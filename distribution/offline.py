@@ -26,7 +26,8 @@ python=${PYTHON:-python3}
   exit 2
 }
 "$python" -m venv --clear "$to"
-"$to/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --find-links "$here/wheels" kubectl-koord
+"$to/bin/python" -m pip install --quiet --disable-pip-version-check --no-index \\
+  --find-links "$here/wheels" "kubectl-koord[live,serve]"
 echo "Installed. Put it on the PATH: export PATH=\\"$to/bin:\\$PATH\\""
 """
 
@@ -46,7 +47,7 @@ def main() -> None:
     own = next(wheels.glob("kubectl_koord-*.whl"))
     for version in _PYTHONS:
         chosen = ("--python-version", version, "--only-binary", ":all:", *(f"--platform={name}" for name in systems))
-        _run(*pip, "download", "--quiet", *pins, *chosen, "--dest", str(wheels), str(own))
+        _run(*pip, "download", "--quiet", *pins, *chosen, "--dest", str(wheels), f"{own}[live,serve]")
     (folder / "install.sh").write_text(_INSTALL, "utf-8")
     archive = ROOT / "dist" / f"{PROGRAM}-{__version__}-offline-{platform.machine()}.tar.gz"
     archive.parent.mkdir(exist_ok=True)
