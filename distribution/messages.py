@@ -84,7 +84,7 @@ def of_source(source: str) -> Iterator[str]:
         match node:
             case ast.Call(func=ast.Name(id="say"), args=[ast.Constant(value=str(text)), *_]):
                 yield text
-            case ast.Call(func=ast.Name(id="count"), args=[_, noun]):
+            case ast.Call(func=ast.Name(id="count" | "more" | "beyond_limit"), args=[_, noun]):
                 for part in ast.walk(noun):
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):
                         yield from _counted(part.value)

@@ -28,6 +28,7 @@ class _Leaving:
     def __init__(self) -> None:
         self.actions: list[Callable[[], None]] = []
         self.words = ""
+        self.encoding = "ascii"
         self.has_begun = False
 
 
@@ -57,6 +58,11 @@ def also_on(number: int) -> None:
 def say(words: str) -> None:
     """Let these be our last words on standard error if a signal ends us; they end with a line feed, or are empty."""
     _LEAVING.words = words
+
+
+def speak(encoding: str) -> None:
+    """Let our last words be in another encoding than ASCII, of a language that needs it."""
+    _LEAVING.encoding = encoding
 
 
 def first(action: "Callable[[], None]") -> None:
@@ -92,7 +98,7 @@ def _leave(number: int, _frame: "FrameType | None") -> None:
     for action in reversed(_LEAVING.actions):
         _tried(action)
     if _LEAVING.words:
-        _tried(lambda: os.write(2, _LEAVING.words.encode("ascii", "backslashreplace")))
+        _tried(lambda: os.write(2, _LEAVING.words.encode(_LEAVING.encoding, "backslashreplace")))
     os._exit(_SHELLS_OFFSET + number)
 
 

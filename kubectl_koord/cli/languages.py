@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from kubectl_koord import language
+from kubectl_koord import language, leaving
 
 LANGUAGES = ("en", "zh")
 FLAG, VARIABLE = "--lang", "KUBECTL_KOORD_LANG"
@@ -45,6 +45,7 @@ def speak_chinese() -> None:
     from pathlib import Path
 
     catalogues = Path(__file__).parents[1] / "locale"
+    leaving.speak("utf-8")
     language.speak("zh", gettext.translation("kubectl_koord", catalogues, ["zh_CN"]).gettext)
 
 

@@ -94,7 +94,7 @@ def _run(argv: Sequence[str]) -> int:
     name = command_line.in_full(words)
     words = plain_switches(words, name)
     check_output(chosen, name if name in VERBS else "")
-    leaving.say(leaving.NOTHING_SENT if command_line.may_change(words) else "")
+    leaving.say(say("interrupted: nothing was sent\n") if command_line.may_change(words) else "")
     needs_cluster = chosen.is_live and command_line.reads_cluster(words) and not _HELP & set(words)
     transport = _connect(connection, words) if needs_cluster else None
     try:

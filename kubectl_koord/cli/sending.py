@@ -19,7 +19,7 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.language import say
 from kubectl_koord.render.plain import harmless
 from kubectl_koord.reports.change import ObjectName
-from kubectl_koord.wording.words import aimed, count, listed
+from kubectl_koord.wording.words import COMMA, SEMICOLON, aimed, count, listed
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -48,7 +48,7 @@ def done_meanwhile(target: str, manager: str) -> str:
 
 def overtaken(target: str, manager: str, moved: Sequence[tuple[str, str | int | None, str | int | None]]) -> str:
     """Return that an object is no longer as the plan showed it, and was left alone."""
-    differences = "; ".join(
+    differences = SEMICOLON.join(
         say("{field} was {shown}, is now {shown2}", field=field, shown=_shown(shown), shown2=_shown(now))
         for field, shown, now in moved
     )
@@ -116,12 +116,12 @@ def failed(target: str, reason: str) -> str:
 
 def unsure(target: str, reason: str, state: str) -> str:
     """Return that nobody answered whether an object was changed, and what is known of it now."""
-    return f"{target}: {state}: {reason}"
+    return say("{target}: {state}: {reason}", target=target, state=state, reason=reason)
 
 
 def unsure_alone(target: str, reason: str, state: str) -> str:
     """Return that nobody answered whether an object was changed, the reason first."""
-    return f"{reason} ({target}: {state})"
+    return say("{reason} ({target}: {state})", target=target, state=state, reason=reason)
 
 
 def found_done(target: str, reason: str) -> str:
@@ -136,14 +136,14 @@ def found_as_before() -> str:
 
 def found_otherwise(manager: str, moved: Sequence[tuple[str, str | int | None, str | int | None]]) -> str:
     """Return that an object is neither as it was nor as wanted."""
-    differences = "; ".join(
+    differences = SEMICOLON.join(
         say("{field} was {shown}, is now {shown2}", field=field, shown=_shown(shown), shown2=_shown(now))
         for field, shown, now in moved
     )
     return say(
         "read again, it is changed, but not as wanted{by}{part}",
         by=_by(manager),
-        part=f": {differences}" if differences else "",
+        part=say(": {why}", why=differences) if differences else "",
     )
 
 
@@ -178,7 +178,7 @@ def end_of_rollback(reason: str, left: int, unknown: int, of: int, *, is_open: b
     return say(
         "{reason} ({states}{later})",
         reason=reason,
-        states=", ".join(states) or say("all of it was rolled back"),
+        states=COMMA.join(states) or say("all of it was rolled back"),
         later=later,
     )
 
@@ -472,7 +472,7 @@ def _rolled_back(
         if sent is None:
             lines.append(left_alone(target))
             continue
-        leaving.say(f"interrupted: {target} and those before it may not have been rolled back\n")
+        leaving.say(say("interrupted: {target} and those before it may not have been rolled back\n", target=target))
         try:
             sending.send(values.undone(change, sent))
             lines.append(rolled_back(target))
@@ -522,14 +522,14 @@ def _last_words(planned: "ChangePlan", done: int, aim: "Aim", *, is_sending: boo
     if planned.dry_run == "server":
         return say("interrupted: nothing was changed, it was a dry run\n")
     names = [name_of(change.object) for change in planned.changes]
-    lines = [say("changed: {names}", names=", ".join(names[:done]))] if done else []
+    lines = [say("changed: {names}", names=say(", ").join(names[:done]))] if done else []
     if is_sending:
         look = _look_at(planned.changes[done].object, aim)
         lines.append(
             say("may have been changed, as it was being sent: {names}; see: {look}", names=names[done], look=look)
         )
     if unsent := names[done + is_sending :]:
-        lines.append(say("not sent: {unsent}", unsent=", ".join(unsent)))
+        lines.append(say("not sent: {unsent}", unsent=say(", ").join(unsent)))
     return "".join(say("{harmless}\n", harmless=harmless(say("interrupted: {line}", line=line))) for line in lines)
 
 

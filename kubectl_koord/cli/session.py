@@ -128,8 +128,10 @@ def told(what: Mapping[str, int] | str, seconds: float) -> str:
     """Return the line: `reading: 5000 Nodes, 1 PodGroup (1.2 s)`, or `looking for ways out ... (1.2 s)`."""
     if isinstance(what, str):
         return f"{what} ... ({seconds:.1f} s)"
-    counts = [f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in what.items()]
-    return say("reading: {counts} ({seconds:.1f} s)", counts=", ".join(counts), seconds=seconds)
+    counts = [
+        say("{count:,} {kind}{s}", count=count, kind=kind, s="" if count == 1 else "s") for kind, count in what.items()
+    ]
+    return say("reading: {counts} ({seconds:.1f} s)", counts=say(", ").join(counts), seconds=seconds)
 
 
 L = TypeVar("L", "PendingGangsReport", "GangsReport")

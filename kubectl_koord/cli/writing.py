@@ -122,11 +122,11 @@ def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     before = structs.replace(planned, message=say("To be changed: {objects}.", objects=objects))
     sys.stderr.write(show.text(before, style=session.style(sys.stderr)))
     namespaces = {change.object.namespace for change in planned.changes}
-    leaving.say(f"\n{leaving.NOTHING_SENT}")
+    leaving.say(say("\ninterrupted: nothing was sent\n"))
     confirmed = says_yes(
         say("Change {objects}{place}?", objects=objects, place=place(session.live_transport().target(), namespaces))
     )
-    leaving.say(leaving.NOTHING_SENT)
+    leaving.say(say("interrupted: nothing was sent\n"))
     return confirmed
 
 
@@ -148,7 +148,7 @@ def place(target: "Target", namespaces: "Iterable[str]") -> str:
     cluster = say(' in cluster "{cluster}"', cluster=target.cluster) if target.cluster else ""
     names = [say('context "{context}"', context=target.context)] if target.context else []
     names += [say('namespace "{name}"', name=name) for name in sorted(filter(None, namespaces))]
-    return say("{cluster} ({names})", cluster=cluster, names=", ".join(names))
+    return say("{cluster} ({names})", cluster=cluster, names=say(", ").join(names))
 
 
 def _until_typed() -> None:
@@ -211,6 +211,7 @@ def _write(session: "Session", documents: "list[Any]", texts: "list[str]", *warn
     """Print manifests that were changed, and what is to be known of them."""
     from kubectl_koord.cli.session import write
     from kubectl_koord.cluster import edits
+    from kubectl_koord.wording.words import SEMICOLON
 
     if session.options.output == "json":
         text, kept = edits.to_json(documents), True
@@ -218,7 +219,7 @@ def _write(session: "Session", documents: "list[Any]", texts: "list[str]", *warn
         text, kept = edits.rewritten(documents, texts)
     told = [*warnings, *([] if kept or not texts else [say("comments are not kept")])]
     if told:
-        sys.stderr.write(say("Warning: {told}.\n", told="; ".join(told)))
+        sys.stderr.write(say("Warning: {told}.\n", told=SEMICOLON.join(told)))
     write(text)
 
 

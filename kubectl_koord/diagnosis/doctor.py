@@ -48,7 +48,18 @@ from kubectl_koord.reports.operation import Finding, Severity
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.facts import several_parents
 from kubectl_koord.wording.refusals import blocker_sentence, fault_clause, ignored_markers, oddity_sentence
-from kubectl_koord.wording.words import amounts, command, count, lease_missing, listed, paste, resource_name, verb
+from kubectl_koord.wording.words import (
+    SEMICOLON,
+    amounts,
+    command,
+    count,
+    lease_missing,
+    listed,
+    noted,
+    paste,
+    resource_name,
+    verb,
+)
 
 _FEW = 4
 
@@ -67,7 +78,7 @@ def some(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are."""
     if len(names) <= _FEW + 1:
         return listed(names)
-    return say("{names} and {number} more", names=", ".join(names[:_FEW]), number=len(names) - _FEW)
+    return say("{names} and {number} more", names=say(", ").join(names[:_FEW]), number=len(names) - _FEW)
 
 
 _NUMA_POLICY = "node.koordinator.sh/numa-topology-policy"
@@ -552,7 +563,9 @@ def settings(configured: Descheduler, *, is_off: bool) -> str:
     profiles = [f"{_descheduler_named(one, configured)}{_profile(one)}" for one in configured.profiles] or [
         say("no profile is configured")
     ]
-    return say("the descheduler runs{every}: {filter}.", every=every, filter="; ".join(filter(None, [*profiles, off])))
+    return say(
+        "the descheduler runs{every}: {filter}.", every=every, filter=SEMICOLON.join(filter(None, [*profiles, off]))
+    )
 
 
 def _descheduler_named(one: DeschedulerProfile, configured: Descheduler) -> str:
@@ -562,7 +575,7 @@ def _descheduler_named(one: DeschedulerProfile, configured: Descheduler) -> str:
 def _profile(one: DeschedulerProfile) -> str:
     if not one.plugins:
         return say("no plugin chooses pods; PodMigrationJobs that others make are carried out")
-    chosen = listed([f"{plugin.name} ({plugin.point})" for plugin in one.plugins])
+    chosen = listed([noted(plugin.name, plugin.point) for plugin in one.plugins])
     choose = verb(len(one.plugins), "chooses", "choose")
     if not one.evictors:
         return say("{chosen} {choose} pods, and none is evicted", chosen=chosen, choose=choose)
@@ -1001,7 +1014,7 @@ def unsigned(name: str, hooks: Sequence[str]) -> str:
 
 def no_classes(missing: Sequence[tuple[str, int]]) -> str:
     """Return which PriorityClasses are missing, and their values in the Helm chart."""
-    names = listed([f"{name} ({value})" for name, value in missing], "or")
+    names = listed([noted(name, str(value)) for name, value in missing], "or")
     return say(
         "there is no PriorityClass {names}: pods that name {them} cannot be created.",
         names=names,

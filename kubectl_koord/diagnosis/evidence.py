@@ -28,7 +28,7 @@ from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.simulation.what_if import CORDON, as_new, opened, room_alone
 from kubectl_koord.wording.facts import lost_nodes, multiples
 from kubectl_koord.wording.refusals import obstacle, refusal_counts, stage
-from kubectl_koord.wording.words import amounts, count, few, listed
+from kubectl_koord.wording.words import COMMA, amounts, count, few, listed
 
 _Cost: TypeAlias = tuple[int, int, int]
 """How many pods harm others by their end, how many there are, and their priorities together."""
@@ -299,7 +299,7 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
 def _main_obstacles(main: Sequence[str], more: int, ahead: str = "") -> str:
     """Return what is in the way on some nodes, on how many more something is, and who goes first."""
     rest = say(" and {nodes}", nodes=count(more, "more node")) if more else ""
-    return ", ".join(filter(None, [", ".join(main) + rest, ahead]))
+    return COMMA.join(filter(None, [COMMA.join(main) + rest, ahead]))
 
 
 @recently(_MOST_TABLES)
@@ -492,7 +492,7 @@ def _on_node(view: View, name: str, first: Attempt, held: Sequence[Occupant]) ->
     reason, trigger = first.worded.get(name), first.prepared.trigger
     nominated = first.prepared.nominated_before(trigger, name)
     if reason is None or reason.unresolvable or isinstance(reason, Cordoned) or not (held or nominated):
-        return f"{name}: {obstacle(reason) if reason else 'full'}", ()
+        return say("{name}: {why}", name=name, why=obstacle(reason) if reason else say("full")), ()
     need = frozenset(scarce(trigger.requirements.requests, reason))
     running = [one for one in held if not isinstance(one, PendingPod)]
     now = {pod.key for pod in view.snapshot.nominated}
@@ -517,7 +517,7 @@ def _node_taken(
     """
     found = [_largest_first(using, need)] if using else []
     found += [say("nominated for {nominated}", nominated=listed(nominated))] if nominated else []
-    return f"{name}: {listed(found)}" if found else ""
+    return say("{name}: {why}", name=name, why=listed(found)) if found else ""
 
 
 def _largest_first(using: Sequence[RunningPod | ReservedRoom], need: Collection[str]) -> str:
@@ -532,7 +532,7 @@ def _largest_first(using: Sequence[RunningPod | ReservedRoom], need: Collection[
         else say("{priorities} to {priorities2}", priorities=priorities[0], priorities2=priorities[-1])
     )
     is_alike = all(one.requirements.requests == using[0].requirements.requests for one in using)
-    each = f"{largest}, " if len(using) == 1 else say("{largest} each, ", largest=largest) if is_alike else ""
+    each = f"{largest}{COMMA}" if len(using) == 1 else say("{largest} each, ", largest=largest) if is_alike else ""
     return say("{names} ({each}priority {span})", names=names, each=each, span=span)
 
 

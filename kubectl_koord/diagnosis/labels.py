@@ -561,7 +561,7 @@ def labels_unchanged() -> str:
 def _some(names: Sequence[str], last: str = "and") -> str:
     if len(names) <= _FEW:
         return listed(tuple(names), last)
-    return say("{names} and {number} more", names=", ".join(names[:_FEW]), number=len(names) - _FEW)
+    return say("{names} and {number} more", names=say(", ").join(names[:_FEW]), number=len(names) - _FEW)
 
 
 _FROM_BELOW = ("BlockLayer", "SpineLayer", "DatacenterLayer")

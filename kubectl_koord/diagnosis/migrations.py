@@ -139,12 +139,12 @@ def _leaves_domain(jobs: Sequence[Migration], gang: str, left: DomainName) -> st
     """Return that the pods that jobs move are to come back outside the domain of the rest of their gang."""
     pods, names = listed([one.pod for one in jobs]), listed([one.job for one in jobs])
     nodes = listed(sorted({one.to for one in jobs if one.to}))
-    kind, verb = ("PodMigrationJob", "moves") if len(jobs) == 1 else ("PodMigrationJobs", "move")
+    s, verb = ("", "moves") if len(jobs) == 1 else ("s", "move")
     domain = f"{layer_noun(left.layer)} {left.name}"
     must = say("its pods must stay together there (MustGather {layer})", layer=left.layer)
     return say(
-        "{kind} {names} {verb} {pods} to {nodes}, outside {domain} with the rest of gang {gang}: {must}.",
-        kind=kind,
+        "PodMigrationJob{s} {names} {verb} {pods} to {nodes}, outside {domain} with the rest of gang {gang}: {must}.",
+        s=s,
         names=names,
         verb=verb,
         pods=pods,
@@ -158,7 +158,7 @@ def _leaves_domain(jobs: Sequence[Migration], gang: str, left: DomainName) -> st
 def _breaks_gang(jobs: Sequence[Migration], broken: BrokenGang) -> str:
     """Return that evicting the pods that jobs move brings a gang below its minimum."""
     pods, names = listed([one.pod for one in jobs]), listed([one.job for one in jobs])
-    kind, verb = ("PodMigrationJob", "moves") if len(jobs) == 1 else ("PodMigrationJobs", "move")
+    s, verb = ("", "moves") if len(jobs) == 1 else ("s", "move")
     left = say(
         "{left} of {pods} left, {min_member} needed",
         left=broken.left,
@@ -167,8 +167,8 @@ def _breaks_gang(jobs: Sequence[Migration], broken: BrokenGang) -> str:
     )
     evicted = say("it is evicted") if len(jobs) == 1 else say("they are evicted")
     return say(
-        "{kind} {names} {verb} {pods}: when {evicted}, gang {gang} falls below its minimum ({left}).",
-        kind=kind,
+        "PodMigrationJob{s} {names} {verb} {pods}: when {evicted}, gang {gang} falls below its minimum ({left}).",
+        s=s,
         names=names,
         verb=verb,
         pods=pods,

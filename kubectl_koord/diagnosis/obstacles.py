@@ -96,7 +96,7 @@ from kubectl_koord.simulation.what_if import room_alone
 from kubectl_koord.wording.facts import resources_exceeded
 from kubectl_koord.wording.refusals import blocker_sentence, ignored_markers, oddity_sentence, overloaded_sentence
 from kubectl_koord.wording.suggestions import near
-from kubectl_koord.wording.words import amount_of, count, device_name, few, listed, ranked, resource_name
+from kubectl_koord.wording.words import SEMICOLON, amount_of, count, device_name, few, listed, ranked, resource_name
 
 
 def cause(blocker: Blocker) -> Cause:
@@ -190,7 +190,7 @@ def doubly_booked(found: Sequence[HeldTwice]) -> str:
     more = say(" (and {rest} more)", rest=rest) if rest else ""
     return say(
         "held by several pods at once, and free only when all of these are gone: {named}{more}.",
-        named="; ".join(named),
+        named=SEMICOLON.join(named),
         more=more,
     )
 
@@ -212,7 +212,7 @@ def not_booked_text(found: Sequence[Unbooked]) -> str:
     return say(
         "{named}{more}, and no annotation says which: DeviceShare takes these cards for free, and may "
         "give them to another pod as well.",
-        named="; ".join(named),
+        named=SEMICOLON.join(named),
         more=more,
     )
 
@@ -231,7 +231,7 @@ def cards_lost(nodes: Sequence[Node]) -> str:
     more = say(" (and {nodes})", nodes=count(rest, "more node")) if rest else ""
     return say(
         "{named}{more}: the device plugin calls the others unhealthy, or has not registered them.",
-        named="; ".join(named),
+        named=SEMICOLON.join(named),
         more=more,
     )
 

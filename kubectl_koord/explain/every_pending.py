@@ -42,7 +42,7 @@ from kubectl_koord.simulation import owners
 from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.subjects import again, has_labels, of_each, pending_subjects, selected
 from kubectl_koord.wording.facts import gang_state, stale_phase, subject_name, volcano_state
-from kubectl_koord.wording.words import asked_for, could_not_be_read, count, layer_noun, listed, without_ages
+from kubectl_koord.wording.words import SEMICOLON, asked_for, could_not_be_read, count, layer_noun, listed, without_ages
 
 
 def every_pending(
@@ -315,7 +315,7 @@ class ProgressNote(Struct, frozen=True):
     verdict: Verdict
 
 
-_GONE = "gone"
+_GONE = say("gone")
 
 
 def gang_changes(before: GangsReport, after: GangsReport) -> tuple[ProgressNote, ...]:
@@ -337,7 +337,8 @@ def _progress(item: GangRow) -> str:
         pods=count(item.pods, "pod"),
         pending=item.pending,
     )
-    return "; ".join(filter(None, [f"{gang_state(item)}: {counted}", stale_phase(item)]))
+    state = say("{state}: {counted}", state=gang_state(item), counted=counted)
+    return SEMICOLON.join(filter(None, [state, stale_phase(item)]))
 
 
 def is_scheduled(subject: Subject) -> bool:
@@ -363,8 +364,8 @@ def changes(before: WhyReport, after: WhyReport) -> str:
     what that wrote.
     """
     if before.volcano is not None and after.volcano is not None:
-        return "; ".join(volcano.changes(before.volcano, after.volcano))
-    return "; ".join(_changes(before, after))
+        return SEMICOLON.join(volcano.changes(before.volcano, after.volcano))
+    return SEMICOLON.join(_changes(before, after))
 
 
 def listing_changes(
@@ -399,7 +400,7 @@ def _of_volcano(
     old, new = ({gang.gang: gang for gang in some} for some in (before, after))
     for key, gang in new.items():
         earlier = old.get(key)
-        text = "; ".join(volcano.changes(earlier, gang)) if earlier else volcano_state(gang)
+        text = SEMICOLON.join(volcano.changes(earlier, gang)) if earlier else volcano_state(gang)
         if text:
             yield ProgressNote(key, text, "unknown")
     for key in (key for key in old if key not in new):
@@ -575,7 +576,7 @@ def _slots_changed(slots: int, wanted: int | None, domain: tuple[str, str], befo
     """Return the slots of a domain, a layer and a name, and how many it had; None where it was not there."""
     layer, name = domain
     of_wanted = say(" of {wanted}", wanted=wanted) if wanted is not None else ""
-    was = "new" if before is None else say("was {before}", before=before)
+    was = say("new") if before is None else say("was {before}", before=before)
     return say(
         "{slots}{of_wanted} slots in {name} ({was})",
         slots=slots,

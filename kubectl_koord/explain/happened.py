@@ -73,7 +73,7 @@ def _gone(
 ) -> Iterator[_Seen]:
     for key, pod in ran.items():
         if key not in runs and key not in waits:
-            yield _Seen("gone", _who(pod), "finished" if key in finished else "deleted")
+            yield _Seen("gone", _who(pod), say("finished") if key in finished else say("deleted"))
 
 
 _MOST_PODS = 1000
@@ -118,8 +118,8 @@ def _sentence(what: What, details: list[str]) -> str:
         case "failed":
             return say("{pods} refused: {told}", pods=pods, told=told)
         case "gone":
-            return f"{pods} {told}"
+            return say("{pods} {what}", pods=pods, what=told)
         case "new":
-            return say("{pods} new{part}", pods=pods, part=f" ({told})" if told else "")
+            return say("{pods} new{part}", pods=pods, part=say(" ({note})", note=told) if told else "")
         case _:
             assert_never(what)

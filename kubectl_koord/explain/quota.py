@@ -17,7 +17,7 @@ from kubectl_koord.model import objects, values
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.capacity import HeldBack, QuotaPod, QuotaRow, QuotaTreeReport, Share
-from kubectl_koord.wording.words import could_not_be_read, count, main_amounts
+from kubectl_koord.wording.words import could_not_be_read, count, main_amounts, noted
 
 _Shares: TypeAlias = tuple[tuple[Share, ...], tuple[Share, ...]]
 _NONE: Mapping[str, _Shares] = {}
@@ -113,15 +113,12 @@ def _headline(held: Sequence[HeldBack], quotas: int) -> str:
         )
     gangs = {hold.gang for one in held for hold in one.gangs if not hold.lone_pod}
     pods = {pod for one in held for hold in one.gangs for pod in hold.pods}
-    whose = f"{count(len(gangs), 'gang')} ({count(len(pods), 'pod')})" if gangs else count(len(pods), "pod")
+    whose = noted(count(len(gangs), "gang"), count(len(pods), "pod")) if gangs else count(len(pods), "pod")
     much = _held_together(held)
-    return say(
-        "{quotas} {holds} back {much}{whose}.",
-        quotas=count(len(held), "quota"),
-        holds=_holds(len(held)),
-        much=much + " of " if much else "",
-        whose=whose,
-    )
+    quotas_hold = say("{quotas} {holds} back", quotas=count(len(held), "quota"), holds=_holds(len(held)))
+    if much:
+        return say("{quotas_hold} {much} of {whose}.", quotas_hold=quotas_hold, much=much, whose=whose)
+    return say("{quotas_hold} {whose}.", quotas_hold=quotas_hold, whose=whose)
 
 
 def _held_together(held: Sequence[HeldBack]) -> str:
@@ -146,7 +143,7 @@ def _of_one(tree: QuotaTree, name: str, own: tuple[QuotaPod, ...], held: tuple[H
 def _of_quota(name: str, chain: Sequence[str], pods: int, pending: int, held_back: int) -> str:
     """Return how many pods one quota has, how many of them are pending and refused; and the quotas above it."""
     waiting = say(", {pending} of them pending", pending=pending) if pending else ""
-    refused = say("; it holds back {held_back} of these", held_back=held_back or "none") if pending else ""
+    refused = say("; it holds back {held_back} of these", held_back=held_back or say("none")) if pending else ""
     return say(
         "Quota {name}{below} has {pods}{waiting}{refused}.",
         name=name,

@@ -126,7 +126,12 @@ def unexplained(fields: Collection[str]) -> str:
 def _n_pods(pods: Collection[str]) -> str:
     names = sorted(pods)
     shown = names if len(names) <= _SHOWN + 1 else [*names[:_SHOWN], say("{number} more", number=len(names) - _SHOWN)]
-    return f"{count(len(names), 'pod')} ({', '.join(shown)}) {'is' if len(names) == 1 else 'are'}"
+    return say(
+        "{pods} ({names}) {are}",
+        pods=count(len(names), "pod"),
+        names=say(", ").join(shown),
+        are="is" if len(names) == 1 else "are",
+    )
 
 
 def report(snapshot: Snapshot, part: Part, asked: str, about: About, items: Iterable[Compared]) -> SchedulerReport:

@@ -70,6 +70,7 @@ from kubectl_koord.wording.facts import (
 )
 from kubectl_koord.wording.refusals import lacking, not_allocated, obstacle, refusal_counts
 from kubectl_koord.wording.words import (
+    COMMA,
     could_not_be_read,
     count,
     depends_on,
@@ -158,7 +159,7 @@ def _plan_fails(pod: str, node: str, lack: str, room: tuple[str, int, int], *, r
     return say(
         "{counted}, but {node} does not take {pod} beside the others ({lack}); {follows}.",
         counted=counted,
-        node="it" if node == domain else node,
+        node=say("it") if node == domain else node,
         pod=pod,
         lack=lack,
         follows=follows,
@@ -386,7 +387,7 @@ def _first(names: Sequence[str]) -> str:
     return (
         listed(names)
         if len(names) <= _FEW
-        else say("{names} and {number} more", names=", ".join(names[:_FEW]), number=len(names) - _FEW)
+        else say("{names} and {number} more", names=say(", ").join(names[:_FEW]), number=len(names) - _FEW)
     )
 
 
@@ -465,7 +466,7 @@ def _slots_lack(pods: int, layer: str, best: int, raw: int, excluded: Collection
 
 
 def _because(why: str) -> str:
-    return f": {why}" if why else ""
+    return say(": {why}", why=why) if why else ""
 
 
 def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause | Unsaid:
@@ -574,7 +575,7 @@ def _no_node_takes(pod: str, each: Resources, refused: Iterable[Refused], scatte
     but = say("{scattered}; ", scattered=scattered) if scattered else ""
     return say(
         "no node fits {pod} ({requests}): {but}{lost_nodes}.",
-        pod=pod or "it",
+        pod=pod or say("it"),
         requests=requests(each),
         but=but,
         lost_nodes=lost_nodes(refused),
@@ -665,7 +666,7 @@ def _others_went(went: Sequence[tuple[str, Sequence[str]]], later: Sequence[str]
         for job, nodes in went
     ]
     each += [say("it is tried before {later}", later=listed(later))] if later else []
-    return say("{each}{part}", each=", ".join(each), part=say(", and {case}", case=case) if case else "")
+    return say("{each}{part}", each=COMMA.join(each), part=say(", and {case}", case=case) if case else "")
 
 
 def _alternative(case: Case, outcome: Outcome) -> WhyAlternative:

@@ -15,7 +15,7 @@ from kubectl_koord.model.values import between
 from kubectl_koord.reports.common import WayOut
 from kubectl_koord.simulation.what_if import NOT_READY
 from kubectl_koord.wording import facts
-from kubectl_koord.wording.words import age_at, count, name_within, spelled
+from kubectl_koord.wording.words import COMMA, age_at, count, name_within, spelled
 
 NAME = "bound, not running"
 READS = ("Pod", "Event", "Node")
@@ -129,7 +129,7 @@ def said(found: Sequence[Fault], job: Job) -> tuple[Fault, str, str]:
     first, more = groups[0][0], len(groups[0]) - 1
     is_pod = job.key == first.pod.key
     where = say(" on {node}", node=first.pod.node) if first.pod.node else ""
-    name = f"it{where}" if is_pod else f"{name_within(job.key, first.pod.key)}{where}"
+    name = f"{say('it') if is_pod else name_within(job.key, first.pod.key)}{where}"
     alike = say(", {more} more alike", more=more) if more else ""
     others = "".join(
         say("; {pods} {short}", pods=count(len(group), "more pod"), short=group[0].short) for group in groups[1:]
@@ -215,7 +215,7 @@ def _refused(pod: PodState) -> Fault:
         why = say("{lack}: {lack2} requested, {lack3} available", lack=lack[0], lack2=lack[1], lack3=lack[2])
     elif lacks:
         why = say("not enough {lacks} on the node", lacks=lacks[1]) + (
-            f" ({brief(pod.message)})" if pod.message else ""
+            say(" ({note})", note=brief(pod.message)) if pod.message else ""
         )
     else:
         why = brief(pod.message) or say("it says no reason")
@@ -237,7 +237,7 @@ def brief(text: str) -> str:
 
 
 def _of_container(pod: PodState, one: ContainerState, snapshot: Snapshot) -> Fault | None:
-    which = say("{container} {name}", container=say("init container") if one.init else "container", name=one.name)
+    which = say("{container} {name}", container=say("init container") if one.init else say("container"), name=one.name)
     if one.reason in _OF_IMAGE:
         return _of_image(pod, one, which, snapshot)
     if one.init and (one.state == "running" or has_run(one)):
@@ -249,7 +249,7 @@ def _of_container(pod: PodState, one: ContainerState, snapshot: Snapshot) -> Fau
     )
     missing = _missing(message)
     why = say("{missing} does not exist", missing=missing) if missing else brief(message)
-    told = f"{reason}: {why}" if why else reason
+    told = say("{reason}: {why}", reason=reason, why=why) if why else reason
     home = pod.key.partition("/")[0]
     create = (
         say(
@@ -353,14 +353,14 @@ def exit_words(code: int | None, reason: str) -> str:
     if reason == "OOMKilled":
         return say("was killed as it used more memory than its limit (OOMKilled)")
     if code is None:
-        return say("ended ({reason})", reason=reason) if reason else "ended"
+        return say("ended ({reason})", reason=reason) if reason else say("ended")
     signal = _SIGNALS.get(code)
-    return say("ended with exit code {code}{part}", code=code, part=f" ({signal})" if signal else "")
+    return say("ended with exit code {code}{part}", code=code, part=say(" ({note})", note=signal) if signal else "")
 
 
 def restarts(container: ContainerState) -> str:
     """Return how often a container was started again, to go on after how it ended; empty for never."""
-    return f", {count(container.restarts, 'restart')}" if container.restarts else ""
+    return f"{COMMA}{count(container.restarts, 'restart')}" if container.restarts else ""
 
 
 def events_of(pod: PodState, snapshot: Snapshot, reasons: Iterable[str]) -> list[JobEvent]:
@@ -425,11 +425,10 @@ def _of_volume(pod: PodState, event: JobEvent) -> Fault:
             volume=volume,
             node=pod.node,
         )
-    verb = "attached" if event.reason == "FailedAttachVolume" else "mounted"
     what = say(
-        "waits for {volume}, which cannot be {verb} ({reason}): {why}",
+        "waits for {volume}, which cannot be {done} ({reason}): {why}",
         volume=volume,
-        verb=verb,
+        done=say("attached") if event.reason == "FailedAttachVolume" else say("mounted"),
         reason=event.reason,
         why=why,
     )

@@ -81,12 +81,19 @@ def _refused(event: JobEvent, asked: Owner, of_all: str, missing: int, snapshot:
         "{kind} {name} said {part}: {said}",
         kind=event.kind,
         name=event.name,
-        part=say("{age} ago", age=age) if age else "last",
+        part=say("{age} ago", age=age) if age else say("last"),
         said=said,
     )
     step = admitted(event.namespace, event.message, f"{event.kind}/{event.name}", missing)
     told = say("is not created as a whole: {of_all}; {who}.", of_all=of_all, who=who)
-    return Held("pods-not-created", told, f"{of_all}: {said}", named(asked), event.first or event.last, steps=(step,))
+    return Held(
+        "pods-not-created",
+        told,
+        say("{of_all}: {why}", of_all=of_all, why=said),
+        named(asked),
+        event.first or event.last,
+        steps=(step,),
+    )
 
 
 def _silent(asked: Owner, of_all: str, snapshot: Snapshot) -> Answer:
@@ -128,7 +135,14 @@ def _silent(asked: Owner, of_all: str, snapshot: Snapshot) -> Answer:
             describe(asked),
         )
     told = say("has too few pods: {of_all}; {why}.", of_all=of_all, why=why)
-    return Held("pods-not-created", told, f"{of_all}: {why}", named(asked), asked.created, steps=(step,))
+    return Held(
+        "pods-not-created",
+        told,
+        say("{of_all}: {why}", of_all=of_all, why=why),
+        named(asked),
+        asked.created,
+        steps=(step,),
+    )
 
 
 def _is_dead(one: Controller, moment: str) -> bool:

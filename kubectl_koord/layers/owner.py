@@ -8,7 +8,7 @@ from kubectl_koord.model.jobs import ObjectCondition, Owner
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
-from kubectl_koord.wording.words import age_at, count, listed
+from kubectl_koord.wording.words import COMMA, age_at, count, listed
 
 NAME = "owner"
 READS = ("Job", "StatefulSet", "Deployment")
@@ -38,7 +38,7 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
         *_sizes(asked),
     ]
     parts += [say("suspended, as its queue wants")] if any(one.suspended for one in job.owners) else []
-    return Passed(", ".join(parts), named(asked), asked.created)
+    return Passed(COMMA.join(parts), named(asked), asked.created)
 
 
 def named(owner: Owner) -> str:
@@ -112,11 +112,11 @@ def _deleting(one: Owner, job: Job, snapshot: Snapshot) -> Held:
 def _finished(one: Owner, job: Job) -> Held:
     condition = next((c for c in one.conditions if c.type in _ends(one) and c.status == "True"), None)
     said = words(condition) if condition else one.message
-    why = f": {said}" if said else ""
+    why = say(": {why}", why=said) if said else ""
     failed = one.finished == "Failed"
     pods = say(" ({pods} failed)", pods=count(one.failed, "pod")) if failed and one.failed else ""
     state = say("has failed") if failed else say("is complete")
-    create = say("See why it has failed, and create") if failed else "Create"
+    create = say("See why it has failed, and create") if failed else say("Create")
     step = WayOut(
         "recreate-owner",
         say("{create} {kind} {name} anew: it makes no more pods", create=create, kind=one.kind, name=one.name),

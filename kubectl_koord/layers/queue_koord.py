@@ -7,7 +7,7 @@ from kubectl_koord.model.jobs import Jobs, QueueUnit
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
-from kubectl_koord.wording.words import could_not_be_read, count
+from kubectl_koord.wording.words import SEMICOLON, could_not_be_read, count
 
 NAME = "queue (koord-queue)"
 READS = (UNIT, "Queue.scheduling.x-k8s.io")
@@ -39,7 +39,7 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
 def _held(unit: QueueUnit, job: Job, jobs: Jobs, snapshot: Snapshot) -> Held:
     phase = unit.phase or say("not looked at yet")
     written = unit.message or _reported(unit, jobs)
-    said = f": {' '.join(written.split()).rstrip('.')}" if written else ""
+    said = say(": {why}", why=" ".join(written.split()).rstrip(".")) if written else ""
     open_checks = [check for check in unit.checks if check.state != "Ready"]
     parts = [say("QueueUnit {name} is {phase}{said}", name=unit.name, phase=phase, said=said)]
     if not unit.active:
@@ -62,7 +62,7 @@ def _held(unit: QueueUnit, job: Job, jobs: Jobs, snapshot: Snapshot) -> Held:
         step = WayOut("recreate-owner", say("Create the job anew: its unit has failed"), describe(job.owners[0]))
     else:
         step = WayOut("free-queue", message, facts.describe("queueunit", unit.key))
-    told = say("waits in a queue{queue}: {parts}.", queue=queue, parts="; ".join(parts))
+    told = say("waits in a queue{queue}: {parts}.", queue=queue, parts=SEMICOLON.join(parts))
     since = unit.updated or unit.created
     return Held("queue-holds", told, f"{parts[0]}{place}", f"QueueUnit/{unit.key}", since, steps=(step,))
 

@@ -22,7 +22,7 @@ from kubectl_koord.model.jobs import ClusterQueue, FlavorQuota, Kueue, KueueWork
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import WayOut
 from kubectl_koord.wording import facts
-from kubectl_koord.wording.words import amount_of, could_not_be_read, count, listed, paste, resource_name
+from kubectl_koord.wording.words import SEMICOLON, amount_of, could_not_be_read, count, listed, paste, resource_name
 
 NAME = "queue (Kueue)"
 _LOCAL, _CLUSTER = "LocalQueue", "ClusterQueue"
@@ -221,7 +221,7 @@ def _checks(work: KueueWorkload, queue: ClusterQueue) -> Held:
     since = next((one.since for one in work.conditions if one.type == "QuotaReserved"), "")
     if open_checks:
         first = open_checks[0]
-        said = f": {first.message.rstrip('.')}" if first.message else ""
+        said = say(": {why}", why=first.message.rstrip(".")) if first.message else ""
         what = say("admission check {name} is {state}{said}", name=first.name, state=first.state, said=said)
     elif missing:
         what = say("admission check {missing} has not answered yet", missing=listed(missing))
@@ -266,7 +266,7 @@ def _waiting(work: KueueWorkload, queue: ClusterQueue, kueue: Kueue, snapshot: S
         if seen
         else (say("{workloads} wait there", workloads=count(queue.pending, "workload")))
     )
-    told = "; ".join([head, *parts[1:], ahead])
+    told = SEMICOLON.join([head, *parts[1:], ahead])
     place = (
         say(
             ", position {local} in LocalQueue {namespace}/{queue}",

@@ -36,7 +36,7 @@ def ask(job: Job, snapshot: Snapshot) -> Answer:
             )
         return Held(
             code="not-ready",
-            told=f"{_state(found)}: {told}",
+            told=say("{state}: {told}", state=_state(found), told=told),
             message=message,
             object=first.object or f"Pod/{first.pod.key}",
             since=_since(first.pod),

@@ -15,7 +15,7 @@ from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.capacity import DomainRow, NodeRow, TopologyReport
 from kubectl_koord.reports.common import DomainName
 from kubectl_koord.wording.facts import UNKNOWN_AMOUNT
-from kubectl_koord.wording.words import HERE, Aim, domain_name, resource_name
+from kubectl_koord.wording.words import COMMA, HERE, Aim, domain_name, resource_name
 
 Kind: TypeAlias = Literal["gang", "cause", "node", "domain", "quota", "choice"]
 
@@ -126,14 +126,19 @@ def legend(report: TopologyReport, marks: Marks) -> str:
         )
     ]
     signs = {_cell(report, node, NO_MARKS).text for node in report.nodes}
-    also = ((MANY, "more"), (CORDONED, "cordoned"), (NOT_READY, say("not ready")), (UNKNOWN_AMOUNT, say("not read")))
+    also = (
+        (MANY, say("more")),
+        (CORDONED, say("cordoned")),
+        (NOT_READY, say("not ready")),
+        (UNKNOWN_AMOUNT, say("not read")),
+    )
     told += [f"{sign} {meaning}" for sign, meaning in also if sign in signs]
     told += [say("{victim} victim", victim=VICTIM)] if marks.victims else []
     told += [say("{placed} would be placed", placed=PLACED)] if marks.placed else []
     told += [say("{new} new node", new=NEW)] if not {*marks.added.values()} <= {*marks.placed} else []
     told += [say("{here_it_is} this node", here_it_is=HERE_IT_IS)] if marks.node else []
     told += [say("> its domains")] if marks.domains else []
-    return ", ".join(told)
+    return COMMA.join(told)
 
 
 def heat_map(report: TopologyReport, marks: Marks, look: Look) -> list[Line]:

@@ -25,6 +25,7 @@ from kubectl_koord.model.values import parse
 from kubectl_koord.render.lines import VERDICT_STYLE
 from kubectl_koord.render.pages.pending import headline, incomplete
 from kubectl_koord.render.pages.why import TITLE
+from kubectl_koord.render.plain import width
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.capacity import DomainReport, NodeReport, QuotaRow, QuotaTreeReport
 from kubectl_koord.reports.common import AddNode, DomainName, Edit
@@ -501,26 +502,28 @@ HELP = (
     (say("Up Down Left Right, j k h l"), say("move; of the map, from node to node")),
     ("Tab", say("go to the list, the map, what happened")),
     (say("Enter, click"), say("open what is marked; fold or unfold a cause")),
-    (say("Esc, Backspace"), "back"),
+    (say("Esc, Backspace"), say("back")),
     ("/", say("show only lines that contain a text")),
     (":", say("go to why-pending, preempt, node, domain, quota, devices, topo, gangs (and a NAME)")),
     ("p", say("whom preemption would remove for this gang, marked in the map")),
     ("w", say("what if: ways out, fewer pods, another layer, without a pod, one more node")),
-    ("u", "quotas"),
+    ("u", say("quotas")),
     ("s", say("sort the list by name, age or pods")),
     ("a", say("all of it, also what is left out on a screen (--all)")),
     ("m", say("the map alone, and back")),
     ("y", say("copy the command that prints the same")),
     ("?", say("this help")),
-    (say("q, Ctrl-C"), "end"),
+    (say("q, Ctrl-C"), say("end")),
 )
 
 
 def help_lines(snapshot: Snapshot | None, look: Look) -> list[Line]:
     """Return what the keys do, and which kinds could not be read."""
-    wide = max(len(keys) for keys, _ in HELP)
+    wide = max(width(keys) for keys, _ in HELP)
     room = structs.replace(look, width=max(1, look.width - wide - 2))
-    lines: list[Line] = [(Cell(f"{keys:<{wide}}  ", "bold"), *room.line(text)) for keys, text in HELP]
+    lines: list[Line] = [
+        (Cell(f"{keys}{' ' * (wide - width(keys) + 2)}", "bold"), *room.line(text)) for keys, text in HELP
+    ]
     gaps = snapshot.gaps if snapshot is not None else ()
     told = [look.line(f"{gap.kind}: {gap.message}", "dim" if gap.code == "not-in-input" else "warn") for gap in gaps]
     return [*lines, EMPTY, look.line(say("What could not be read:"), "bold"), *told] if told else lines

@@ -70,6 +70,7 @@ from kubectl_koord.wording.facts import (
     template_of,
 )
 from kubectl_koord.wording.words import (
+    SEMICOLON,
     amounts,
     asked_for,
     count,
@@ -850,7 +851,7 @@ def _label_nodes(groups: Sequence[tuple[Sequence[str], Sequence[str]]], *, told:
     proviso = "" if told else say(", if that is where it stands in the network")
     if not told and sum(len(nodes) for nodes, _ in groups) > 1:
         proviso = say(", if that is where they stand in the network")
-    return say("Label {each}{proviso}", each="; ".join(each), proviso=proviso)
+    return say("Label {each}{proviso}", each=SEMICOLON.join(each), proviso=proviso)
 
 
 _FEW_NODES = 6
@@ -860,7 +861,7 @@ def _several(nodes: Sequence[str]) -> str:
     return (
         listed(nodes)
         if len(nodes) <= _FEW_NODES
-        else say("{nodes} and {number} more", nodes=", ".join(nodes[:_FEW_NODES]), number=len(nodes) - _FEW_NODES)
+        else say("{nodes} and {number} more", nodes=say(", ").join(nodes[:_FEW_NODES]), number=len(nodes) - _FEW_NODES)
     )
 
 

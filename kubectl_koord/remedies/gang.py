@@ -249,8 +249,13 @@ def relax_rules(search: Search) -> Iterator[WayOut]:
     for rule in dict.fromkeys(_RULES[type(one.reason)] for one in refused if type(one.reason) in _RULES):
         edits = (RelaxRule(search.pods, rule),)
         if rule in wanted and search.works(edits):
-            where = f"{template_of(next_steps.owners_of(search.members))}{and_recreate(len(search.pods))}"
-            yield WayOut("relax-rule", say("{without} in {where}", without=_WITHOUT[rule], where=where), edits=edits)
+            message = say(
+                "{without} in {template}{and_recreate}",
+                without=_WITHOUT[rule],
+                template=template_of(next_steps.owners_of(search.members)),
+                and_recreate=and_recreate(len(search.pods)),
+            )
+            yield WayOut("relax-rule", message, edits=edits)
 
 
 _WITHOUT: Mapping[OwnRule, str] = {

@@ -729,9 +729,13 @@ def _pods_on(node: str) -> str:
 
 def _before_equals(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     pending = simulation.subject.pending
-    where = f"{template_of(owners_of(pending))}{and_recreate(len(pending))}"
     yield WayOut(
-        "raise-priority", say("Name a PriorityClass above theirs in {where}, or make room for all of them", where=where)
+        "raise-priority",
+        say(
+            "Name a PriorityClass above theirs in {template}{and_recreate}, or make room for all of them",
+            template=template_of(owners_of(pending)),
+            and_recreate=and_recreate(len(pending)),
+        ),
     )
 
 

@@ -35,7 +35,7 @@ from kubectl_koord.remedies.search import Search, Shortage, SlotCount
 from kubectl_koord.reports.common import DeletePod, Edit, FreedPod, MovePod, WayOut
 from kubectl_koord.simulation.what_if import deleted, recreated
 from kubectl_koord.wording.facts import eviction_effects, in_turn, place_clause
-from kubectl_koord.wording.words import count, listed, verb
+from kubectl_koord.wording.words import SEMICOLON, count, listed, verb
 
 _MOST_MOVED = 3
 _MOST_COUNTED, _COUNTED_A_STEP, _NODES_A_STEP = 6_000, 10, 32
@@ -336,7 +336,7 @@ def _evict(pods: Sequence[RemovedPod], kind: str, domain: Domain | None) -> str:
         )
         for (node, has, rank), keys in alike.items()
     ]
-    named = listed(names) if len(names) == len(pods) else "; ".join(names)
+    named = listed(names) if len(names) == len(pods) else SEMICOLON.join(names)
     return say(
         "Evict {kinds}{place_clause}: {named}",
         kinds=count(len(pods), kind),

@@ -17,7 +17,7 @@ from kubectl_koord.reports.common import Edit, Uncordon, WayOut
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.simulation.what_if import changed, deleted
 from kubectl_koord.wording.facts import help_depends_on, in_turn
-from kubectl_koord.wording.words import listed
+from kubectl_koord.wording.words import SEMICOLON, listed
 
 _Family: TypeAlias = Callable[[Search], Iterator[WayOut]]
 _FAMILIES: tuple[_Family, ...] = (
@@ -176,7 +176,7 @@ def none_found(
         else "",
         _ended(untried),
     )
-    return say("{filter}.", filter="; ".join(filter(None, parts)))
+    return say("{filter}.", filter=SEMICOLON.join(filter(None, parts)))
 
 
 def _found(search: Search) -> tuple[WayOut, ...]:

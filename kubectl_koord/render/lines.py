@@ -8,7 +8,7 @@ from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Basis, Notice, Verdict
 from kubectl_koord.reports.jobs import SchedulerSays
 from kubectl_koord.wording import words
-from kubectl_koord.wording.words import OUTCOMES, age_at, count, more, name_within, sentence
+from kubectl_koord.wording.words import OUTCOMES, SEMICOLON, age_at, count, more, name_within, sentence
 
 _LONG = 300  # the text of a scheduler that is quoted on a screen
 
@@ -32,7 +32,7 @@ def outcome_lines(outcomes: Sequence[str], shown: Shown) -> list[Block]:
         return []
     first, rest = parted(outcomes, shown.few)
     lines: list[Block] = [EmptyLine(), Line(OUTCOMES, "bold"), Bullets(tuple(map(Bullet, first)))]
-    return [*lines, more_line(more(len(rest), "outcomes"))] if rest else lines
+    return [*lines, more_line(more(len(rest), "more outcome"))] if rest else lines
 
 
 def more_line(sentence: str) -> Line:
@@ -69,7 +69,7 @@ def _last_said(says: SchedulerSays, moment: str, longest: int | None) -> str:
     if not says.reads:
         return told
     now = say("now {now}", now=says.now) if says.now else ""
-    return "; ".join(filter(None, [told, now, says.retry])) + "."
+    return say("{told}.", told=SEMICOLON.join(filter(None, [told, now, says.retry])))
 
 
 def _shortened(message: str, longest: int | None) -> str:
@@ -86,7 +86,7 @@ def raw_lines(says: SchedulerSays, gang: str) -> list[Block]:
     for each in says.texts:
         pods = [name_within(gang, pod) for pod in each.pods]
         lines.append(
-            Line(say("on {pods} ({pods2}):", pods=count(len(pods), "pod"), pods2=", ".join(pods)), "dim", indent=2)
+            Line(say("on {pods} ({pods2}):", pods=count(len(pods), "pod"), pods2=say(", ").join(pods)), "dim", indent=2)
         )
         lines.append(Line(each.message, indent=4, quoted=True))
     return lines

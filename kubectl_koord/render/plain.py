@@ -35,8 +35,8 @@ def harmless(text: str, *, ascii_only: bool = False) -> str:
 
 _CHINESE = "\u3000-\u303f\u4e00-\u9fff\uff00-\uffef"
 _STOPS = re.compile(
-    rf"(?<=[{_CHINESE}])([,;:.])(?:\x20|$)"
-    rf"|(?<!\.)(?<!error)(?<!interrupted)([,;:.])\x20(?=[{_CHINESE}])"
+    rf"(?<=[{_CHINESE}])(?<!\uff08)([,;:.])(?:\x20|$)"
+    rf"|(?<=[^\s.\uff08])(?<!error)(?<!interrupted)([,;:.])\x20(?=[{_CHINESE}])"
     rf"|(?<=[{_CHINESE}])\x20(?=[{_CHINESE}])"
 )
 _FULL_WIDTH = {",": "\uff0c", ";": "\uff1b", ":": "\uff1a", ".": "\u3002"}

@@ -13,7 +13,7 @@ from kubectl_koord.reports.common import WayOut
 from kubectl_koord.reports.jobs import FitReport, PlanReport, WhyReport
 from kubectl_koord.reports.manual import Explanation
 from kubectl_koord.reports.operation import DoctorReport
-from kubectl_koord.wording.words import Aim, aimed, first_names, is_for_cluster, more
+from kubectl_koord.wording.words import Aim, aimed, first_names, is_for_cluster, more_of_pods
 
 R = TypeVar("R", bound=Report)
 
@@ -140,7 +140,7 @@ def in_lines(text: str, most: int | None) -> list[str]:
     names = [*_ITEMS.findall(found[1]), *filter(None, [found[2]])]
     some, rest = parted(names, most)
     lines = [text[: found.start()].rstrip(), *(f"- {name}" for name in some)]
-    lines += [f"- {more(len(rest), 'pods')}"] if rest else []
+    lines += [f"- {more_of_pods(len(rest))}"] if rest else []
     behind = text[found.end() :].lstrip(";:., ")
     return [*lines, *([f"{behind[0].upper()}{behind[1:]}"] if behind else [])]
 

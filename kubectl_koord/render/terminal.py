@@ -227,9 +227,9 @@ def wrapped(text: str, cells: int) -> list[str]:
 
 
 # Chinese breaks between any two signs, but for those that end or begin a clause.
-_OPENS, _ENDS = "\u201c\uff08\u300c", "\uff0c\u3002\uff1b\uff1a\u3001\uff1f\uff01\uff09\u201d\u300d"
+_OPENS, _ENDS = "\u201c\uff08\u300c[", "\uff0c\u3002\uff1b\uff1a\u3001\uff1f\uff01\uff09\u201d\u300d"
 _WIDE = "\u3000-\u9fff\uff00-\uffef"
-_PARTS = re.compile(f"[{_OPENS}]*(?:[{_WIDE}]|[^{_WIDE}{_OPENS}]+)[{_ENDS},.;:)]*")
+_PARTS = re.compile(f"[{_OPENS}]*(?:[{_WIDE}]|[^{_WIDE}{_OPENS}]+)[{_ENDS},.;:)\\]]*")
 
 
 def _words(text: str) -> Iterator[tuple[str, str]]:

@@ -19,12 +19,15 @@ from kubectl_koord.reports.common import BrokenGang, FreedPod
 from kubectl_koord.reports.jobs import GangRow, StaleFault, VolcanoCondition, VolcanoGang
 from kubectl_koord.wording.refusals import refusal_counts
 from kubectl_koord.wording.words import (
+    COMMA,
+    SEMICOLON,
     amounts_of,
     could_not_be_read,
     count,
     few,
     layer_noun,
     listed,
+    noted,
     paste,
     unevaluated_names,
 )
@@ -40,7 +43,7 @@ def multiples(numbers: Mapping[str, int]) -> str:
 
 def lost_nodes(refused: Iterable[Refused]) -> str:
     """Return the reasons for which nodes refuse, the commonest first, each with the number of nodes."""
-    return listed([f"{why} ({count(number, 'node')})" for why, number in refusal_counts(refused)]) or say(
+    return listed([noted(why, count(number, "node")) for why, number in refusal_counts(refused)]) or say(
         "the cluster has no nodes"
     )
 
@@ -170,7 +173,8 @@ def amounts_as_counted(resource: str, written: Sequence[str]) -> Sequence[str]:
 def held_back(one: HeldBack) -> str:
     """Return how much one quota holds back, of which gangs."""
     names = [
-        f"{'pod ' if hold.lone_pod else ''}{hold.gang}{_share_refused(hold.of, len(hold.pods))}" for hold in one.gangs
+        f"{subject_name(hold.gang, lone_pod=hold.lone_pod)}{_share_refused(hold.of, len(hold.pods))}"
+        for hold in one.gangs
     ]
     much = say("{waiting_for} of ", waiting_for=one.waiting_for) if one.waiting_for else ""
     return say("Quota {quota} holds back {much}{names}.", quota=one.quota, much=much, names=listed(names))
@@ -207,7 +211,7 @@ def once_placed(landing: Sequence[tuple[str, str]], case: str) -> str:
         if len(landing) > _MOST_RESERVATIONS
         else []
     )
-    return say("{part}, and {case}", part=", ".join([*placed, *more]), case=case)
+    return say("{part}, and {case}", part=COMMA.join([*placed, *more]), case=case)
 
 
 def resources_exceeded(quota: QuotaMessage) -> Iterator[tuple[str, str, str, str]]:
@@ -242,12 +246,15 @@ def same_place(jobs: Sequence[str]) -> str:
 def place_taken(jobs: Sequence[str], *, certain: bool) -> str:
     """Return that jobs of higher priority take the place of one that would be placed without them."""
     has, takes = ("has", "takes") if len(jobs) == 1 else ("have", "take")
-    takes = takes if certain else say("may take")
+    if certain:
+        return say(
+            "{jobs} {has} higher priority and {takes} its place; otherwise it would be placed.",
+            jobs=listed(jobs),
+            has=has,
+            takes=takes,
+        )
     return say(
-        "{jobs} {has} higher priority and {takes} its place; otherwise it would be placed.",
-        jobs=listed(jobs),
-        has=has,
-        takes=takes,
+        "{jobs} {has} higher priority and may take its place; otherwise it would be placed.", jobs=listed(jobs), has=has
     )
 
 
@@ -278,13 +285,15 @@ def subject_name(name: str, *, lone_pod: bool) -> str:
 def volcano_state(gang: VolcanoGang) -> str:
     """Return how far a gang is, without its name: `phase Inqueue: 2 pods pending, none running`."""
     pods = [say("{pods} pending", pods=count(len(gang.pending), "pod"))] if gang.pending else []
-    pods.append(say("{running} running", running=gang.running or "none"))
-    pods += [
-        f"{number} {word}"
-        for number, word in ((gang.succeeded, say("succeeded")), (gang.failed, say("failed")))
-        if number
-    ]
-    return f"{volcano_phase(gang)}: {', '.join(pods)}"
+    pods.append(say("{running} running", running=gang.running or say("none")))
+    pods += ended(gang)
+    return say("{phase}: {pods}", phase=volcano_phase(gang), pods=COMMA.join(pods))
+
+
+def ended(gang: VolcanoGang) -> list[str]:
+    """Return how many pods of a gang have succeeded, and how many have failed."""
+    numbers = ((gang.succeeded, say("succeeded")), (gang.failed, say("failed")))
+    return [say("{number} {ended}", number=number, ended=how) for number, how in numbers if number]
 
 
 def volcano_phase(gang: VolcanoGang) -> str:
@@ -465,7 +474,7 @@ def place_clause(domain: Domain | None) -> str:
 
 def in_fields(how: Sequence[str]) -> str:
     """Return fields to follow a sentence, in parentheses; empty without any."""
-    return f" ({'; '.join(how)})" if how else ""
+    return say(" ({note})", note=SEMICOLON.join(how)) if how else ""
 
 
 def help_depends_on(items: Iterable[Unevaluated]) -> str:

@@ -42,6 +42,7 @@ from kubectl_koord.model import values
 from kubectl_koord.model.installation import TREE_MANAGER
 from kubectl_koord.model.values import Resources
 from kubectl_koord.wording.words import (
+    SEMICOLON,
     amount_of,
     amounts,
     amounts_of,
@@ -202,7 +203,7 @@ def device_obstacle(reason: DeviceReason) -> str:
             )
         case nodes.DevicesShort(type=kind, wanted=wanted, scope=scope):
             within = say(" in one {scope}", scope=_SCOPES.get(scope, scope)) if scope else ""
-            fewer = "no" if wanted == 1 else say("fewer than {wanted}", wanted=wanted)
+            fewer = say("no") if wanted == 1 else say("fewer than {wanted}", wanted=wanted)
             return say(
                 "{fewer} {device_name} with enough free{within}",
                 fewer=fewer,
@@ -217,7 +218,7 @@ def device_obstacle(reason: DeviceReason) -> str:
                 return say("no free partition of {wanted} GPU", wanted=wanted)
             return say(
                 "partitions are of {known} GPU, not of {wanted}",
-                known=", ".join(map(str, known)) or "no",
+                known=say(", ").join(map(str, known)) or say("no"),
                 wanted=wanted,
             )
         case nodes.ScopeUnsupported(scope=scope, shared=shared):
@@ -238,7 +239,7 @@ def device_obstacle(reason: DeviceReason) -> str:
             )
         case nodes.BeyondReservedDevices(reasons=reasons):
             found = dict.fromkeys(device_obstacle(one) for one in reasons)
-            return say("{found} with a reservation", found=", ".join(found))
+            return say("{found} with a reservation", found=say(", ").join(found))
         case _:
             assert_never(reason)
 
@@ -321,7 +322,7 @@ def zone_obstacle(reason: NUMAReason, most: int | None = None) -> str:
         case nodes.BeyondReservedZones(reasons=reasons):
             return say(
                 "{fromkeys} with a reservation",
-                fromkeys=", ".join(dict.fromkeys(zone_obstacle(one) for one in reasons)),
+                fromkeys=say(", ").join(dict.fromkeys(zone_obstacle(one) for one in reasons)),
             )
         case _:
             assert_never(reason)
@@ -467,7 +468,7 @@ def obstacle(reason: Reason, most: Measure | None = None) -> str:
         case nodes.TooManyVolumes(driver=driver):
             return say("volume limit of {driver} reached", driver=driver)
         case nodes.Overloaded(resource=resource, percent=percent, threshold=threshold, aggregated=aggregated):
-            aggregate = "aggregated " if aggregated else ""
+            aggregate = say("aggregated ") if aggregated else ""
             return say(
                 "{aggregate}{resource_name} usage {percent} % above {threshold} %",
                 aggregate=aggregate,
@@ -530,14 +531,16 @@ def fault_clause(fault: TreeFault) -> str:
             return say(
                 "no ClusterNetworkTopology is named {default_name}; there is {names}, which is ignored",
                 default_name=DEFAULT_NAME,
-                names=", ".join(names),
+                names=say(", ").join(names),
             )
         case MissingLayer(layer, child, unused):
             where = (
                 say("named as parent of {child}", child=child) if child is not None else say("where every chain begins")
             )
-            rest = say("; not on the chain: {unused}", unused=", ".join(unused)) if unused else ""
-            return say("layer {layer}, {where}, has no entry{rest}", layer=layer or "(none)", where=where, rest=rest)
+            rest = say("; not on the chain: {unused}", unused=say(", ").join(unused)) if unused else ""
+            return say(
+                "layer {layer}, {where}, has no entry{rest}", layer=layer or say("(none)"), where=where, rest=rest
+            )
         case LayerCycle(layer):
             return say("layer {layer} is its own ancestor", layer=layer)
         case _:
@@ -636,7 +639,10 @@ def _no_reservation(refusal: NoReservationMatches) -> str:
         "{reservations} {are} for it", reservations=count(owned, "reservation"), are="is" if owned == 1 else "are"
     )
     return say(
-        "{asks}; {those}, none {part}.", asks=asks, those=those, part=say("is {name}", name=name) if name else "matches"
+        "{asks}; {those}, none {part}.",
+        asks=asks,
+        those=those,
+        part=say("is {name}", name=name) if name else say("matches"),
     )
 
 
@@ -689,7 +695,7 @@ def _quota_exceeded(refusal: QuotaExceeded) -> str:
         if wanted
         else say("until then {pod}, which asks for none of it, waits", pod=refusal.pod)
     )
-    return say("quota {refusing}{place}: {part}.", refusing=refusing, place=place, part="; ".join([*parts, wants]))
+    return say("quota {refusing}{place}: {part}.", refusing=refusing, place=place, part=SEMICOLON.join([*parts, wants]))
 
 
 def _scaled(amounts: Sequence[str] | None) -> str:
@@ -723,7 +729,7 @@ def blocker_sentence(blocker: Blocker) -> str:
     """Return why a gang or a pod is not tried."""
     match blocker:
         case blockers.OtherScheduler(pods, names, profiles, in_gang, known):
-            who = (say("its pod ") if len(pods) == 1 else say("its pods ")) if in_gang else "it "
+            who = (say("its pod ") if len(pods) == 1 else say("its pods ")) if in_gang else say("it ")
             handled = say("handles only {profiles}.", profiles=listed(profiles)) if known else _MAY_HANDLE
             return say(
                 "{who}{have} schedulerName {names}; koord-scheduler {handled}",
@@ -933,13 +939,13 @@ def oddity_sentence(oddity: Oddity) -> str:
             return say(
                 "{gang}: strategy {strategy} has no effect: use MustGather or PreferGather.",
                 gang=gang,
-                strategy=strategy or "(none)",
+                strategy=strategy or say("(none)"),
             )
         case admission.UnknownPreferredLayer(gang, layer):
             return say(
                 "{gang}: PreferGather names layer {layer}, which is not in the topology.",
                 gang=gang,
-                layer=layer or "(none)",
+                layer=layer or say("(none)"),
             )
         case admission.MinimumZero(gang):
             return say(
@@ -1084,7 +1090,8 @@ def not_offered(
         parts.append(say("nodes offer {similar}: was that meant?", similar=listed(similar)))
     if not should and not similar:
         parts[0] += say(", and none has a label or a Device object that says it should")
-    return f"{'; '.join(parts).rstrip('?')}{'?' if similar else '.'}"
+    told = SEMICOLON.join(parts)
+    return told if similar else say("{told}.", told=told)
 
 
 def not_listed(resource: str, offering: Sequence[str], idle: Sequence[str]) -> str:

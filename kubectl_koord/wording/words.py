@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, TypeVar, assert_never
 
 from msgspec import Struct
 
-from kubectl_koord.language import say
+from kubectl_koord.language import say, spoken
 from kubectl_koord.model import objects, values
 from kubectl_koord.model.installation import Home
 from kubectl_koord.model.pods import RunningPod
@@ -78,6 +78,10 @@ _OURS = re.compile(
 _BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
 
+COMMA, SEMICOLON = say(", {clause}", clause=""), say("; {clause}", clause="")
+"""What stands between clauses of a sentence; a list of names is `listed`."""
+
+
 def several(noun: str) -> str:
     """Return the plural of a noun."""
     return f"{noun}{'es' if noun.endswith(('s', 'x', 'z', 'ch', 'sh')) else 's'}"
@@ -88,9 +92,14 @@ def count(number: int, noun: str) -> str:
     return say(f"{{number}} {noun if number == 1 else several(noun)}").replace("{number}", str(number))
 
 
+def noted(what: str, note: str) -> str:
+    """Return something with a note on it in brackets."""
+    return say("{what} ({note})", what=what, note=note)
+
+
 def sentence(clause: str) -> str:
-    """Return a clause as a sentence: a word of ours that begins it gets a capital letter, a name stays as it is."""
-    return f"{clause[0].upper()}{clause[1:]}" if _OURS.match(clause) else clause
+    """Return a clause as a sentence: an English word of ours that begins it gets a capital letter, no name does."""
+    return f"{clause[0].upper()}{clause[1:]}" if spoken() == "en" and _OURS.match(clause) else clause
 
 
 def span(least: V, most: V | None, word: Callable[[V], str] = str) -> str:
@@ -226,7 +235,7 @@ def amounts(needs: Iterable[tuple[str, int]]) -> str:
 
 def main_amounts(needs: Mapping[str, int]) -> str:
     """Return what counts most of what pods request together: `64 GPU`, `96 CPU`."""
-    return ", ".join(f"{amount_of(name, number)} {unit(name)}" for name, number in objects.main_of(needs).items())
+    return say(", ").join(f"{amount_of(name, number)} {unit(name)}" for name, number in objects.main_of(needs).items())
 
 
 def layer_noun(layer: str) -> str:
@@ -440,7 +449,7 @@ def not_followed(outcomes: int) -> str:
 
 def not_read(kinds: Iterable[str], reason: str) -> str:
     """Return the warning of kinds that could not be read for one reason."""
-    return f"{listed(tuple(dict.fromkeys(kinds)))}: {reason}"
+    return say("{kinds}: {reason}", kinds=listed(tuple(dict.fromkeys(kinds))), reason=reason)
 
 
 def none_in_input(kinds: Iterable[str]) -> str:
@@ -455,14 +464,14 @@ def evaluated_as(basis: Basis, facts: Iterable[str] = ()) -> str:
         koordinator_version=basis.koordinator_version,
         version_from=basis.version_from,
     )
-    return ". ".join(filter(None, ["; ".join(filter(None, facts)), by, named(basis)]))
+    return say(". ").join(filter(None, [SEMICOLON.join(filter(None, facts)), by, named(basis)]))
 
 
 def named(basis: Basis) -> str:
     """Return the names that the kubeconfig has for the cluster, empty where it has none."""
     if not basis.context:
         return say("Cluster {cluster}", cluster=basis.cluster) if basis.cluster else ""
-    return ", ".join(
+    return COMMA.join(
         filter(
             None,
             [
@@ -490,7 +499,7 @@ def warning(notice: Notice) -> str:
 
 DETAILS = say("Details: ")
 NEXT_STEPS = say("What to do next")
-CODES = "kubectl koord explain CODE shows what a code means and what to do next."
+CODES = say("kubectl koord explain CODE shows what a code means and what to do next.")
 _MOST_CASES = 2
 OUTCOMES = say("Possible outcomes (no object shows which one)")
 
@@ -500,11 +509,18 @@ def and_more(what: str, how: str = "") -> str:
     return say("... and {what}{how} (--all shows them)", what=what, how=how)
 
 
-def more(number: int, things: str = "") -> str:
-    """Return that there are so many more: `... and 4 more victims (--all shows them)`."""
-    return and_more(
-        say("{number} more {things}", number=number, things=things) if things else say("{number} more", number=number)
-    )
+def more(number: int, noun: str = "") -> str:
+    """Return that there are so many more: `... and 4 more victims (--all shows them)`, of a noun `more victim`."""
+    return and_more(_more(number, noun))
+
+
+def more_of_pods(number: int) -> str:
+    """Return that there are so many more pods."""
+    return more(number, "more pod")
+
+
+def _more(number: int, noun: str) -> str:
+    return count(number, noun) if noun else say("{number} more", number=number)
 
 
 def told(found: Iterable[tuple[Sequence[str], str]]) -> list[str]:
@@ -513,7 +529,8 @@ def told(found: Iterable[tuple[Sequence[str], str]]) -> list[str]:
     for cases, outcome in found:
         by_case.setdefault(_cases(tuple(dict.fromkeys(cases))), []).append(outcome)
     return [
-        say("If {case}: {outcomes}", case=case, outcomes=" Or: ".join(outcomes)) for case, outcomes in by_case.items()
+        say("If {case}: {outcomes}", case=case, outcomes=say(" Or: ").join(outcomes))
+        for case, outcomes in by_case.items()
     ]
 
 
@@ -523,9 +540,9 @@ def _cases(cases: Sequence[str]) -> str:
     return say("{cases}, or in {number} other cases", cases=cases[0], number=len(cases) - 1)
 
 
-def beyond_limit(number: int, things: str = "") -> str:
+def beyond_limit(number: int, noun: str = "") -> str:
     """Return that there are so many more than `--limit` allows."""
-    return say("... and {number} more {things}", number=number, things=things).rstrip()
+    return say("... and {more}", more=_more(number, noun))
 
 
 def more_pods(pods: int, nodes: int) -> str:
@@ -535,7 +552,7 @@ def more_pods(pods: int, nodes: int) -> str:
 
 def first_names(names: Sequence[str], more: int) -> str:
     """Return the first names of a list, and how many more there are."""
-    return say("{names} and {more} more (--all shows them)", names=", ".join(names), more=more)
+    return say("{names} and {more} more (--all shows them)", names=say(", ").join(names), more=more)
 
 
 def columns_left_out(titles: Sequence[str]) -> str:

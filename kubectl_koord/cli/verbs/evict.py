@@ -79,7 +79,7 @@ def command(
     if how.dry_run == "client":
         tell(say("Nothing was sent (--dry-run=client)."))
         return
-    leaving.say(f"\n{leaving.NOTHING_SENT}")
+    leaving.say(say("\ninterrupted: nothing was sent\n"))
     namespaces = {pod.namespace for pod in pods}
     question = say(
         "Evict {pods}{place}?", pods=count(len(pods), "pod"), place=place(session.live_transport().target(), namespaces)
@@ -150,7 +150,7 @@ def _evict(
     closed: list[str] = []
 
     def state() -> str:
-        gone = say("evicted: {done}", done=", ".join(done)) if done else say("nothing was evicted")
+        gone = say("evicted: {done}", done=say(", ").join(done)) if done else say("nothing was evicted")
         return (
             say("{gone}; still cordoned: kubectl uncordon {closed}", gone=gone, closed=" ".join(closed))
             if closed
@@ -160,15 +160,15 @@ def _evict(
     seconds = request_timeout(timeout) or float("inf")
     try:
         for name in held:
-            leaving.say(f"interrupted: {state()}; may be cordoned: {name}\n")
+            leaving.say(say("interrupted: {state}; may be cordoned: {name}\n", state=state(), name=name))
             send_one(transport, cordon(name, closed=True), MANAGER, aim)
             closed.append(name)
         for pod in pods:
-            leaving.say(f"interrupted: {state()}; may be evicted: {pod.key}\n")
+            leaving.say(say("interrupted: {state}; may be evicted: {name}\n", state=state(), name=pod.key))
             evict(transport, pod.key, (pod.node,), aim)
             write(say("pod/{name} evicted\n", name=pod.name))
             done.append(pod.key)
-        leaving.say(f"interrupted: {state()}\n")
+        leaving.say(say("interrupted: {state}\n", state=state()))
         if closed:
             _wait(session, before, pods, seconds)
     except KoordError as problem:
@@ -183,7 +183,7 @@ def _evict(
             tell(problem.message)
             failure = failure or KoordError(say("error: {name} was not uncordoned", name=name))
     if failure is not None:
-        raise KoordError(f"{failure.message} ({state()})")
+        raise KoordError(say("{message} ({state})", message=failure.message, state=state()))
 
 
 def _wait(session: "Session", before: "Snapshot", pods: "Sequence[RunningPod]", seconds: float) -> None:

@@ -283,7 +283,7 @@ class _Carrying:
 
         by = say(" (by a PodMigrationJob and its Reservation)") if any(change.creates for change in changes) else ""
         line = say("Step {number}: {told}{by}", number=len(self._done) + 1, told=told(step), by=by)
-        leaving.say(f"\ninterrupted: {self._state()}\n")
+        leaving.say(say("\ninterrupted: {state}\n", state=self._state()))
         if not self._asks:
             tell(line)
             return True
@@ -300,7 +300,13 @@ class _Carrying:
         from kubectl_koord.cli.sending import evict, send_one
 
         transport, aim = self._session.live_transport(), self._session.aim()
-        leaving.say(f"interrupted: {self._state()}; may have been done, as it was being sent: {step.object}\n")
+        leaving.say(
+            say(
+                "interrupted: {state}; may have been done, as it was being sent: {object}\n",
+                state=self._state(),
+                object=step.object,
+            )
+        )
         for change in changes:
             send_one(transport, change, MANAGER, aim)
             self._made += [change.object] if change.creates else []
@@ -310,7 +316,9 @@ class _Carrying:
             self._closed.add(step.object)
         elif step.action == "uncordon":
             self._closed.discard(step.object)
-        leaving.say(f"interrupted: {self._state()}; sent, and not waited for: {step.object}\n")
+        leaving.say(
+            say("interrupted: {state}; sent, and not waited for: {object}\n", state=self._state(), object=step.object)
+        )
 
     def _seen(self, cluster: "ClusterWatch", step: "PlanStep", before: "Snapshot") -> "Snapshot":
         """Return the cluster once all that a step is to bring about is there.
@@ -357,7 +365,9 @@ class _Carrying:
 
         done = say("{number} steps were done", number=len(self._done)) if self._done else say("nothing was done")
         if self._made:
-            done += say("; made for the last one, and still there: {made}", made=", ".join(map(name_of, self._made)))
+            done += say(
+                "; made for the last one, and still there: {made}", made=say(", ").join(map(name_of, self._made))
+            )
         if not self._closed:
             return done
         names = " ".join(sorted(self._closed))

@@ -35,7 +35,7 @@ def change_outcome(summary: VerdictSummary) -> str:
 
 def change_effect(before: str, after: str) -> str:
     """Return what `why-pending` answers before and after the change."""
-    same = " (unchanged)" if before == after else ""
+    same = say(" (unchanged)") if before == after else ""
     return say("why-pending: {before} -> {after}{same}", before=before, after=after, same=same)
 
 
@@ -99,6 +99,6 @@ def _effect(effect: Effect) -> Iterator[Block]:
         answers = [*answers[: 1 if effect.after == effect.before else 2], (say("after a restart"), restarted)]
     for when, outcome in answers:
         if outcome.message:
-            yield Line(f"{when}: {outcome.message}", indent=2)
+            yield Line(say("{when}: {message}", when=when, message=outcome.message), indent=2)
     if effect.worse:
         yield Line(worse(before, change_outcome(restarted or effect.after)), "bad")

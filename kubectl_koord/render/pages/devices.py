@@ -22,7 +22,18 @@ from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, war
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity import Card, DeviceRoom, DevicesReport, DomainCards, NodeCards, TypeTotal
 from kubectl_koord.wording.facts import UNHEALTHY, UNKNOWN_AMOUNT, card_signs, legend_of_signs
-from kubectl_koord.wording.words import amount_of, beyond_limit, count, device_name, domain_name, listed, more
+from kubectl_koord.wording.words import (
+    COMMA,
+    SEMICOLON,
+    amount_of,
+    beyond_limit,
+    count,
+    device_name,
+    domain_name,
+    listed,
+    more,
+    noted,
+)
 
 IN_SHARES = say("IN SHARES: what is free of devices that are in use in part.")
 ROOM = say("PODS OF n: how many pods with n whole devices fit on nodes of the domain, as devices alone go.")
@@ -39,7 +50,7 @@ def headline(report: DevicesReport, nodes: int) -> str:
         return _none(report)
     where = say(" on {asked}", asked=report.asked[0] if len(report.asked) == 1 else count(nodes, "node"))
     parts = (_of_type(total, "" if at else where) for at, total in enumerate(report.devices))
-    return say("{parts}.", parts="; ".join(parts))
+    return say("{parts}.", parts=SEMICOLON.join(parts))
 
 
 def _none(report: DevicesReport) -> str:
@@ -56,7 +67,7 @@ def _of_type(total: TypeTotal, where: str) -> str:
     known = known_to_be_free(total)
     free = say("{known} of {cards} {are} free{where}", known=known, cards=cards, are=_are(known), where=where)
     if total.unbooked:
-        return f"{free}, {held_unbooked(total)}"
+        return f"{free}{COMMA}{held_unbooked(total)}"
     largest = total.room[-1]
     pods = count(largest.pods, "pod") if largest.pods else say("no pod")
     return (
@@ -154,7 +165,7 @@ def without_any(nodes: Sequence[NodeCards]) -> str:
 
 def unlisted(node: NodeCards) -> str:
     """Return which devices pods of a node have that no Device object lists."""
-    held = (f"{place(each.type, each.minor)} ({', '.join(each.pods)})" for each in node.unlisted)
+    held = (noted(place(each.type, each.minor), say(", ").join(each.pods)) for each in node.unlisted)
     return say(
         "{node}: pods have devices that no Device object lists: {held}.", node=node.node, held=listed(tuple(held))
     )
@@ -175,8 +186,7 @@ def holders(card: Card) -> str:
     if card.holders is None:
         return UNKNOWN_AMOUNT
     return ", ".join(
-        ("reservation " if each.kind == "reservation" else "")
-        + each.name
+        (say("reservation {name}", name=each.name) if each.kind == "reservation" else each.name)
         + (f" ({parts(each.share)})" if each.share != CARD else "")
         for each in card.holders
     )
@@ -184,7 +194,7 @@ def holders(card: Card) -> str:
 
 def notes(card: Card, node: NodeCards) -> str:
     """Return what keeps pods from a device."""
-    return ", ".join(filter(None, ["" if card.healthy else say("unhealthy"), node.state]))
+    return COMMA.join(filter(None, ["" if card.healthy else say("unhealthy"), node.state]))
 
 
 _MEMORY = "koordinator.sh/gpu-memory"
@@ -216,7 +226,7 @@ def blocks(report: DevicesReport, shown: Shown, columns: Columns = USUAL) -> lis
         table, rest = _cards(nodes, shown) if columns.wide or report.asked else _signs(nodes, shown, columns)
         page += [EmptyLine(), *table]
         page += [more_line(more(rest))] if rest else []
-        page += [more_line(beyond_limit(len(have) - len(nodes), "nodes"))] if len(nodes) < len(have) else []
+        page += [more_line(beyond_limit(len(have) - len(nodes), "more node"))] if len(nodes) < len(have) else []
     page += warning_lines(report.warnings)
     return [*page, EmptyLine(), basis_line(report.basis)]
 

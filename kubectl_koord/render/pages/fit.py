@@ -10,14 +10,14 @@ from kubectl_koord.render.pages.place import by_node
 from kubectl_koord.render.pages.why import left_to_scoring, other_problems, requested, where
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.jobs import FitGang, FitReport, Fits
-from kubectl_koord.wording.words import DETAILS, command, count, layer_noun
+from kubectl_koord.wording.words import COMMA, DETAILS, command, count, layer_noun
 
 _TOTALS: Mapping[Fits, tuple[str, str]] = {
     "now": (say("fits now"), say("fit now")),
     "by-preemption": (say("fits only by preemption"), say("fit only by preemption")),
     "not-now": (say("does not fit now"), say("do not fit now")),
     "never": (say("never fits"), say("never fit")),
-    "unknown": ("unknown", "unknown"),
+    "unknown": (say("unknown"), say("unknown")),
 }
 """What one gang does, and what several do."""
 
@@ -25,9 +25,13 @@ _TOTALS: Mapping[Fits, tuple[str, str]] = {
 def headline(report: FitReport) -> str:
     """Return how many gangs fit, of several; with pods in none among them they are workloads."""
     number = {state: sum(gang.fits == state for gang in report.gangs) for state in _TOTALS}
-    parts = [f"{number[state]} {words[number[state] > 1]}" for state, words in _TOTALS.items() if number[state]]
+    parts = [
+        say("{number} {what}", number=number[state], what=words[number[state] > 1])
+        for state, words in _TOTALS.items()
+        if number[state]
+    ]
     noun = "workload" if any(gang.alone for gang in report.gangs) else "gang"
-    return say("{nouns}: {parts}.", nouns=count(len(report.gangs), noun), parts=", ".join(parts))
+    return say("{nouns}: {parts}.", nouns=count(len(report.gangs), noun), parts=COMMA.join(parts))
 
 
 def verdict(gang: FitGang) -> str:
@@ -70,7 +74,7 @@ def remarks(gang: FitGang) -> Iterator[str]:
         yield say("Its pods are in no gang: the scheduler places each alone.")
     others = [name for name in gang.gang_group if name != gang.gang]
     if others:
-        yield say("It starts only together with {others} (same gang group).", others=", ".join(others))
+        yield say("It starts only together with {others} (same gang group).", others=say(", ").join(others))
     if gang.also:
         yield other_problems(gang.also)
     if gang.how_many is not None:
@@ -79,7 +83,7 @@ def remarks(gang: FitGang) -> Iterator[str]:
 
 def _how_many(gang: FitGang, number: int) -> str:
     least = say("{number} or more", number=number) if number == gang.counted_to else str(number or say("No"))
-    noun = "gang" if not gang.alone else "pod" if gang.pods == 1 else say("workload")
+    noun = say("gang") if not gang.alone else say("pod") if gang.pods == 1 else say("workload")
     fits = say("{noun}s fit", noun=noun) if number > 1 else say("{noun} fits", noun=noun)
     more = say(" or more") if gang.largest == gang.largest_counted_to else ""
     size = say("; the largest has {pods}{more}", pods=count(gang.largest, "pod"), more=more) if gang.largest else ""

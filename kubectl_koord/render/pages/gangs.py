@@ -63,9 +63,9 @@ def _headline(report: GangsReport) -> str:
     doubt = "" if report.verdict == "yes" else say(" among the objects that could be read")
     if not report.items:
         where = say(" in namespace {namespace}", namespace=report.namespace) if report.namespace else ""
-        return say(
-            "There is no {such}gang{where}{doubt}.", such="such " if report.selected else "", where=where, doubt=doubt
-        )
+        if report.selected:
+            return say("There is no such gang{where}{doubt}.", where=where, doubt=doubt)
+        return say("There is no gang{where}{doubt}.", where=where, doubt=doubt)
     waiting = [item.verdict for item in report.items if item.pending]
     total = count(len(report.items), "gang")
     if not waiting:
@@ -91,7 +91,7 @@ def _row(item: GangRow, report: GangsReport) -> Row:
         str(len(item.migrations) or ""),
         str(len(item.reservations) or ""),
         item.must_gather,
-        ", ".join(count(used, layer_noun(layer)) for layer, used in item.span.items() if layer != NODE_LAYER),
+        say(", ").join(count(used, layer_noun(layer)) for layer, used in item.span.items() if layer != NODE_LAYER),
         _nodes(item, NODE_LAYER),
         str(item.outside) if item.outside else "",
         f"{item.hops.mean:g}, {item.hops.most}" if item.hops is not None else "",

@@ -7,7 +7,7 @@ from kubectl_koord.language import say
 from kubectl_koord.render.document import Block, Column, Command, EmptyLine, Line, Row, Table
 from kubectl_koord.render.terminal import wrapped
 from kubectl_koord.reports.manual import CodeRow, Explanation, Explanations
-from kubectl_koord.wording.words import CODES, NEXT_STEPS
+from kubectl_koord.wording.words import CODES, NEXT_STEPS, noted
 
 _WIDTH = 80
 _COLUMNS = (Column("CODE"), Column("MEANING", flow="wrap"))
@@ -21,10 +21,10 @@ def blocks(report: Explanation | Explanations) -> list[Block]:
 def _page(report: Explanation) -> list[Block]:
     return [
         Line(say("{title}.", title=report.title), "bold"),
-        Line(f"{report.code} ({', '.join(map(say, report.used_as))})", "dim"),
+        Line(noted(report.code, say(", ").join(map(say, report.used_as))), "dim"),
         *_prose(report.text),
         *_prose(say("Why: {how}", how=report.how)),
-        *_prose(f"{NEXT_STEPS}: {report.remedy}"),
+        *_prose(say("{next_steps}: {why}", next_steps=NEXT_STEPS, why=report.remedy)),
         Line("Commands:"),
         *(Command(command, indent=2) for command in report.see),
     ]

@@ -7,7 +7,7 @@ from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, T
 from kubectl_koord.render.lines import more_line
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import GangReservation, Migration
-from kubectl_koord.wording.words import count, listed, more
+from kubectl_koord.wording.words import SEMICOLON, count, listed, more, noted
 
 _MIGRATIONS = (Column("POD"), Column("NODE", goes=2), Column("GANG", goes=1), Column("MIGRATION", flow="wrap"))
 _RESERVATIONS = (Column("RESERVATION"), Column("NODE", goes=1), Column("CONCERNS", flow="wrap"))
@@ -51,7 +51,7 @@ def _goes_to(one: Migration) -> str:
 def _state(one: Migration) -> str:
     phase = say("paused") if one.paused else one.phase
     details = one.reason or one.status
-    return f"{phase} ({details})" if details and details != phase else phase
+    return noted(phase, details) if details and details != phase else phase
 
 
 def reservations(every: Sequence[GangReservation], shown: Shown) -> Iterator[Block]:
@@ -65,7 +65,7 @@ def _concerns(one: GangReservation) -> str:
     parts += [say("{pods} may use it", pods=count(one.may_draw, "pending pod"))] if one.may_draw else []
     parts += [say("counts as a member")] if one.is_member else []
     parts += [say("made for PodMigrationJob {job}", job=one.job)] if one.job is not None else []
-    return "; ".join(parts)
+    return SEMICOLON.join(parts)
 
 
 def _titled(title: str, columns: tuple[Column, ...], rows: Sequence[Row], shown: Shown) -> Iterator[Block]:

@@ -19,21 +19,21 @@ from kubectl_koord.reports.operation import (
     PodDiff,
     Severity,
 )
-from kubectl_koord.wording.words import amount_of, count, domain_name, each_command, more, sentence, unit
+from kubectl_koord.wording.words import COMMA, amount_of, count, domain_name, each_command, more, noted, sentence, unit
 
 SLOTS = say("SLOTS: how many of the pods fit, each node by itself, as if nothing else waited.")
 _NODES: Mapping[NodeChange, str] = {
-    "came": "came",
-    "went": "went",
-    "cordoned": "cordoned",
-    "uncordoned": "uncordoned",
+    "came": say("came"),
+    "went": say("went"),
+    "cordoned": say("cordoned"),
+    "uncordoned": say("uncordoned"),
     "not-ready": say("not ready"),
     "ready": say("ready again"),
     "allocatable": say("allocatable changed"),
     "labels": say("labels changed"),
     "taints": say("taints changed"),
 }
-_PODS: Mapping[PodChange, str] = {"came": "came", "went": "went", "moved": "moved"}
+_PODS: Mapping[PodChange, str] = {"came": say("came"), "went": say("went"), "moved": say("moved")}
 
 
 def diff_headline(report: DiffReport) -> str:
@@ -85,7 +85,7 @@ def unread(message: str) -> str:
 
 def changed(node: NodeDiff) -> str:
     """Return how a node has changed."""
-    return ", ".join(_NODES[one] for one in node.changes)
+    return COMMA.join(_NODES[one] for one in node.changes)
 
 
 def change(pod: PodDiff) -> str:
@@ -184,12 +184,13 @@ def headline(report: DoctorReport) -> str:
     numbers = Counter(finding.severity for finding in report.findings)
     found = [count(numbers[severity], noun) for severity, noun in _NOUNS.items() if numbers[severity]]
     doubt = say("; not everything could be checked") if report.verdict == "unknown" else ""
-    return say("{found}{doubt}.", found=", ".join(found), doubt=doubt)
+    return say("{found}{doubt}.", found=COMMA.join(found), doubt=doubt)
 
 
 def title(finding: Finding) -> str:
     """Return what a finding is about."""
-    return f"{_HEADS[finding.severity]}: {finding.object} ({finding.code})"
+    head = say("{head}: {object}", head=_HEADS[finding.severity], object=finding.object)
+    return noted(head, finding.code)
 
 
 def what(finding: Finding) -> str:

@@ -26,12 +26,27 @@ from kubectl_koord.render.shown import Shown, folded, parted
 from kubectl_koord.reports.common import OF_GAP, Notice, Verdict
 from kubectl_koord.reports.jobs import CauseGroup, Contention, PendingGangsReport, WhyReport
 from kubectl_koord.wording.facts import held_back, more_quotas
-from kubectl_koord.wording.words import DETAILS, age_at, and_more, asked_for, beyond_limit, command, count, more
+from kubectl_koord.wording.words import (
+    COMMA,
+    DETAILS,
+    age_at,
+    and_more,
+    asked_for,
+    beyond_limit,
+    command,
+    count,
+    more,
+    noted,
+)
 
 T = TypeVar("T")
 
 PENDING_DETAILS = command("why-pending", "GANG")
-_VERDICTS: dict[Verdict, str] = {"no": say("cannot start now"), "yes": say("would be placed now"), "unknown": "unknown"}
+_VERDICTS: dict[Verdict, str] = {
+    "no": say("cannot start now"),
+    "yes": say("would be placed now"),
+    "unknown": say("unknown"),
+}
 
 
 def headline(report: PendingGangsReport) -> str:
@@ -58,7 +73,12 @@ def headline(report: PendingGangsReport) -> str:
 def by_verdict(verdicts: Iterable[Verdict]) -> str:
     """Return how many cannot start, would be placed, or are unknown."""
     counts = Counter(verdicts)
-    return ", ".join(f"{counts[verdict]} {words}" for verdict, words in _VERDICTS.items() if counts[verdict])
+    return _numbered((counts[verdict], words) for verdict, words in _VERDICTS.items())
+
+
+def _numbered(every: Iterable[tuple[int, str]]) -> str:
+    """Return how many there are of what; what there is none of is left out."""
+    return COMMA.join(say("{number} {what}", number=number, what=what) for number, what in every if number)
 
 
 def listing(
@@ -93,7 +113,7 @@ def by_layer(report: PendingGangsReport) -> str:
         *dict.fromkeys([say("held by their owner"), say("in queues"), *_WAIT_FOR.values(), say("for room")]),
         *_VERDICTS.values(),
     )
-    return ", ".join(f"{counts[words]} {words}" for words in order if counts[words])
+    return _numbered((counts[words], words) for words in order)
 
 
 def _subjects(report: PendingGangsReport) -> str:
@@ -117,7 +137,11 @@ def of_so_many(reason: str, number: int, total: int) -> str:
     """Return a reason that several gangs of one cause have alike, behind their number; empty without one."""
     if not reason:
         return ""
-    return f": {reason}" if number == total else say(", {number} alike: {reason}", number=number, reason=reason)
+    return (
+        say(": {why}", why=reason)
+        if number == total
+        else say(", {number} alike: {reason}", number=number, reason=reason)
+    )
 
 
 def incomplete(why: str) -> str:
@@ -130,7 +154,7 @@ def contention(one: Contention) -> str:
     return say(
         "{gang} and {others} need the same room: the one tried first gets it.",
         gang=one.gang,
-        others=", ".join(one.others),
+        others=say(", ").join(one.others),
     )
 
 
@@ -141,8 +165,8 @@ def more_contention(number: int) -> str:
 
 def of_gangs(notice: Notice, gang: str, others: Sequence[str]) -> str:
     """Return the warning about a gang, with the names of the others that it is about."""
-    message = notice.message if gang in notice.message else f"{gang}: {notice.message}"
-    return say("{message} Also: {others}.", message=message, others=", ".join(others)) if others else message
+    message = notice.message if gang in notice.message else say("{gang}: {message}", gang=gang, message=notice.message)
+    return say("{message} Also: {others}.", message=message, others=say(", ").join(others)) if others else message
 
 
 def cause_or_verdict(code: str, verdict: Verdict) -> str:
@@ -243,7 +267,7 @@ def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
         if rest and shown:
             yield Row((more(rest), "", "", "", ""), "dim", depth=1, across=True)
     if unnamed:
-        yield Row((more(unnamed, "causes"), "", "", "", ""), "dim", across=True)
+        yield Row((more(unnamed, "more cause"), "", "", "", ""), "dim", across=True)
 
 
 def _shared_out(sizes: Sequence[int], lines: int) -> list[int]:
@@ -281,7 +305,7 @@ def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     first, rest = parted(ranked, shown.few)
     yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in first)])
     if rest:
-        yield Line(more(len(rest), say("kinds of warnings about gangs")), "warn")
+        yield Line(and_more(say("{number} more kinds of warnings about gangs", number=len(rest))), "warn")
 
 
 def _merged(found: Mapping[str, Notice]) -> Notice:
@@ -345,7 +369,7 @@ def _row(item: WhyReport, report: PendingGangsReport) -> Row:
     others = sum(1 for gang in item.gang_group if gang != item.gang)
     name = asked_for(item.gang, lone_pod=item.lone_pod)
     cells = (
-        f"{name} (+{count(others, 'gang')})" if others else name,
+        noted(name, f"+{count(others, 'gang')}") if others else name,
         str(len(item.pending_pods)),
         item.waiting_for,
         age_at(item.waiting_since, report.basis.moment),

@@ -24,7 +24,9 @@ from kubectl_koord.reports.capacity import (
 )
 from kubectl_koord.wording.facts import UNKNOWN_AMOUNT, eviction_effects, legend_of_signs
 from kubectl_koord.wording.words import (
+    COMMA,
     DETAILS,
+    SEMICOLON,
     amount_of,
     amounts,
     command,
@@ -36,6 +38,7 @@ from kubectl_koord.wording.words import (
     more,
     more_pods,
     name_within,
+    noted,
     ranked,
     sentence,
     unit,
@@ -76,7 +79,7 @@ _MOST_STAYING = 3
 _OUTCOMES: dict[Goes, str] = {
     "fits": say("could go elsewhere"),
     "no-node": say("could not go elsewhere"),
-    "unknown": "unknown",
+    "unknown": say("unknown"),
 }
 
 
@@ -101,7 +104,7 @@ def domain_headline(report: DomainReport) -> str:
 
 
 def _free(every: Sequence[Free]) -> str:
-    return say("free: {every}", every=", ".join(map(_of_total, every[: _usual(every)])))
+    return say("free: {every}", every=say(", ").join(map(_of_total, every[: _usual(every)])))
 
 
 def free_of_others(every: Sequence[Free]) -> list[str]:
@@ -111,7 +114,7 @@ def free_of_others(every: Sequence[Free]) -> list[str]:
 
 def also_free(amounts: Sequence[str], more: int) -> str:
     """Return the free amounts in a line: the first few, and how many more there are."""
-    return say("Also free: {first_names}.", first_names=first_names(amounts, more) if more else ", ".join(amounts))
+    return say("Also free: {first_names}.", first_names=first_names(amounts, more) if more else say(", ").join(amounts))
 
 
 def _usual(every: Sequence[Free]) -> int:
@@ -128,7 +131,7 @@ def within(report: NodeReport) -> str:
     """Return in which domains of the topology a node is."""
     if not report.domains:
         return say("It is outside the topology tree.")
-    return say("In {part}.", part=", ".join(f"{one.layer} {one.name}" for one in report.domains))
+    return say("In {part}.", part=say(", ").join(f"{one.layer} {one.name}" for one in report.domains))
 
 
 def below(report: DomainReport) -> str:
@@ -143,24 +146,24 @@ def below(report: DomainReport) -> str:
 
 def tainted(taints: Sequence[str]) -> str:
     """Return the taints of a node."""
-    return say("Taints: {taints}", taints=", ".join(taints))
+    return say("Taints: {taints}", taints=say(", ").join(taints))
 
 
 def out(report: DomainReport) -> str:
     """Return which nodes of a domain are cordoned or not ready; what is free there does not count."""
-    parts = [say("cordoned: {cordoned}", cordoned=", ".join(report.cordoned))] if report.cordoned else []
-    parts += [say("not ready: {not_ready}", not_ready=", ".join(report.not_ready))] if report.not_ready else []
-    return say("Not counted as free, {parts}.", parts="; ".join(parts)) if parts else ""
+    parts = [say("cordoned: {cordoned}", cordoned=say(", ").join(report.cordoned))] if report.cordoned else []
+    parts += [say("not ready: {not_ready}", not_ready=say(", ").join(report.not_ready))] if report.not_ready else []
+    return say("Not counted as free, {parts}.", parts=SEMICOLON.join(parts)) if parts else ""
 
 
 def devices(totals: Sequence[TypeTotal]) -> str:
     """Return the devices in a line: `Devices: 3 of 8 GPU are whole and free, 1 unhealthy`."""
-    return say("Devices: {totals}.", totals="; ".join(map(_devices, totals)))
+    return say("Devices: {totals}.", totals=SEMICOLON.join(map(_devices, totals)))
 
 
 def cards(signs: Mapping[str, str]) -> str:
     """Return a sign for each device of a node, by type: `Each: GPU ##......`."""
-    each = ", ".join(f"{device_name(kind)} {one}" for kind, one in signs.items())
+    each = say(", ").join(f"{device_name(kind)} {one}" for kind, one in signs.items())
     return say(
         "Each: {each} ({legend_of_signs}).",
         each=each,
@@ -175,7 +178,7 @@ def _devices(total: TypeTotal) -> str:
     if total.free is None:
         return say("{cards} {name}, how many are free is unknown{bad}", cards=total.cards, name=name, bad=bad)
     free = known_to_be_free(total)
-    unknown = f", {held_unbooked(total)}" if total.unbooked else ""
+    unknown = f"{COMMA}{held_unbooked(total)}" if total.unbooked else ""
     return say(
         "{free} of {cards} {name} {are} whole and free{held}{unknown}{bad}",
         free=free,
@@ -191,7 +194,7 @@ def _devices(total: TypeTotal) -> str:
 def owners(one: ReservationHere) -> str:
     """Return whom a Reservation is for, and the job that moves a pod there."""
     made_for = [say("PodMigrationJob {job}", job=one.job)] if one.job is not None else []
-    return ", ".join((*one.owners, *made_for))
+    return say(", ").join((*one.owners, *made_for))
 
 
 def job(one: JobHere) -> str:
@@ -203,9 +206,9 @@ def job(one: JobHere) -> str:
 
 def job_notes(one: JobHere) -> str:
     """Return what is special about pods that run here."""
-    notes = ["stays"] if one.daemon_set else []
+    notes = [say("stays")] if one.daemon_set else []
     notes += [say("{terminating} terminating", terminating=one.terminating)] if one.terminating else []
-    return ", ".join(notes)
+    return COMMA.join(notes)
 
 
 def slots(gang: WaitingGang) -> str:
@@ -223,9 +226,9 @@ def lacks(gang: WaitingGang, nodes: int) -> str:
     if not gang.lacks:
         return ""
     shown = gang.reasons[:_MOST_REASONS]
-    reasons = [one.message if nodes == 1 else f"{one.message} ({count(one.nodes, 'node')})" for one in shown]
+    reasons = [one.message if nodes == 1 else noted(one.message, count(one.nodes, "node")) for one in shown]
     more = say(" and {number} more", number=len(gang.reasons) - len(shown)) if len(gang.reasons) > len(shown) else ""
-    why = f": {', '.join(reasons)}{more}" if reasons else ""
+    why = say(": {why}", why=f"{say(', ').join(reasons)}{more}") if reasons else ""
     return f"{count(gang.lacks, 'slot')}{why}"
 
 
@@ -234,14 +237,18 @@ def evicted(drain: Drain) -> str:
     if not drain.evicts:
         return say("No pod would be evicted.")
     found = Counter(one.outcome for one in drain.goes)
-    parts = [f"{found[outcome]} {words}" for outcome, words in _OUTCOMES.items() if found[outcome]]
-    return say("{pods} would be evicted: {parts}.", pods=count(len(drain.evicts), "pod"), parts=", ".join(parts))
+    parts = [
+        say("{number} {what}", number=found[outcome], what=words)
+        for outcome, words in _OUTCOMES.items()
+        if found[outcome]
+    ]
+    return say("{pods} would be evicted: {parts}.", pods=count(len(drain.evicts), "pod"), parts=COMMA.join(parts))
 
 
 def effects(drain: Drain) -> list[str]:
     """Return what budgets and protection say about the evictions, and which gangs they break."""
     clauses = (eviction_effects(drain.evicts, ()), eviction_effects((), drain.broken_gangs))
-    told = (clause.removeprefix("; ") for clause in clauses if clause)
+    told = (clause.removeprefix(SEMICOLON) for clause in clauses if clause)
     return [say("{words}.", words=sentence(words)) for words in told]
 
 

@@ -7,17 +7,17 @@ from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Comman
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.jobs import PlanCost, PlanPoint, PlanReport, PlanStep, StepAction
-from kubectl_koord.wording.words import DETAILS, command, count, sentence
+from kubectl_koord.wording.words import COMMA, DETAILS, command, count, sentence
 
 RISKS = say("What may go wrong")
 COMMANDS = say("Commands of each step: go on when the pod that is made anew is ready")
 _DONE: Mapping[StepAction, str] = {
-    "cordon": "cordon",
-    "requeue": "requeue",
+    "cordon": say("cordon"),
+    "requeue": say("requeue"),
     "move-pod": say("move pod"),
     "move-gang": say("move gang"),
-    "release-reservation": "release",
-    "uncordon": "uncordon",
+    "release-reservation": say("release"),
+    "uncordon": say("uncordon"),
     "wake-gang": say("wake gang"),
 }
 _STEPS = (
@@ -46,7 +46,7 @@ def headline(report: PlanReport) -> str:
     if report.steps:
         return say("{gang} is placed after {steps}.", gang=report.gang, steps=count(len(report.steps), "step"))
     if report.verdict == "yes":
-        return f"{report.gang}: {report.message}"
+        return say("{gang}: {message}", gang=report.gang, message=report.message)
     why = f" {sentence(report.cause.message)}" if report.cause is not None else ""
     message = f" {report.message}" if report.message else ""
     is_known = say("Cannot tell which moves help") if report.verdict == "unknown" else say("There is no plan")
@@ -55,20 +55,20 @@ def headline(report: PlanReport) -> str:
 
 def cost(one: PlanCost, *, cheapest: bool) -> str:
     """Return what a plan costs, and whether another may cost less."""
-    parts = [count(one.pods, "pod") + " restart" + ("s" if one.pods == 1 else "")]
+    parts = [say("{pods} restart{s}", pods=count(one.pods, "pod"), s="s" if one.pods == 1 else "")]
     parts += [say("{gpu_hours:g} GPU-hours of work are lost", gpu_hours=one.gpu_hours)]
     parts += [say("{gangs} moved whole", gangs=count(one.gangs, "gang"))] if one.gangs else []
     parts += [say("{pods} left waiting", pods=count(one.waiting, "pod"))] if one.waiting else []
     parts += [say("{disruptions} of budgets used", disruptions=count(one.budgets, "disruption"))] if one.budgets else []
     proven = say("No plan costs less") if cheapest else say("It is not proven that no plan costs less")
-    return say("{parts}. {proven} (weighed: {total:g}).", parts=", ".join(parts), proven=proven, total=one.total)
+    return say("{parts}. {proven} (weighed: {total:g}).", parts=COMMA.join(parts), proven=proven, total=one.total)
 
 
 def told(step: PlanStep) -> str:
     """Return a step in a clause: what is done with whom, from where to where."""
     moved = say(" from {node}", node=step.node) if step.node else ""
     moved += say(" to {to}", to=step.to) if step.to else ""
-    return f"{_DONE[step.action]} {step.object}{moved}: {step.why}"
+    return say("{done} {object}{moved}: {why}", done=_DONE[step.action], object=step.object, moved=moved, why=step.why)
 
 
 def blocks(report: PlanReport, _shown: Shown) -> list[Block]:
@@ -114,4 +114,4 @@ def _table(steps: tuple[PlanStep, ...]) -> Table:
 
 def _commands(steps: tuple[PlanStep, ...]) -> Iterator[Bullet]:
     for step in steps:
-        yield Bullet(f"{_DONE[step.action]} {step.object}", step.command)
+        yield Bullet(say("{done} {object}", done=_DONE[step.action], object=step.object), step.command)

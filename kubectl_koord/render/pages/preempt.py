@@ -34,7 +34,9 @@ from kubectl_koord.reports.jobs import (
     WhyPreemptedReport,
 )
 from kubectl_koord.wording.words import (
+    COMMA,
     NEXT_STEPS,
+    SEMICOLON,
     age_at,
     asked_for,
     command,
@@ -70,8 +72,9 @@ def headline(report: PreemptReport) -> str:
         return say("{gang}: cannot tell what preemption would do.", gang=report.gang)
     if report.reason == "not-needed":
         return say("{gang} needs no preemption.", gang=report.gang)
-    can = "lets" if report.verdict == "yes" else say("does not let")
-    return say("Preemption {can} {gang} run.", can=can, gang=report.gang)
+    if report.verdict == "yes":
+        return say("Preemption lets {gang} run.", gang=report.gang)
+    return say("Preemption does not let {gang} run.", gang=report.gang)
 
 
 def preempt_attempt(index: int, victims: int, when: RoundTime, *, repeated: bool, attempts: int = 1) -> str:
@@ -101,7 +104,7 @@ def may_follow(victims: int, attempts: int) -> str:
 
 def eviction(pods: Sequence[str], answer: str) -> str:
     """Return what the API server answers to the eviction of pods."""
-    return say("Eviction of {pods}: {answer}", pods=", ".join(pods), answer=answer)
+    return say("Eviction of {pods}: {answer}", pods=say(", ").join(pods), answer=answer)
 
 
 def budget(hit: BudgetHit | None, pod: str) -> str:
@@ -143,8 +146,10 @@ def _outcome(alike: Sequence[PreemptAlternative], report: PreemptReport) -> str:
     each = max(alike, key=lambda one: len(one.may_follow))  # what comes besides in any of them is told
     then = _THEN[each.helps].format(it=the_subject(lone_pod=report.lone_pod))
     then = _IN_PART if each.helps is False and _runs_in_part(each) else then
-    broken = say("; breaks {gang}", gang=", ".join(hit.gang for hit in each.broken_gangs)) if each.broken_gangs else ""
-    why = f" ({each.reason})" if each.reason else ""
+    broken = (
+        say("; breaks {gang}", gang=say(", ").join(hit.gang for hit in each.broken_gangs)) if each.broken_gangs else ""
+    )
+    why = say(" ({note})", note=each.reason) if each.reason else ""
     places = (
         say("; {places_open}", places_open=_PLACES_OPEN)
         if any(one.nominations != each.nominations for one in alike)
@@ -165,7 +170,7 @@ def _killed(each: PreemptAlternative, report: PreemptReport) -> str:
     """Return whom an outcome ends first; of many by what differs from those that are shown above."""
     killed, above = [one.pod for one in each.victims], [one.pod for one in report.victims]
     if len(killed) <= _MOST_NAMED:
-        return say("preempts {killed}", killed=", ".join(killed) or say("no pods"))
+        return say("preempts {killed}", killed=say(", ").join(killed) or say("no pods"))
     if killed == above:
         return say("preempts the {number} pods above", number=len(killed))
     new, gone = [pod for pod in killed if pod not in above], [pod for pod in above if pod not in killed]
@@ -191,7 +196,7 @@ def _runs_in_part(each: PreemptReport | PreemptAlternative) -> bool:
 def _later(each: PreemptAlternative) -> Iterator[str]:
     for index, attempt in enumerate(each.rounds[1:], 2):
         if attempt.victims:
-            when = f" ({_WHEN[attempt.when].removeprefix(', ')})" if _WHEN[attempt.when] else ""
+            when = say(" ({note})", note=_WHEN[attempt.when].removeprefix(COMMA)) if _WHEN[attempt.when] else ""
             yield say(
                 "; attempt {index}{when} preempts {pod}",
                 index=index,
@@ -215,7 +220,7 @@ def _nominated(each: PreemptAlternative, report: PreemptReport) -> str:
     for pod, node in each.nominations.items():
         pods.setdefault(node, []).append(name_within(report.gang, pod))
     places = (f"{', '.join(sorted(pods[node]))} -> {node}" for node in sorted(pods))
-    return say("; nominated: {places}", places="; ".join(places))
+    return say("; nominated: {places}", places=SEMICOLON.join(places))
 
 
 def next_step(report: PreemptReport) -> str:  # noqa: PLR0911 - a sentence for each end
@@ -327,7 +332,7 @@ def victims(killed: Sequence[Victim], shown: Shown) -> Iterator[Block]:
         rows += [_victim(victim, depth=1 if domain else 0) for victim in group]
     yield slim(TreeTable(columns, tuple(rows), indent=2))
     if rest:
-        yield more_line(more(len(rest), "victims"))
+        yield more_line(more(len(rest), "more victim"))
     answers: dict[str, list[str]] = {}
     for victim in ordered:
         if victim.eviction:
@@ -369,7 +374,11 @@ def _wasted(report: PreemptReport) -> Iterator[Line]:
     wasted = {victim.pod: None for attempt in attempts for victim in attempt.victims if victim.wasted}
     if wasted:
         yield Line(
-            say("Wasted victims: {wasted} ({gang} would still not run).", wasted=", ".join(wasted), gang=report.gang),
+            say(
+                "Wasted victims: {wasted} ({gang} would still not run).",
+                wasted=say(", ").join(wasted),
+                gang=report.gang,
+            ),
             "bad",
         )
 
@@ -404,7 +413,7 @@ def why_preempted_headline(report: WhyPreemptedReport) -> str:
         start = (
             say("no evidence of preemption") if report.verdict == "no" else say("cannot tell whether it was preempted")
         )
-        return f"{report.asked}: {start}: {report.message}"
+        return say("{asked}: {start}: {message}", asked=report.asked, start=start, message=report.message)
     victims = (
         report.asked
         if report.is_pod
@@ -412,14 +421,14 @@ def why_preempted_headline(report: WhyPreemptedReport) -> str:
     )
     verb = "was" if len(report.pods) == 1 else "were"
     plugins = [_PLUGINS.get(plugin, plugin) for plugin in dict.fromkeys(pod.plugin for pod in report.pods) if plugin]
-    how = f" ({', '.join(plugins)})" if plugins else ""
+    how = say(" ({note})", note=say(", ").join(plugins)) if plugins else ""
     if not report.preemptors:
         return say("{victims} {verb} preempted{how}; the preemptor is unknown.", victims=victims, verb=verb, how=how)
     return say(
         "{victims} {verb} preempted by {name}{how}.",
         victims=victims,
         verb=verb,
-        name=", ".join(each.name for each in report.preemptors),
+        name=say(", ").join(each.name for each in report.preemptors),
         how=how,
     )
 
@@ -436,7 +445,7 @@ def fate(each: Preemptor, report: WhyPreemptedReport) -> str:
 
 def evidence(source: str, pods: Sequence[str], text: str) -> str:
     """Return a text that the answer rests on, and the pods that carry it."""
-    return say('The {source} of {pods} says: "{text}"', source=source, pods=", ".join(pods), text=text)
+    return say('The {source} of {pods} says: "{text}"', source=source, pods=say(", ").join(pods), text=text)
 
 
 def check(preemptor: str) -> str:
@@ -495,7 +504,7 @@ def _evidence(report: WhyPreemptedReport, shown: Shown) -> Iterator[Line]:
     for (source, text), names in texts:
         yield Line(evidence(source, names, text), "dim")
     if rest:
-        yield Line(more(len(rest), "texts"), "dim")
+        yield Line(more(len(rest), "more text"), "dim")
 
 
 def _why_preempted_next(report: WhyPreemptedReport) -> Iterator[Bullet]:

@@ -9,23 +9,31 @@ from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, war
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity import Eviction, Headroom, QuotaFinding, QuotaPod, QuotaRow, QuotaTreeReport, Share
 from kubectl_koord.wording.facts import amounts_as_counted, held_back, more_quotas
-from kubectl_koord.wording.words import amount_of, and_more, count, listed, more, resource_name, unit
+from kubectl_koord.wording.words import COMMA, amount_of, and_more, count, listed, more, resource_name, unit
 
 FINDINGS = say("Findings")
 HEADROOM = say("Room for more pods like its first, from its quota upwards")
 NOT_CHECKED = say("not checked, but limits those below")
+_SEVERITIES = {"error": say("error"), "warning": say("warning"), "info": say("info")}
 
 
 def counted(report: QuotaTreeReport) -> str:
     """Return what the tree counts, and which other resources quotas have."""
     others = sorted({name for quota in report.quotas for name in quota.max if not quota.built_in} - {report.resource})
-    more = say(" (--resource counts another: {others})", others=", ".join(others)) if others else ""
+    more = say(" (--resource counts another: {others})", others=say(", ").join(others)) if others else ""
     return say("Counted: {resource_name}{more}.", resource_name=resource_name(report.resource), more=more)
 
 
 def finding(one: QuotaFinding) -> str:
     """Return what is wrong with a quota, and what to do."""
-    return f"{one.severity}: {one.object}: {one.message} {one.remedy} ({one.code})"
+    return say(
+        "{severity}: {object}: {message} {remedy} ({code})",
+        severity=_SEVERITIES[one.severity],
+        object=one.object,
+        message=one.message,
+        remedy=one.remedy,
+        code=one.code,
+    )
 
 
 def evicts(one: Eviction, *, on: bool) -> str:
@@ -46,7 +54,7 @@ def notes(quota: QuotaRow) -> str:
     found = [say("tree {tree}", tree=quota.tree)] if quota.tree and quota.depth == 1 else []
     found += [say("does not lend")] if not quota.lends and not quota.built_in else []
     found += [quota.fault] if quota.fault else []
-    return ", ".join(found)
+    return COMMA.join(found)
 
 
 _TREE = (
@@ -270,7 +278,7 @@ def _pods(pods: tuple[QuotaPod, ...], shown: Shown) -> Iterator[Block]:
     )
     yield slim(Table(_PODS, rows, indent=0))
     if rest:
-        yield more_line(more(len(rest), "pods"))
+        yield more_line(more(len(rest), "more pod"))
 
 
 def _findings(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:

@@ -8,7 +8,7 @@ from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, S
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.operation import Compared, LoggedPod, Part, SchedulerLogReport, SchedulerReport, Scored
-from kubectl_koord.wording.words import count, listed, more
+from kubectl_koord.wording.words import COMMA, count, listed, more
 
 SIDES = say("In brackets: what follows from the objects, where the scheduler has something else.")
 EXPLAIN = say("What a code means: kubectl koord explain CODE")
@@ -63,22 +63,18 @@ def beside(scheduler: str, ours: str | None) -> str:
 
 def difference(item: Compared, code: str, message: str) -> str:
     """Return one difference of one thing."""
-    return f"{item.name}: {message} [{code}]"
+    return say("{name}: {message} [{code}]", name=item.name, message=message, code=code)
 
 
 def log_headline(report: SchedulerLogReport) -> str:
     """Return of how many pods a log says something."""
-    what = {"scores": say("scores of"), "filters": say("refusals of"), "diagnosis": say("diagnoses of")}[report.part]
-    read = say("{lines} read", lines=count(report.lines, "line"))
-    if not report.items:
-        return say("No {partition} in the log ({read}).", partition=what.partition(" ")[0], read=read)
-    return say(
-        "{what}{what2} {pods} in the log ({read}).",
-        what=what[0].upper(),
-        what2=what[1:],
-        pods=count(len(report.items), "pod"),
-        read=read,
-    )
+    read, pods = say("{lines} read", lines=count(report.lines, "line")), count(len(report.items), "pod")
+    none, some = {
+        "scores": (say("No scores in the log ({read})."), say("Scores of {pods} in the log ({read}).")),
+        "filters": (say("No refusals in the log ({read})."), say("Refusals of {pods} in the log ({read}).")),
+        "diagnosis": (say("No diagnoses in the log ({read})."), say("Diagnoses of {pods} in the log ({read}).")),
+    }[report.part]
+    return (some if report.items else none).format(pods=pods, read=read)
 
 
 def incomplete(report: SchedulerLogReport) -> list[str]:
@@ -109,7 +105,8 @@ def of_pod(item: LoggedPod) -> str:
         facts.append(say("{members} waited in Permit", members=count(item.waiting, "member")))
     if item.feasible is not None:
         facts.append(say("{nodes} could take it", nodes=count(item.feasible, "node")))
-    return f"{item.pod}{gang}: {', '.join(facts)}" if facts else f"{item.pod}{gang}"
+    pod = f"{item.pod}{gang}"
+    return say("{pod}: {facts}", pod=pod, facts=COMMA.join(facts)) if facts else pod
 
 
 def why_here(scores: Sequence[Scored]) -> str:
@@ -142,7 +139,7 @@ def offers(item: LoggedPod) -> str:
     """Return how many members each node had room for."""
     return say(
         "Members placed or offered room: {part}.",
-        part=", ".join((f"{node} {number}" for node, number in item.slots.items())),
+        part=say(", ").join((f"{node} {number}" for node, number in item.slots.items())),
     )
 
 
@@ -209,7 +206,7 @@ def log_blocks(report: SchedulerLogReport, shown: Shown) -> list[Block]:
     items, rest = parted(report.items, shown.rows)
     for item in items:
         page += _pod(item, shown)
-    page += [more_line(more(len(rest), "pods"))] if rest else []
+    page += [more_line(more(len(rest), "more pod"))] if rest else []
     return page if items else [*page, Line(DEBUG, "dim")]
 
 

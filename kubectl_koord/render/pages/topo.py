@@ -13,6 +13,7 @@ from kubectl_koord.reports.capacity import Amount, DomainRow, NodeRow, OutsideNo
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.wording.facts import UNKNOWN_AMOUNT, bar, legend_of_signs
 from kubectl_koord.wording.words import (
+    COMMA,
     NEXT_STEPS,
     amount_of,
     amounts,
@@ -64,11 +65,11 @@ def size(layers: Mapping[str, int], nodes: int, resources: Mapping[str, Amount])
     parts = [count(number, layer_noun(layer)) for layer, number in layers.items()]
     room = [free(resource, each) for resource, each in resources.items()]
     what = (
-        say("{parts} and {nodes}", parts=", ".join(parts), nodes=count(nodes, "node"))
+        say("{parts} and {nodes}", parts=say(", ").join(parts), nodes=count(nodes, "node"))
         if parts
         else count(nodes, "node")
     )
-    return say("The topology tree has {what}; {room}.", what=what, room=", ".join(room))
+    return say("The topology tree has {what}; {room}.", what=what, room=COMMA.join(room))
 
 
 def free(resource: str, each: Amount) -> str:
@@ -90,7 +91,7 @@ def slots(gang: str, wanted: int | None, layers: Mapping[str, tuple[int, int]]) 
         say("{enough} of {layers}", enough=enough, layers=count(domains, layer_noun(layer)))
         for layer, (enough, domains) in layers.items()
     ]
-    found = say(" Domains with enough slots: {parts}.", parts=", ".join(parts)) if parts else ""
+    found = say(" Domains with enough slots: {parts}.", parts=COMMA.join(parts)) if parts else ""
     return say(
         "{gang} needs {slots} (1 slot = room for 1 pod).{found}", gang=gang, slots=count(wanted, "slot"), found=found
     )
@@ -128,7 +129,7 @@ def most_of_shape(layers: Mapping[str, tuple[int, int]], members: int) -> str:
         for layer, (_, number) in layers.items()
     ]
     return (
-        say("{found} Gangs of {members}: {gangs}.", found=found, members=members, gangs=", ".join(gangs)).lstrip()
+        say("{found} Gangs of {members}: {gangs}.", found=found, members=members, gangs=COMMA.join(gangs)).lstrip()
         if members and gangs
         else found
     )
@@ -147,11 +148,11 @@ def not_counted(resource: str, withheld: int, *, cordoned: int, not_ready: int) 
         parts.append(_are(str(not_ready) if parts else count(not_ready, "node"), not_ready, say("not ready")))
     what = say("{amount} free {unit}", amount=amount_of(resource, withheld, "rounded"), unit=unit(resource))
     whose = "its" if cordoned + not_ready == 1 else "their"
-    return say("{parts}: {whose} {what} are not counted.", parts=", ".join(parts), whose=whose, what=what)
+    return say("{parts}: {whose} {what} are not counted.", parts=COMMA.join(parts), whose=whose, what=what)
 
 
 def _are(nodes: str, number: int, state: str) -> str:
-    return f"{nodes} {'is' if number == 1 else 'are'} {state}"
+    return say("{nodes} {are} {state}", nodes=nodes, are="is" if number == 1 else "are", state=state)
 
 
 def nodes_outside(number: int) -> str:
@@ -164,16 +165,18 @@ def lacking(nodes: Sequence[str], labels: Sequence[str]) -> str:
     """Return which labels nodes outside the tree lack."""
     verb = "lacks" if len(nodes) == 1 else "lack"
     lack = (
-        say("{verb} the label {labels}", verb=verb, labels=", ".join(labels)) if labels else say("no label is missing")
+        say("{verb} the label {labels}", verb=verb, labels=say(", ").join(labels))
+        if labels
+        else say("no label is missing")
     )
-    return f"{', '.join(nodes)}: {lack}"
+    return say("{nodes}: {lack}", nodes=say(", ").join(nodes), lack=lack)
 
 
 def notes(domain: DomainRow) -> str:
     """Return how many nodes of a domain are cordoned or not ready."""
     found = [say("{cordoned} cordoned", cordoned=domain.cordoned)] if domain.cordoned else []
     found += [say("{not_ready} not ready", not_ready=domain.not_ready)] if domain.not_ready else []
-    return ", ".join(found)
+    return COMMA.join(found)
 
 
 def folded(domains: Sequence[DomainRow]) -> str:
@@ -188,7 +191,7 @@ def folded(domains: Sequence[DomainRow]) -> str:
 
 def node_notes(notes: Iterable[str]) -> str:
     """Return the notes on a node, each once."""
-    return ", ".join(note for note in dict.fromkeys(notes) if note)
+    return COMMA.join(note for note in dict.fromkeys(notes) if note)
 
 
 def in_the_picture(room: str, slots: int | None, wanted: int | None, notes: str) -> str:
@@ -200,7 +203,7 @@ def in_the_picture(room: str, slots: int | None, wanted: int | None, notes: str)
         if wanted is None
         else say("{slots}/{wanted} slots", slots=slots, wanted=wanted)
     )
-    return ", ".join(filter(None, [room, counted, notes]))
+    return COMMA.join(filter(None, [room, counted, notes]))
 
 
 ROOT = "ClusterTopologyLayer"

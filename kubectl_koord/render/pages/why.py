@@ -48,10 +48,12 @@ from kubectl_koord.reports.jobs import (
     WhyAlternative,
     WhyReport,
 )
-from kubectl_koord.wording.facts import amounts_as_counted, condition_line, newest_condition
+from kubectl_koord.wording.facts import amounts_as_counted, condition_line, ended, newest_condition, subject_name
 from kubectl_koord.wording.words import (
+    COMMA,
     DETAILS,
     NEXT_STEPS,
+    SEMICOLON,
     age_at,
     and_more,
     asked_for,
@@ -62,6 +64,7 @@ from kubectl_koord.wording.words import (
     listed,
     more,
     name_within,
+    noted,
     resource_name,
     sentence,
     spelled,
@@ -81,12 +84,7 @@ def volcano_facts(gang: VolcanoGang) -> Iterator[str]:
         say("{number} pending", number=len(gang.pending)),
         say("{running} running", running=gang.running),
     ]
-    parts += [
-        f"{number} {word}"
-        for number, word in ((gang.succeeded, say("succeeded")), (gang.failed, say("failed")))
-        if number
-    ]
-    yield say("Pods: {parts}.", parts=", ".join(parts))
+    yield say("Pods: {parts}.", parts=COMMA.join([*parts, *ended(gang)]))
     yield say("Queue: {queue}.", queue=queue(gang))
     if gang.priority_class:
         policy = gang.preemption_policy or say("not read")
@@ -104,7 +102,7 @@ def queue(gang: VolcanoGang) -> str:
     if gang.queue_exists is None:
         return say("{queue} (not read)", queue=gang.queue)
     state = gang.queue_state or say("no state yet") if gang.queue_exists else say("does not exist")
-    return f"{gang.queue} ({state})"
+    return noted(gang.queue, state)
 
 
 def preempts(gang: VolcanoGang) -> str:
@@ -193,7 +191,8 @@ def headline(report: WhyReport) -> str:
     """Return the verdict in one sentence."""
     if report.verdict == "no" and report.cause and report.cause.code in OF_LAYERS:
         kind = f" ({report.owner_kind})" if report.owner_kind and not report.lone_pod else ""
-        return f"{'pod ' if report.lone_pod else ''}{report.gang}{kind} {report.cause.message}"
+        name = f"{subject_name(report.gang, lone_pod=report.lone_pod)}{kind}"
+        return say("{name} {what}", name=name, what=report.cause.message)
     return _of_scheduler(report)
 
 
@@ -251,7 +250,7 @@ def reason(report: WhyReport) -> str:
 def where(placement: Mapping[str, str]) -> str:
     """Return on which nodes pods are placed, or on how many."""
     nodes = sorted(set(placement.values()))
-    place = ", ".join(nodes) if len(nodes) <= _FEW_NODES else count(len(nodes), "node")
+    place = say(", ").join(nodes) if len(nodes) <= _FEW_NODES else count(len(nodes), "node")
     return say("{pods} on {place}", pods=count(len(placement), "pod"), place=place)
 
 
@@ -261,12 +260,12 @@ def remarks(report: WhyReport) -> Iterator[str]:
         yield sentence(report.cause.message)
     cause = report.cause
     if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
-        yield say("Affected pods: {gang}.", gang=", ".join(name_within(report.gang, pod) for pod in cause.pods))
+        yield say("Affected pods: {gang}.", gang=say(", ").join(name_within(report.gang, pod) for pod in cause.pods))
     if report.quota_holders:
         yield _holders(report.quota_holders)
     others = [gang for gang in report.gang_group if gang != report.gang]
     if others:
-        yield say("It starts only together with {others} (same gang group).", others=", ".join(others))
+        yield say("It starts only together with {others} (same gang group).", others=say(", ").join(others))
     if report.also:
         yield other_problems(report.also)
     if report.funnel and report.funnel.lost and not report.domains:
@@ -288,8 +287,8 @@ def _holders(shares: Iterable[Share]) -> str:
 
 def other_problems(also: Iterable[Cause]) -> str:
     """Return what is wrong besides."""
-    told = (f"{one.message.rstrip('.')} ({one.code})" for one in also)
-    return say("Other problems: {told}.", told="; ".join(told))
+    told = (noted(one.message.rstrip(STOP), one.code) for one in also)
+    return say("Other problems: {told}.", told=SEMICOLON.join(told))
 
 
 def about(report: WhyReport) -> str:
@@ -301,11 +300,11 @@ def about(report: WhyReport) -> str:
     age = age_at(report.waiting_since, report.basis.moment)
     parts += [say("waiting for {age}", age=age)] if age else []
     each = say("; each pod requests {requests}", requests=report.shapes[0].requests) if len(report.shapes) == 1 else ""
-    return say("{parts}{each}.", parts=", ".join(parts), each=each)
+    return say("{parts}{each}.", parts=COMMA.join(parts), each=each)
 
 
 def _funnel(report: WhyReport, funnel: Funnel) -> str:
-    lost = ", ".join(f"{number} {why}" for why, number in funnel.lost)
+    lost = COMMA.join(say("{number} {why}", number=number, why=why) for why, number in funnel.lost)
     pod = f" {name_within(report.gang, funnel.pod)}" if funnel.pod else ""
     return say(
         "{left} of {nodes} {fit}{pod}: {lost}.",
@@ -325,7 +324,7 @@ def requested(shapes: Sequence[PodShape]) -> str:
 
 
 def _by_shape(shapes: Sequence[PodShape]) -> str:
-    return listed([f"{one.requests} ({count(one.pods, 'pod')})" for one in shapes], "or")
+    return listed([noted(one.requests, count(one.pods, "pod")) for one in shapes], "or")
 
 
 def next_steps_title(proven: int) -> str:
@@ -340,7 +339,7 @@ def unproven(step: str) -> str:
 
 def no_way_out(why: str) -> str:
     """Return why there is no way out."""
-    return f"{NEXT_STEPS}: {why}"
+    return say("{next_steps}: {why}", next_steps=NEXT_STEPS, why=why)
 
 
 def not_tried(what: str) -> str:
@@ -372,7 +371,7 @@ def what_is_in_the_way(domain: SlotRow, *, everything: bool) -> str:
     if not domain.obstacles:
         return domain.in_the_way
     return (
-        ", ".join(domain.obstacles)
+        COMMA.join(domain.obstacles)
         if everything
         else say("{in_the_way} (--all shows them)", in_the_way=domain.in_the_way)
     )
@@ -406,7 +405,7 @@ def _outcome(each: WhyAlternative) -> str:
     elif each.cause:
         outcome = each.cause.message
     else:
-        outcome = say("it stays pending.") if each.verdict == "no" else "unknown."
+        outcome = say("it stays pending.") if each.verdict == "no" else say("unknown.")
     return f"{outcome}{_best(each.domains)}"
 
 
@@ -422,9 +421,9 @@ def facts(report: WhyReport) -> Iterator[str]:
     """Yield what was counted and what was asked for, to stand in the last line."""
     if report.funnel:
         pod = name_within(report.gang, report.funnel.pod) if report.funnel.pod else report.requests
-        stages = [f"{number} {passed}" for passed, number in report.funnel.stages]
+        stages = [say("{number} {what}", number=number, what=passed) for passed, number in report.funnel.stages]
         stages += [say("all with room for {pod}", pod=pod)] if report.funnel.nodes and not stages else []
-        yield ", ".join([count(report.funnel.nodes, "node"), *stages])
+        yield COMMA.join([count(report.funnel.nodes, "node"), *stages])
         if len(report.shapes) > 1:
             yield say("its pods request {by_shape}", by_shape=_by_shape(report.shapes))
     elif report.shapes:
