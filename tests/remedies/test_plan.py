@@ -50,7 +50,7 @@ SMALL = (*range(6, 15), *range(16, 27))
 """Those of 8 to 12 nodes that take little; where the search goes to its last step, `make soak` looks."""
 
 
-@pytest.mark.parametrize("number", [*SMALL[::2], *(pytest.param(one, marks=pytest.mark.soak) for one in SMALL[1::2])])
+@pytest.mark.parametrize("number", [pytest.param(one, marks=pytest.mark.soak if one % 2 else []) for one in SMALL])
 def test_a_plan_is_found_wherever_a_plain_search_finds_one_and_is_no_dearer(number: int) -> None:
     one = fragmented(number, most_nodes=12)
     best, found = optimum(one, 3), planned(drawn(one))

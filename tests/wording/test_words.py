@@ -16,6 +16,7 @@ from kubectl_koord.wording.words import (
     listed,
     name_within,
     requests,
+    resource_name,
     resource_names,
     sentence,
     unit,
@@ -91,6 +92,7 @@ def test_no_amount_is_shown_as_0_that_is_not() -> None:
 def test_an_amount_is_rounded_in_tables_and_exact_in_sentences(
     resource: str, number: int, rounded: str, exact: str
 ) -> None:
+    resource_name.cache_clear()  # who asked before may not have been traced
     assert f"{amount_of(resource, number, 'rounded')} {unit(resource)}" == rounded
     assert amount_of(resource, number) == exact
 
