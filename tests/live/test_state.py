@@ -252,6 +252,7 @@ def test_what_comes_first_rests_after_an_answer_and_is_answered_then(holder: Hol
 
     def slow(snapshot: Snapshot) -> None:
         time.sleep(0.02)
+        between_answers()
         order.append(f"slow {snapshot.moment}")
 
     holder.ask("slow", slow, first=True)
