@@ -8,6 +8,7 @@ import pytest
 from kubectl_koord import language
 from kubectl_koord.cli import languages
 from kubectl_koord.cli.main import run
+from kubectl_koord.render.plain import harmless
 from kubectl_koord.wording.words import count, listed
 from tests.forked import PROGRAM
 
@@ -79,6 +80,13 @@ def test_a_text_without_a_translation_stays_english_and_a_name_is_no_text() -> N
     assert count(3, "pod") == "3 \u4e2a Pod"
     assert count(3, "{odd}") == "3 {odd}s"
     assert listed(["a", "b"]) == "a \u548c b"
+
+
+def test_a_stop_beside_chinese_is_full_width_and_a_sign_that_is_explained_stays() -> None:
+    language.speak("zh", str)
+
+    assert harmless("\u8282\u70b9, a; b") == "\u8282\u70b9\uff0ca; b"
+    assert harmless(". \u7a7a\u95f2 (\uff08. \u7a7a\u95f2\uff09)") == ". \u7a7a\u95f2 (\uff08. \u7a7a\u95f2\uff09)"
 
 
 def test_an_answer_its_codes_and_its_document_in_chinese() -> None:
