@@ -202,7 +202,10 @@ def test_a_question_that_is_at_rest_keeps_its_answer_until_it_is_asked_again(
     assert asked == ["x 1", "x 2"]
 
 
-def test_what_nobody_asks_any_more_is_broken_off_at_its_next_step(holder: Holder, feed: Feed, told: Told) -> None:
+@pytest.mark.parametrize("is_newer", [False, True])
+def test_what_nobody_asks_any_more_is_broken_off_at_its_next_step(
+    holder: Holder, feed: Feed, told: Told, *, is_newer: bool
+) -> None:
     began, gate, memos = threading.Event(), threading.Event(), list[object]()
 
     def long(snapshot: Snapshot) -> str:
@@ -217,6 +220,9 @@ def test_what_nobody_asks_any_more_is_broken_off_at_its_next_step(holder: Holder
     feed.give(reading("1"))
     assert began.wait(PATIENCE)
     holder.forget("long")
+    if is_newer:
+        feed.give(reading("2"))
+        told.until(lambda: holder.number > 1)
     holder.ask("next", lambda snapshot: memos.append(snapshot.memo))
     gate.set()
     told.until(lambda: "next" in holder.answers())
