@@ -115,10 +115,8 @@ def _headline(held: Sequence[HeldBack], quotas: int) -> str:
     pods = {pod for one in held for hold in one.gangs for pod in hold.pods}
     whose = noted(count(len(gangs), "gang"), count(len(pods), "pod")) if gangs else count(len(pods), "pod")
     much = _held_together(held)
-    quotas_hold = say("{quotas} {holds} back", quotas=count(len(held), "quota"), holds=_holds(len(held)))
-    if much:
-        return say("{quotas_hold} {much} of {whose}.", quotas_hold=quotas_hold, much=much, whose=whose)
-    return say("{quotas_hold} {whose}.", quotas_hold=quotas_hold, whose=whose)
+    what = say("{much} of {whose}", much=much, whose=whose) if much else whose
+    return say("{quotas} {holds} back {what}.", quotas=count(len(held), "quota"), holds=_holds(len(held)), what=what)
 
 
 def _held_together(held: Sequence[HeldBack]) -> str:

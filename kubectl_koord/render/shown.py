@@ -95,9 +95,11 @@ def named(answer: R, cluster: str, context: str) -> R:
 
 _T = TypeVar("_T")
 # `name`, `name on node`, `name (8 GPU, priority 1000)`, without what the sentence goes on with.
-_NAME = r"[^\s,()]*[^\s,():;.]"
+# Chinese has stops of its own, some of them where a list begins.
+_STOPS, _BEGINS = "\u3001\uff0c\u3002\uff1b\uff1a\uff08\uff09", "\uff08\uff1a\uff0c\uff1b"
+_NAME = rf"[^\s,(){_STOPS}]*[^\s,():;.{_STOPS}]"
 _ITEM = rf"{_NAME}(?: on {_NAME})?(?: \([^()]*\))?"
-_LIST = re.compile(rf"(?<![^\s(])({_ITEM}(?:, {_ITEM})+)(?: and ({_ITEM}))?")
+_LIST = re.compile(rf"(?<![^\s({_BEGINS}])({_ITEM}(?:(?:, |\u3001){_ITEM})+)(?:\x20(?:and|\u548c)\x20({_ITEM}))?")
 _ITEMS = re.compile(_ITEM)
 
 
@@ -126,7 +128,11 @@ def parted(items: Sequence[_T], most: int | None) -> tuple[Sequence[_T], Sequenc
 
 def folded(text: str, most: int | None) -> str:
     """Return the text with the first few names only of every long list of names in it."""
-    return text if most is None or ", " not in text else _LIST.sub(lambda found: _fewer(found, most), text)
+    return (
+        text
+        if most is None or (", " not in text and "\u3001" not in text)
+        else _LIST.sub(lambda found: _fewer(found, most), text)
+    )
 
 
 _LONG = 4

@@ -139,6 +139,7 @@ def test_each_metric_has_its_help_and_the_labels_of_the_table() -> None:
             assert set(sample.labels) == set(metric.labels)
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not PROMTOOL, reason="promtool is not installed")
 def test_promtool_finds_nothing_wrong() -> None:
     checked = subprocess.run([PROMTOOL, "check", "rules", str(RULES)], capture_output=True, text=True, check=False)

@@ -149,4 +149,4 @@ def test_no_address_is_invented_anywhere() -> None:
     for name in ("packaging", "deploy", "man", "completions"):
         for path in (ROOT / name).rglob("*"):
             if path.is_file():
-                assert re.findall(r"\w+://[^.\s]\S*", path.read_text("utf-8")) == [], path
+                assert re.findall(r"\w+://(?!127\.0\.0\.1:)[^.\s]\S*", path.read_text("utf-8")) == [], path

@@ -6,6 +6,7 @@ import pytest
 
 from kubectl_koord import language
 from kubectl_koord.render.plain import harmless
+from kubectl_koord.render.shown import folded
 from kubectl_koord.render.terminal import wrapped
 
 
@@ -49,3 +50,10 @@ def test_a_chinese_sentence_breaks_between_signs_and_never_before_a_stop() -> No
         "的放得下 3 个。",
     ]
     assert wrapped("（甲，乙）。", 6) == ["（甲，", "乙）。"]
+
+
+@pytest.mark.usefixtures("chinese")
+def test_a_long_list_of_names_in_chinese_is_folded_as_in_english() -> None:
+    assert folded("缺少标签：a、b、c、d 和 e。", 2) == "缺少标签：a, b and 3 more (--all shows them)。"
+    assert folded("缺少标签：a、b。", 2) == "缺少标签：a、b。"
+    assert folded("每个 Pod 请求 8 GPU、32 CPU 和 64Gi memory。", 2) == "每个 Pod 请求 8 GPU、32 CPU 和 64Gi memory。"
