@@ -351,8 +351,11 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
         case nodes.NotSelected():
             return 20, say("matching its node selector and affinity")
         case nodes.Insufficient(short=short):
-            scarce = {resource for resource, _, _ in short}
-            place, need = next((at, need) for at, need in enumerate(ranked(needs)) if need[0] in scarce)
+            scarce = tuple((resource, wanted) for resource, wanted, _ in short)
+            ours = {resource for resource, _ in scarce}
+            # In a gang of unequal pods it may be another member that a node is short of.
+            others = [(len(needs), need) for need in ranked(scarce)]
+            place, need = [*((at, need) for at, need in enumerate(ranked(needs)) if need[0] in ours), *others][0]
             return 50 + place, say("with {amounts} free", amounts=amounts([need]))
         case nodes.TooManyPods():
             return 40, say("below their pod limit")

@@ -265,6 +265,13 @@ def test_nodes_that_pass_what_numa_settings_ask_are_counted_last(reason: Reason,
     assert stage(reason, ()) == passing
 
 
+def test_a_node_that_is_short_of_what_another_member_asks_for_is_told_with_that() -> None:
+    short = nodes.Insufficient((("memory", 5, 1), ("nvidia.com/gpu", 2, 0)))
+
+    assert stage(short, (("cpu", 48000),)) == (51, "with 2 GPU free")
+    assert stage(short, (("cpu", 48000), ("memory", 3))) == (51, "with 3 memory free")
+
+
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
