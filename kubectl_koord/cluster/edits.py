@@ -303,6 +303,12 @@ def _upwards(name: str, node: str, above: dict[str, str]) -> Iterator[str]:
         yield node
 
 
+def _no_names(name: str, number: int, part: str) -> KoordError:
+    return KoordError(
+        say("error: {name}: line {number}: {part!r} is no list of names", name=name, number=number, part=part)
+    )
+
+
 def _expanded(name: str, number: int, written: str) -> list[str]:
     """Return the names that Slurm's short form stands for: `n[1-3,07],x` is n1, n2, n3, n07 and x."""
     names: list[str] = []
@@ -310,28 +316,14 @@ def _expanded(name: str, number: int, written: str) -> list[str]:
         match = _RANGES.fullmatch(part)
         if match is None:
             if "[" in part or "]" in part:
-                raise KoordError(
-                    say(
-                        "error: {name}: line {number}: {part!r} is no list of names",
-                        name=name,
-                        number=number,
-                        part=part,
-                    )
-                )
+                raise _no_names(name, number, part)
             names.append(part)
             continue
         for piece in match[2].split(","):
             first, _, last = piece.partition("-")
             last = last or first
             if not (first.isdecimal() and last.isdecimal()) or int(last) - int(first) >= _MOST_NAMES:
-                raise KoordError(
-                    say(
-                        "error: {name}: line {number}: {part!r} is no list of names",
-                        name=name,
-                        number=number,
-                        part=part,
-                    )
-                )
+                raise _no_names(name, number, part)
             names += [f"{match[1]}{at:0{len(first)}d}" for at in range(int(first), int(last) + 1)]
         if len(names) > _MOST_NAMES:
             raise KoordError(
